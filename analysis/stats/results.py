@@ -1,0 +1,96 @@
+"""What every statistic returns: a value or the reason why there is none.
+
+Nothing in this package returns NaN or infinity, and an undefined value is never 0 or 1.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Reason = Literal[
+    "no_votes",
+    "tie",
+    "no_variation",
+    "too_few_items",
+    "too_few_annotators",
+    "no_pairs",
+    "empty_group",
+    "no_discordant",
+    "not_certified",
+]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A two-sided interval and how it was made.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends, in the unit of the estimate.
+    level : float
+        Nominal coverage in (0, 1), for example 0.95.
+    method : str
+        Short name, for example ``"wilson"`` or ``"item bootstrap"``.
+    n_items : int
+        Items that the interval rests on.
+    n_annotators : int or None
+        Annotators that it rests on; None where there are none.
+    seed : int or None
+        Seed of the resamples; None for a closed form.
+    n_draws : int or None
+        Resamples made; None for a closed form.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    n_items: int
+    n_annotators: int | None = None
+    seed: int | None = None
+    n_draws: int | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval, or None with the reason.
+
+    Attributes
+    ----------
+    value : float or None
+        The estimate; None where it is undefined.
+    reason : str or None
+        Why `value` is None; None where it is defined.
+    interval : Interval or None
+        None where no interval can be given.
+    interval_reason : str or None
+        Why `interval` is None although `value` is defined.
+    """
+
+    value: float | None
+    reason: Reason | None = None
+    interval: Interval | None = None
+    interval_reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class Proportion:
+    """A share with its counts.
+
+    Attributes
+    ----------
+    correct, n : int
+        Numerator and denominator, both counted.
+    value : float or None
+        ``correct / n``; None for an empty group.
+    reason : str or None
+        ``"empty_group"`` where `value` is None.
+    interval : Interval or None
+        None for an empty group.
+    """
+
+    correct: int
+    n: int
+    value: float | None
+    reason: Reason | None = None
+    interval: Interval | None = None

@@ -1,0 +1,160 @@
+"""Production settings, all from the environment. docs/configuration.md describes each one."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from config import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+env.load_dotenv(BASE_DIR / ".env")
+
+VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var")))
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+PUBLIC_BASE_URL = env.url("PUBLIC_BASE_URL", "http://localhost:8000").rstrip("/")
+_public = urlsplit(PUBLIC_BASE_URL)
+_https = _public.scheme == "https"
+
+# The embedded default is one machine: SQLite, a broker in a folder, a page for this machine
+# alone. Whoever names a database or a public address runs a server and gives its secrets.
+EMBEDDED = not env.text("DATABASE_URL") and not _https
+SECRET_KEY = env.secret_key("SECRET_KEY", embedded=EMBEDDED, path=VAR_DIR / "secret_key")
+DEBUG = env.flag("DEBUG", False)
+ALLOWED_HOSTS = env.words(
+    "ALLOWED_HOSTS",
+    ",".join(dict.fromkeys([_public.hostname or "", "localhost", "127.0.0.1", "[::1]"])),
+)
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS", PUBLIC_BASE_URL if _https else "")
+
+INSTALLED_APPS = [
+    "studies",
+    "annotation",
+    "judging",
+    "analysis",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.content_security_policy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+DATABASES = {"default": env.database("DATABASE_URL", default_path=VAR_DIR / "thirdperson.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "studies:list"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "no-referrer"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SECURE_SSL_REDIRECT = _https and env.flag("SECURE_SSL_REDIRECT", True)
+SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 31_536_000, low=0, high=10**9) * _https
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+if env.flag("TRUST_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+
+CELERY_BROKER_URL = env.url(
+    "CELERY_BROKER_URL", "", schemes=("redis", "rediss", "amqp", "amqps", "unix", "redis+socket")
+)
+if not CELERY_BROKER_URL:
+    CELERY_BROKER_URL = "filesystem://"
+    _queue = VAR_DIR / "queue"
+    for _folder in ("messages", "processed", "control"):
+        (_queue / _folder).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {
+        "data_folder_in": str(_queue / "messages"),
+        "data_folder_out": str(_queue / "messages"),
+        "control_folder": str(_queue / "control"),
+    }
+else:
+    # Longer than the longest task, short enough that a killed worker's tasks come back soon.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
+    "recover-judge-runs": {"task": "judging.tasks.recover_runs", "schedule": 30.0},
+}
+WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
+
+PROLIFIC_BASE_URL = env.url("PROLIFIC_BASE_URL", "https://api.prolific.com/api/v1/")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "loggers": {
+        # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.
+        "openai": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # The development server prints every path with its query, and the query carries the
+        # participant's id: gunicorn logs requests, without queries.
+        "django.server": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,6 @@
+"""The embedded default: one machine, nothing to configure."""
+
+from config.settings.base import *
+
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+WHITENOISE_USE_FINDERS = True

@@ -1,0 +1,14 @@
+"""Tests: the same settings with cheap passwords and files that need no collecting."""
+
+import os
+import tempfile
+
+os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="thirdperson-test-"))
+os.environ.setdefault("SECRET_KEY", "tests-only-" + "0" * 50)
+
+from config.settings.base import *
+
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,0 +1,21 @@
+"""Every address of the site."""
+
+from django.contrib import admin
+from django.contrib.auth import views as auth
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from config.health import healthz
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
+    path("healthz", healthz, name="healthz"),
+    path("accounts/login/", auth.LoginView.as_view(), name="login"),
+    path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("admin/", admin.site.urls),
+    path("studies/", include("studies.urls")),
+    path("studies/<slug:slug>/people/", include("annotation.researcher_urls")),
+    path("studies/<slug:slug>/judges/", include("judging.urls")),
+    path("studies/<slug:slug>/reports/", include("analysis.urls")),
+    path("s/<slug:slug>/", include("annotation.urls")),
+]

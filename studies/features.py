@@ -1,0 +1,51 @@
+"""Named sets of persona features, for ablations."""
+
+from studies.errors import StudyError
+from studies.models import FeatureSet, Study
+
+# The sets of the source paper. `table6` is everything its Table 6 lists; its article and its
+# released code name different three features.
+NAMED_SETS: dict[str, tuple[str, ...]] = {
+    "table6": (
+        "sex", "age", "employment", "education", "marital_status", "ethnicity", "religion",
+        "birth_country", "residence_country",
+    ),
+    "three_paper": ("residence_country", "education", "ethnicity"),
+    "three_code": ("age", "education", "politics"),
+}  # fmt: skip
+
+
+def known_keys(study: Study) -> set[str]:
+    """Every feature key that a persona of `study` has."""
+    return {
+        feature["key"]
+        for features in study.personas.values_list("features", flat=True)
+        for feature in features
+    }
+
+
+def resolve(study: Study, features: str) -> list[str] | None:
+    """Turn `all`, `none`, the name of a set, or `a,b,c` into keys; None means everything.
+
+    A named set keeps the keys that the study's personas have. Raises `StudyError` when a key
+    or a name is unknown, or nothing of a named set is left.
+    """
+    if features == "all":
+        return None
+    if features == "none":
+        return []
+    known = known_keys(study)
+    own = FeatureSet.objects.filter(study=study, name=features).first()
+    if own is not None or features in NAMED_SETS:
+        keys = [key for key in (own.keys if own else NAMED_SETS[features]) if key in known]
+        if not keys:
+            raise StudyError(f"No persona of “{study.slug}” has a feature of the set “{features}”.")
+        return keys
+    keys = [key.strip() for key in features.split(",") if key.strip()]
+    if unknown := [key for key in keys if key not in known]:
+        raise StudyError(
+            f"No persona of “{study.slug}” has the feature “{unknown[0]}”. "
+            f"Use all, none, a set ({', '.join(NAMED_SETS)}) or keys of: "
+            f"{', '.join(sorted(known))}."
+        )
+    return keys

@@ -1,0 +1,109 @@
+"""The words of every task, one file per task × setting; page and prompt read the same file.
+
+A file is a line `question: …`, a line `---`, and the prompt. The prompt ends in an open `[[`,
+which a reply may continue (`A]]`) or not (`[[A]]`).
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from studies.models import Item, Side
+from studies.profile import profile_for, profile_text
+
+SETTINGS = ("standard", "certainty", "tie")
+_FOLDER = Path(__file__).parent
+_SLOT = re.compile(r"\{\{ (\w+) \}\}")
+
+
+@dataclass(frozen=True)
+class Band:
+    """A named range of certainty, both ends included."""
+
+    slug: str
+    low: int
+    high: int
+    name: str
+    definition: str
+
+
+def _read_bands() -> tuple[Band, ...]:
+    rows = (line.split(" | ") for line in (_FOLDER / "bands.txt").read_text("utf-8").splitlines())
+    return tuple(
+        Band(slug, int(low), int(high), name, text) for slug, low, high, name, text in rows
+    )
+
+
+BANDS = _read_bands()
+
+
+def band_of(certainty: float) -> Band:
+    """The band of a certainty from 1 to 100; a fraction belongs to the whole number above it."""
+    for band in BANDS:
+        if band.low - 1 < certainty <= band.high:
+            return band
+    raise ValueError(f"certainty must be from 1 to 100, got {certainty}")
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of a task in one setting; `sha256` is stored with every run and answer."""
+
+    question: str
+    template: str
+    sha256: str
+
+
+@cache
+def wording(task: str, setting: str, *, persona: bool = True) -> Wording:
+    """Read the words of `task` in `setting`, with or without a persona."""
+    if setting not in SETTINGS:
+        raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
+    name = f"{task}.{setting}{'' if persona else '.no_persona'}.txt"
+    text = (_FOLDER / name).read_text("utf-8")
+    head, _, template = text.partition("\n---\n")
+    bands = (_FOLDER / "bands.txt").read_text("utf-8") if "{{ bands }}" in template else ""
+    digest = hashlib.sha256((text + bands).encode()).hexdigest()
+    return Wording(head.removeprefix("question: "), template.removesuffix("\n"), digest)
+
+
+def build_prompt(
+    item: Item, *, setting: str, shown_first: str, features: Sequence[str] | None = None
+) -> str:
+    """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
+
+    `features` are the persona's keys to show: None shows everything, an empty sequence nothing
+    and takes the words that mention no profile.
+    """
+    persona = "" if features == [] or features == () else _persona_text(item, features)
+    words = wording(item.task, setting, persona=bool(persona))
+    second = Side.R2 if shown_first == Side.R1 else Side.R1
+    slots = {
+        "persona": persona,
+        "context": _block(item.context_title or "Context", item.context),
+        "question": _block("Question", item.question),
+        "response_a": _response(item, shown_first),
+        "response_b": _response(item, second),
+        "bands": "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in BANDS),
+        "ask": words.question,
+    }
+    # One pass: a slot written inside an imported text stays text.
+    return _SLOT.sub(lambda match: slots[match[1]], words.template)
+
+
+def _persona_text(item: Item, features: Sequence[str] | None) -> str:
+    return profile_text(profile_for(item, features=features), style=item.study.persona_style)
+
+
+def _block(title: str, text: str) -> str:
+    return f"[{title}]\n{text}\n\n" if text else ""
+
+
+def _response(item: Item, side: str) -> str:
+    response = item.response(side)
+    if prompt := response.get("prompt"):
+        return f"Question: {prompt}\nAnswer: {response['text']}"
+    return str(response["text"])

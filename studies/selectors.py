@@ -1,0 +1,29 @@
+"""What a user may read of studies."""
+
+from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.db.models import QuerySet
+from django.http import Http404
+
+from studies.models import Membership, Study
+
+_RANK = {Membership.Role.VIEWER: 0, Membership.Role.EDITOR: 1, Membership.Role.OWNER: 2}
+
+
+def studies_for(
+    user: AbstractUser | AnonymousUser, *, role: str = Membership.Role.VIEWER
+) -> QuerySet[Study]:
+    """Studies in which `user` has at least `role`; a superuser has every role."""
+    if user.is_superuser:
+        return Study.objects.all()
+    roles = [name for name, rank in _RANK.items() if rank >= _RANK[Membership.Role(role)]]
+    return Study.objects.filter(memberships__user_id=user.pk, memberships__role__in=roles)
+
+
+def get_study(
+    user: AbstractUser | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
+) -> Study:
+    """The study `slug` if `user` has at least `role` in it, otherwise 404: its being is private."""
+    try:
+        return studies_for(user, role=role).get(slug=slug)
+    except Study.DoesNotExist:
+        raise Http404 from None

@@ -1,0 +1,77 @@
+"""Changes to a study. Whoever changes seats or content holds the lock on the Study row."""
+
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from studies.errors import StudyError
+from studies.models import Membership, Study, StudyLog
+
+
+def lock_study(study_id: int) -> Study:
+    """Lock the row that every change of seats, quotas and content shares; first in lock order.
+
+    Refuses to run outside a transaction, where the lock would be gone at once.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError("lock_study needs a transaction")
+    return Study.objects.select_for_update(no_key=True).get(pk=study_id)
+
+
+@transaction.atomic
+def create_study(*, slug: str, owner: AbstractBaseUser | None = None, **fields: Any) -> Study:
+    """Create a study and, when given, make `owner` its owner. Raises `StudyError` on a taken slug."""
+    if Study.objects.filter(slug=slug).exists():
+        raise StudyError(f"There is already a study “{slug}”. Choose another short name.")
+    study = Study(slug=slug, **{"title": slug, **fields})
+    study.full_clean()
+    study.save()
+    if owner is not None:
+        Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
+    record(study, "created", user=owner)
+    return study
+
+
+# From each state, the states it may go to. A closed study may be opened again; a draft that
+# was opened never becomes a draft again.
+_TRANSITIONS = {
+    Study.State.DRAFT: {Study.State.OPEN, Study.State.CLOSED},
+    Study.State.OPEN: {Study.State.PAUSED, Study.State.CLOSED},
+    Study.State.PAUSED: {Study.State.OPEN, Study.State.CLOSED},
+    Study.State.CLOSED: {Study.State.OPEN},
+}
+
+
+@transaction.atomic
+def set_state(*, study_id: int, state: str, user: AbstractBaseUser | None = None) -> Study:
+    """Open, pause or close a study; setting the state it has changes nothing."""
+    study = lock_study(study_id)
+    if study.state == state:
+        return study
+    if state not in _TRANSITIONS[Study.State(study.state)]:
+        raise StudyError(f"A study that is {study.state} cannot become {state}.")
+    record(study, "state", user=user, before=study.state, after=state)
+    study.state = state
+    study.version = F("version") + 1
+    study.save(update_fields=["state", "version"])
+    study.refresh_from_db()
+    return study
+
+
+def freeze(study_id: int) -> None:
+    """Fix wording, responses, personas and truth with the first answer; repeats change nothing.
+
+    One conditional UPDATE inside the caller's transaction, which holds the study's lock the
+    first time only.
+    """
+    Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
+
+
+def record(
+    study: Study, event: str, *, user: AbstractBaseUser | None = None, **detail: Any
+) -> StudyLog:
+    """Write a row of the study's log."""
+    return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
