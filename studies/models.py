@@ -294,7 +294,8 @@ class Item(models.Model):
 
     def response(self, side: str) -> dict[str, Any]:
         """The response `side` ("r1" or "r2") as imported."""
-        return self.r1 if side == Side.R1 else self.r2
+        response: dict[str, Any] = self.r1 if side == Side.R1 else self.r2
+        return response
 
 
 class Membership(models.Model):

@@ -1,6 +1,6 @@
 """What a user may read of studies."""
 
-from django.contrib.auth.models import AbstractUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet
 from django.http import Http404
 
@@ -10,17 +10,17 @@ _RANK = {Membership.Role.VIEWER: 0, Membership.Role.EDITOR: 1, Membership.Role.O
 
 
 def studies_for(
-    user: AbstractUser | AnonymousUser, *, role: str = Membership.Role.VIEWER
+    user: User | AnonymousUser, *, role: str = Membership.Role.VIEWER
 ) -> QuerySet[Study]:
     """Studies in which `user` has at least `role`; a superuser has every role."""
     if user.is_superuser:
         return Study.objects.all()
     roles = [name for name, rank in _RANK.items() if rank >= _RANK[Membership.Role(role)]]
-    return Study.objects.filter(memberships__user_id=user.pk, memberships__role__in=roles)
+    return Study.objects.filter(memberships__user=user.pk, memberships__role__in=roles)
 
 
 def get_study(
-    user: AbstractUser | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
+    user: User | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
 ) -> Study:
     """The study `slug` if `user` has at least `role` in it, otherwise 404: its being is private."""
     try:

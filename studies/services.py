@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -22,8 +22,8 @@ def lock_study(study_id: int) -> Study:
 
 
 @transaction.atomic
-def create_study(*, slug: str, owner: AbstractBaseUser | None = None, **fields: Any) -> Study:
-    """Create a study and, when given, make `owner` its owner. Raises `StudyError` on a taken slug."""
+def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Study:
+    """Create a study, owned by `owner` if given. Raises `StudyError` on a taken slug."""
     if Study.objects.filter(slug=slug).exists():
         raise StudyError(f"There is already a study “{slug}”. Choose another short name.")
     study = Study(slug=slug, **{"title": slug, **fields})
@@ -46,7 +46,7 @@ _TRANSITIONS = {
 
 
 @transaction.atomic
-def set_state(*, study_id: int, state: str, user: AbstractBaseUser | None = None) -> Study:
+def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
     """Open, pause or close a study; setting the state it has changes nothing."""
     study = lock_study(study_id)
     if study.state == state:
@@ -64,14 +64,12 @@ def set_state(*, study_id: int, state: str, user: AbstractBaseUser | None = None
 def freeze(study_id: int) -> None:
     """Fix wording, responses, personas and truth with the first answer; repeats change nothing.
 
-    One conditional UPDATE inside the caller's transaction, which holds the study's lock the
-    first time only.
+    The conditional UPDATE waits for whoever holds the study's lock, an import for instance, the
+    first time; later it matches nothing and takes no lock.
     """
     Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
 
 
-def record(
-    study: Study, event: str, *, user: AbstractBaseUser | None = None, **detail: Any
-) -> StudyLog:
+def record(study: Study, event: str, *, user: User | None = None, **detail: Any) -> StudyLog:
     """Write a row of the study's log."""
     return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)

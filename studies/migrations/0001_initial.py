@@ -3,13 +3,13 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.manager
-import studies.models
 from django.conf import settings
 from django.db import migrations, models
 
+import studies.models
+
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -18,186 +18,545 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=60, unique=True)),
-                ('title', models.CharField(max_length=200)),
-                ('task', models.CharField(choices=[('preference', 'preference'), ('survey_answer', 'survey answer'), ('authorship', 'authorship'), ('question_answer_authorship', 'question-answer authorship')], default='preference', max_length=40)),
-                ('entry', models.CharField(choices=[('prolific', 'Prolific'), ('link', 'open link'), ('list', 'list of ids')], default='prolific', max_length=20)),
-                ('state', models.CharField(choices=[('draft', 'draft'), ('open', 'open'), ('paused', 'paused'), ('closed', 'closed')], default='draft', max_length=10)),
-                ('is_simulated', models.BooleanField(default=False, editable=False, help_text='Simulated answers or judges.')),
-                ('allow_tie', models.BooleanField(default=False)),
-                ('ask_certainty', models.BooleanField(default=True)),
-                ('certainty_threshold', models.PositiveSmallIntegerField(default=80, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
-                ('equivalence_margin', models.FloatField(default=0.05, validators=[django.core.validators.MinValueValidator(0.001), django.core.validators.MaxValueValidator(0.5)])),
-                ('items_per_annotator', models.PositiveSmallIntegerField(default=30, validators=[django.core.validators.MinValueValidator(1)])),
-                ('annotations_per_item', models.PositiveSmallIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1)])),
-                ('human_sample', models.PositiveIntegerField(blank=True, help_text='How many items people get; empty means all.', null=True)),
-                ('persona_style', models.CharField(choices=[('facts', 'facts'), ('sentences', 'sentences')], default='sentences', max_length=10)),
-                ('show_history', models.PositiveSmallIntegerField(default=0)),
-                ('minutes', models.PositiveSmallIntegerField(default=20, validators=[django.core.validators.MinValueValidator(1)])),
-                ('reward', models.PositiveIntegerField(default=450, help_text='Minor units, for example cents.')),
-                ('currency', models.CharField(default='USD', max_length=3, validators=[django.core.validators.RegexValidator('\\A[A-Z]{3}\\Z')])),
-                ('language', models.CharField(default='en', max_length=35)),
-                ('contact', models.EmailField(blank=True, max_length=254)),
-                ('instructions', models.TextField(blank=True, help_text="Markdown; empty uses the task's own.")),
-                ('consent', models.TextField(blank=True, help_text='Markdown; empty uses the default text.')),
-                ('debrief', models.TextField(blank=True, help_text='Markdown; empty uses the default text.')),
-                ('ai_policy', models.TextField(blank=True, help_text='What annotators are told about AI tools.')),
-                ('source', models.JSONField(blank=True, default=dict, help_text='Where the items come from.')),
-                ('seed', models.BigIntegerField(default=studies.models.study_seed, editable=False)),
-                ('version', models.PositiveIntegerField(default=1, editable=False)),
-                ('frozen_at', models.DateTimeField(blank=True, editable=False, null=True)),
-                ('content_hash', models.CharField(blank=True, editable=False, max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=60, unique=True)),
+                ("title", models.CharField(max_length=200)),
+                (
+                    "task",
+                    models.CharField(
+                        choices=[
+                            ("preference", "preference"),
+                            ("survey_answer", "survey answer"),
+                            ("authorship", "authorship"),
+                            ("question_answer_authorship", "question-answer authorship"),
+                        ],
+                        default="preference",
+                        max_length=40,
+                    ),
+                ),
+                (
+                    "entry",
+                    models.CharField(
+                        choices=[
+                            ("prolific", "Prolific"),
+                            ("link", "open link"),
+                            ("list", "list of ids"),
+                        ],
+                        default="prolific",
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("draft", "draft"),
+                            ("open", "open"),
+                            ("paused", "paused"),
+                            ("closed", "closed"),
+                        ],
+                        default="draft",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "is_simulated",
+                    models.BooleanField(
+                        default=False, editable=False, help_text="Simulated answers or judges."
+                    ),
+                ),
+                ("allow_tie", models.BooleanField(default=False)),
+                ("ask_certainty", models.BooleanField(default=True)),
+                (
+                    "certainty_threshold",
+                    models.PositiveSmallIntegerField(
+                        default=80,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                    ),
+                ),
+                (
+                    "equivalence_margin",
+                    models.FloatField(
+                        default=0.05,
+                        validators=[
+                            django.core.validators.MinValueValidator(0.001),
+                            django.core.validators.MaxValueValidator(0.5),
+                        ],
+                    ),
+                ),
+                (
+                    "items_per_annotator",
+                    models.PositiveSmallIntegerField(
+                        default=30, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "annotations_per_item",
+                    models.PositiveSmallIntegerField(
+                        default=3, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "human_sample",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="How many items people get; empty means all.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "persona_style",
+                    models.CharField(
+                        choices=[("facts", "facts"), ("sentences", "sentences")],
+                        default="sentences",
+                        max_length=10,
+                    ),
+                ),
+                ("show_history", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "minutes",
+                    models.PositiveSmallIntegerField(
+                        default=20, validators=[django.core.validators.MinValueValidator(1)]
+                    ),
+                ),
+                (
+                    "reward",
+                    models.PositiveIntegerField(
+                        default=450, help_text="Minor units, for example cents."
+                    ),
+                ),
+                (
+                    "currency",
+                    models.CharField(
+                        default="USD",
+                        max_length=3,
+                        validators=[django.core.validators.RegexValidator("\\A[A-Z]{3}\\Z")],
+                    ),
+                ),
+                ("language", models.CharField(default="en", max_length=35)),
+                ("contact", models.EmailField(blank=True, max_length=254)),
+                (
+                    "instructions",
+                    models.TextField(blank=True, help_text="Markdown; empty uses the task's own."),
+                ),
+                (
+                    "consent",
+                    models.TextField(
+                        blank=True, help_text="Markdown; empty uses the default text."
+                    ),
+                ),
+                (
+                    "debrief",
+                    models.TextField(
+                        blank=True, help_text="Markdown; empty uses the default text."
+                    ),
+                ),
+                (
+                    "ai_policy",
+                    models.TextField(
+                        blank=True, help_text="What annotators are told about AI tools."
+                    ),
+                ),
+                (
+                    "source",
+                    models.JSONField(
+                        blank=True, default=dict, help_text="Where the items come from."
+                    ),
+                ),
+                ("seed", models.BigIntegerField(default=studies.models.study_seed, editable=False)),
+                ("version", models.PositiveIntegerField(default=1, editable=False)),
+                ("frozen_at", models.DateTimeField(blank=True, editable=False, null=True)),
+                ("content_hash", models.CharField(blank=True, editable=False, max_length=64)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'verbose_name_plural': 'studies',
-                'ordering': ['-created_at'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('task__in', ['preference', 'survey_answer', 'authorship', 'question_answer_authorship'])), name='study_task'), models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'open', 'paused', 'closed'])), name='study_state'), models.CheckConstraint(condition=models.Q(('entry__in', ['prolific', 'link', 'list'])), name='study_entry'), models.CheckConstraint(condition=models.Q(('persona_style__in', ['facts', 'sentences'])), name='study_persona_style'), models.CheckConstraint(condition=models.Q(('certainty_threshold__range', (1, 100))), name='study_certainty_threshold'), models.CheckConstraint(condition=models.Q(('items_per_annotator__gte', 1), ('annotations_per_item__gte', 1)), name='study_seats_positive')],
+                "verbose_name_plural": "studies",
+                "ordering": ["-created_at"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "task__in",
+                                [
+                                    "preference",
+                                    "survey_answer",
+                                    "authorship",
+                                    "question_answer_authorship",
+                                ],
+                            )
+                        ),
+                        name="study_task",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["draft", "open", "paused", "closed"])),
+                        name="study_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("entry__in", ["prolific", "link", "list"])),
+                        name="study_entry",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("persona_style__in", ["facts", "sentences"])),
+                        name="study_persona_style",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("certainty_threshold__range", (1, 100))),
+                        name="study_certainty_threshold",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("items_per_annotator__gte", 1), ("annotations_per_item__gte", 1)
+                        ),
+                        name="study_seats_positive",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Persona',
+            name="Persona",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=120)),
-                ('features', models.JSONField(default=list, help_text='[{key, label, value, text}, …] in order.')),
-                ('text', models.TextField(blank=True)),
-                ('history', models.JSONField(blank=True, default=list)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='personas', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=120)),
+                (
+                    "features",
+                    models.JSONField(
+                        default=list, help_text="[{key, label, value, text}, …] in order."
+                    ),
+                ),
+                ("text", models.TextField(blank=True)),
+                ("history", models.JSONField(blank=True, default=list)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="personas",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('owner', 'owner'), ('editor', 'editor'), ('viewer', 'viewer')], default='viewer', max_length=10)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[("owner", "owner"), ("editor", "editor"), ("viewer", "viewer")],
+                        default="viewer",
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=120)),
-                ('split', models.CharField(choices=[('main', 'main'), ('practice', 'practice'), ('attention_check', 'attention check'), ('example', 'example')], default='main', max_length=20)),
-                ('task', models.CharField(choices=[('preference', 'preference'), ('survey_answer', 'survey answer'), ('authorship', 'authorship'), ('question_answer_authorship', 'question-answer authorship')], default='preference', max_length=40)),
-                ('group', models.CharField(blank=True, max_length=120)),
-                ('topic', models.CharField(blank=True, max_length=120)),
-                ('language', models.CharField(blank=True, max_length=35)),
-                ('question', models.TextField(blank=True)),
-                ('context', models.TextField(blank=True)),
-                ('context_title', models.CharField(blank=True, max_length=300)),
-                ('r1', models.JSONField(help_text='{text, prompt, generated_by, score}')),
-                ('r2', models.JSONField(help_text='{text, prompt, generated_by, score}')),
-                ('first_person', models.CharField(blank=True, choices=[('r1', 'response 1'), ('r2', 'response 2'), ('tie', 'tie'), ('', 'unknown')], default='', max_length=3)),
-                ('first_person_source', models.CharField(blank=True, default='unknown', max_length=20)),
-                ('label_confidence', models.FloatField(blank=True, null=True)),
-                ('margin', models.FloatField(blank=True, null=True)),
-                ('fixed_first', models.CharField(blank=True, choices=[('r1', 'response 1'), ('r2', 'response 2')], max_length=2)),
-                ('shuffle_sides', models.BooleanField(default=True)),
-                ('check_answer', models.CharField(blank=True, choices=[('r1', 'response 1'), ('r2', 'response 2')], max_length=2)),
-                ('check_instruction', models.TextField(blank=True)),
-                ('warnings', models.JSONField(blank=True, default=list)),
-                ('metadata', models.JSONField(blank=True, default=dict)),
-                ('content_hash', models.CharField(editable=False, max_length=64)),
-                ('seats_needed', models.PositiveSmallIntegerField(default=0, editable=False)),
-                ('seats_taken', models.PositiveSmallIntegerField(default=0, editable=False)),
-                ('answered', models.PositiveSmallIntegerField(default=0, editable=False)),
-                ('shuffle_key', models.BigIntegerField(default=studies.models.shuffle_key, editable=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('persona', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='all_items', to='studies.persona')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='all_items', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=120)),
+                (
+                    "split",
+                    models.CharField(
+                        choices=[
+                            ("main", "main"),
+                            ("practice", "practice"),
+                            ("attention_check", "attention check"),
+                            ("example", "example"),
+                        ],
+                        default="main",
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "task",
+                    models.CharField(
+                        choices=[
+                            ("preference", "preference"),
+                            ("survey_answer", "survey answer"),
+                            ("authorship", "authorship"),
+                            ("question_answer_authorship", "question-answer authorship"),
+                        ],
+                        default="preference",
+                        max_length=40,
+                    ),
+                ),
+                ("group", models.CharField(blank=True, max_length=120)),
+                ("topic", models.CharField(blank=True, max_length=120)),
+                ("language", models.CharField(blank=True, max_length=35)),
+                ("question", models.TextField(blank=True)),
+                ("context", models.TextField(blank=True)),
+                ("context_title", models.CharField(blank=True, max_length=300)),
+                ("r1", models.JSONField(help_text="{text, prompt, generated_by, score}")),
+                ("r2", models.JSONField(help_text="{text, prompt, generated_by, score}")),
+                (
+                    "first_person",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("r1", "response 1"),
+                            ("r2", "response 2"),
+                            ("tie", "tie"),
+                            ("", "unknown"),
+                        ],
+                        default="",
+                        max_length=3,
+                    ),
+                ),
+                (
+                    "first_person_source",
+                    models.CharField(blank=True, default="unknown", max_length=20),
+                ),
+                ("label_confidence", models.FloatField(blank=True, null=True)),
+                ("margin", models.FloatField(blank=True, null=True)),
+                (
+                    "fixed_first",
+                    models.CharField(
+                        blank=True,
+                        choices=[("r1", "response 1"), ("r2", "response 2")],
+                        max_length=2,
+                    ),
+                ),
+                ("shuffle_sides", models.BooleanField(default=True)),
+                (
+                    "check_answer",
+                    models.CharField(
+                        blank=True,
+                        choices=[("r1", "response 1"), ("r2", "response 2")],
+                        max_length=2,
+                    ),
+                ),
+                ("check_instruction", models.TextField(blank=True)),
+                ("warnings", models.JSONField(blank=True, default=list)),
+                ("metadata", models.JSONField(blank=True, default=dict)),
+                ("content_hash", models.CharField(editable=False, max_length=64)),
+                ("seats_needed", models.PositiveSmallIntegerField(default=0, editable=False)),
+                ("seats_taken", models.PositiveSmallIntegerField(default=0, editable=False)),
+                ("answered", models.PositiveSmallIntegerField(default=0, editable=False)),
+                (
+                    "shuffle_key",
+                    models.BigIntegerField(default=studies.models.shuffle_key, editable=False),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "persona",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="all_items",
+                        to="studies.persona",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="all_items",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['key'],
-                'base_manager_name': 'everything',
-                'default_manager_name': 'objects',
+                "ordering": ["key"],
+                "base_manager_name": "everything",
+                "default_manager_name": "objects",
             },
             managers=[
-                ('everything', django.db.models.manager.Manager()),
-                ('objects', django.db.models.manager.Manager()),
+                ("everything", django.db.models.manager.Manager()),
+                ("objects", django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name='FeatureSet',
+            name="FeatureSet",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=60)),
-                ('keys', models.JSONField(default=list, help_text='Feature keys in order.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='feature_sets', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=60)),
+                ("keys", models.JSONField(default=list, help_text="Feature keys in order.")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="feature_sets",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='StudyLog',
+            name="StudyLog",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event', models.CharField(max_length=60)),
-                ('detail', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='log', to='studies.study')),
-                ('user', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("event", models.CharField(max_length=60)),
+                ("detail", models.JSONField(default=dict)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="log",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-pk'],
+                "ordering": ["-created_at", "-pk"],
             },
         ),
         migrations.AddConstraint(
-            model_name='persona',
-            constraint=models.UniqueConstraint(fields=('study', 'key'), name='persona_key_once_per_study'),
+            model_name="persona",
+            constraint=models.UniqueConstraint(
+                fields=("study", "key"), name="persona_key_once_per_study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('user', 'study'), name='membership_once_per_study'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(
+                fields=("user", "study"), name="membership_once_per_study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'editor', 'viewer'])), name='membership_role'),
+            model_name="membership",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
+                name="membership_role",
+            ),
         ),
         migrations.AddIndex(
-            model_name='item',
-            index=models.Index(fields=['study', 'split', 'seats_taken', 'shuffle_key'], name='item_open_seats'),
+            model_name="item",
+            index=models.Index(
+                fields=["study", "split", "seats_taken", "shuffle_key"], name="item_open_seats"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('study', 'key'), name='item_key_once_per_study'),
+            model_name="item",
+            constraint=models.UniqueConstraint(
+                fields=("study", "key"), name="item_key_once_per_study"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('seats_taken__lte', models.F('seats_needed'))), name='item_seats_within_need'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("seats_taken__lte", models.F("seats_needed"))),
+                name="item_seats_within_need",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('answered__lte', models.F('seats_taken'))), name='item_answered_within_seats'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("answered__lte", models.F("seats_taken"))),
+                name="item_answered_within_seats",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('split__in', ['main', 'practice', 'attention_check', 'example'])), name='item_split'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("split__in", ["main", "practice", "attention_check", "example"])
+                ),
+                name="item_split",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('task__in', ['preference', 'survey_answer', 'authorship', 'question_answer_authorship'])), name='item_task'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "task__in",
+                        ["preference", "survey_answer", "authorship", "question_answer_authorship"],
+                    )
+                ),
+                name="item_task",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('first_person__in', ['r1', 'r2', 'tie', ''])), name='item_first_person'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("first_person__in", ["r1", "r2", "tie", ""])),
+                name="item_first_person",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(('fixed_first__in', ['r1', 'r2', ''])), name='item_fixed_first'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("fixed_first__in", ["r1", "r2", ""])), name="item_fixed_first"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('split', 'attention_check'), _negated=True), ('check_answer__in', ['r1', 'r2']), _connector='OR'), name='item_check_has_answer'),
+            model_name="item",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("split", "attention_check"), _negated=True),
+                    ("check_answer__in", ["r1", "r2"]),
+                    _connector="OR",
+                ),
+                name="item_check_has_answer",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='featureset',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='feature_set_name_once_per_study'),
+            model_name="featureset",
+            constraint=models.UniqueConstraint(
+                fields=("study", "name"), name="feature_set_name_once_per_study"
+            ),
         ),
     ]
