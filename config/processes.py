@@ -1,0 +1,113 @@
+"""Web server and worker as one command: `python -m config.processes`."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from types import FrameType
+from typing import IO
+
+ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path without its query
+
+
+def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
+    *, port: int, threads: int = 8, workers: int = 2, host: str = "0.0.0.0"
+) -> list[str]:
+    """gunicorn with access lines that hold paths only."""
+    return [
+        sys.executable, "-m", "gunicorn", "config.wsgi:application",
+        "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8",
+        "--access-logfile", "-", "--access-logformat", ACCESS_LOG, "--no-control-socket",
+    ]  # fmt: skip
+
+
+def worker_command(*, threads: int = 16, beat: bool = True) -> list[str]:
+    """One Celery worker with the threads pool; `beat` runs the schedule inside it."""
+    command = [
+        sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "threads",
+        "--concurrency", str(threads), "--loglevel", "INFO", "--without-mingle",
+        "--without-gossip",
+    ]  # fmt: skip
+    return [*command, "--beat"] if beat else command
+
+
+class ProcessDied(RuntimeError):
+    """A process ended before it was asked to."""
+
+
+class Processes:
+    """Child processes that live and end together."""
+
+    def __init__(self, *, log: IO[bytes] | None = None, env: dict[str, str] | None = None) -> None:
+        self._log = log
+        self._env = {**os.environ, **(env or {})}
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(  # noqa: S603
+            command, env=self._env, stdout=self._log, stderr=self._log, start_new_session=True
+        )
+        self._running[name] = process
+        return process
+
+    def check(self) -> None:
+        """Raise `ProcessDied` when one of them has ended."""
+        for name, process in self._running.items():
+            if process.poll() is not None:
+                raise ProcessDied(f"{name} ended with exit code {process.returncode}")
+
+    def wait_healthy(self, base_url: str, *, seconds: float = 60) -> None:
+        """Return when /healthz answers 200; raise when a process dies or time runs out."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.check()
+            try:
+                with urllib.request.urlopen(f"{base_url}/healthz", timeout=2):  # noqa: S310
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+        raise ProcessDied(f"{base_url}/healthz did not answer 200 within {seconds:.0f} seconds")
+
+    def stop(self) -> None:
+        """Ask everybody to end; who does not within 20 seconds is killed."""
+        for process in self._running.values():
+            if process.poll() is None:
+                process.terminate()
+        for process in self._running.values():
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        self._running.clear()
+
+
+def main() -> int:
+    port = int(os.environ.get("PORT", "8000"))
+    processes = Processes()
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(0)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        processes.start("web", web_command(port=port, host=os.environ.get("HOST", "127.0.0.1")))
+        processes.start("worker", worker_command())
+        while True:
+            processes.check()
+            time.sleep(1)
+    except KeyboardInterrupt:
+        return 0
+    except ProcessDied as error:
+        sys.stderr.write(f"{error}. Its last lines are above.\n")
+        return 1
+    finally:
+        processes.stop()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
