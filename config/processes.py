@@ -15,8 +15,6 @@ ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path withou
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
-    *, port: int, threads: int = 8, workers: int = 2, host: str = "0.0.0.0"
-) -> list[str]:
     """gunicorn with access lines that hold paths only."""
     return [
         sys.executable, "-m", "gunicorn", "config.wsgi:application",
