@@ -85,16 +85,22 @@ class Processes:
 
 
 def main() -> int:
-    port = int(os.environ.get("PORT", "8000"))
+    """Start what the arguments name, `web` or `worker`; both without arguments."""
+    wanted = sys.argv[1:] or ["web", "worker"]
+    commands = {
+        "web": web_command(
+            port=int(os.environ.get("PORT", "8000")), host=os.environ.get("HOST", "127.0.0.1")
+        ),
+        "worker": worker_command(),
+    }
+    if unknown := set(wanted) - set(commands):
+        sys.stderr.write(f"There is no process “{unknown.pop()}”. Use web, worker or both.\n")
+        return 2
     processes = Processes()
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(0)
-
-    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGTERM, _leave)
     try:
-        processes.start("web", web_command(port=port, host=os.environ.get("HOST", "127.0.0.1")))
-        processes.start("worker", worker_command())
+        for name in wanted:
+            processes.start(name, commands[name])
         while True:
             processes.check()
             time.sleep(1)
@@ -105,6 +111,10 @@ def main() -> int:
         return 1
     finally:
         processes.stop()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 if __name__ == "__main__":

