@@ -1,0 +1,91 @@
+"""What is wrong with a file: every fault with its line, its rule and its remedy."""
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from studies.errors import ImportRefused
+
+LISTED = 100
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that keeps a file from being imported.
+
+    `rule` groups faults of one kind; `message` says what and where, `remedy` how to mend it.
+    """
+
+    line: int | None
+    field: str
+    rule: str
+    message: str
+    remedy: str = ""
+    value: str = ""
+    file: str = ""
+
+    def __str__(self) -> str:
+        where = f"Line {self.line}: " if self.line is not None else ""
+        text = f"{where}{self.message} {self.remedy}".rstrip()
+        return f"{self.file}: {text}" if self.file else text
+
+
+@dataclass(frozen=True)
+class FaultGroup:
+    """Faults of one rule: how many there are, and those of them that are listed."""
+
+    rule: str
+    count: int
+    listed: tuple[Fault, ...]
+
+
+class Refused(ImportRefused):
+    """A file was refused whole; `faults` are all of its faults, in the order of the file."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(summary(self.faults))
+
+
+def group(faults: Iterable[Fault]) -> list[FaultGroup]:
+    """Group faults by rule, the commonest first; the first 100 of the file are listed."""
+    counts: dict[str, int] = {}
+    listed: dict[str, list[Fault]] = {}
+    for number, fault in enumerate(faults):
+        counts[fault.rule] = counts.get(fault.rule, 0) + 1
+        listed.setdefault(fault.rule, [])
+        if number < LISTED:
+            listed[fault.rule].append(fault)
+    return sorted(
+        (FaultGroup(rule, count, tuple(listed[rule])) for rule, count in counts.items()),
+        key=lambda g: -g.count,
+    )
+
+
+def summary(faults: tuple[Fault, ...]) -> str:
+    """What a terminal shows: a head line, then the faults grouped by rule."""
+    many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
+    lines = [f"The file has {many}. Nothing was imported."]
+    for found in group(faults):
+        lines.append(f"{found.rule} ({found.count:,})")
+        lines += [f"  {fault}" for fault in found.listed]
+        if left := found.count - len(found.listed):
+            lines.append(f"  … and {left:,} more")
+    return "\n".join(lines)
+
+
+def faults_csv(faults: Iterable[Fault]) -> str:
+    """All faults as CSV. A cell that a spreadsheet would compute is made text with a quote."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["file", "line", "field", "rule", "message", "remedy", "value"])
+    for f in faults:
+        cells = [f.file, f.line or "", f.field, f.rule, f.message, f.remedy, f.value]
+        writer.writerow([spreadsheet_text(str(cell)) for cell in cells])
+    return out.getvalue()
+
+
+def spreadsheet_text(cell: str) -> str:
+    """`cell` such that no spreadsheet takes it for a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell

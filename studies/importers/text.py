@@ -1,0 +1,27 @@
+"""How imported text is brought to one form, and how content is hashed."""
+
+import hashlib
+import json
+import re
+import unicodedata
+from typing import Any
+
+# Everything below the space but TAB and LF, DEL, and the C1 block.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NEWLINE = re.compile(r"\r\n?")
+
+
+def normalise(text: str) -> str:
+    """NFC, with LF as the only end of a line."""
+    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text))
+
+
+def fold(text: str) -> str:
+    """`text` without differences of white space and case, to compare two responses."""
+    return " ".join(text.split()).casefold()
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value, independent of the order of its keys."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
