@@ -39,7 +39,7 @@ def _broker() -> str:
             return "no worker"
         return "ok" if age < 3 * HEARTBEAT_SECONDS else "no worker"
     try:
-        with app.connection_for_write(connect_timeout=2) as broker:
+        with app.connection_for_write(settings.CELERY_BROKER_URL, connect_timeout=2) as broker:
             broker.ensure_connection(max_retries=0, timeout=2)
     except (OperationalError, OSError):
         return "unreachable"

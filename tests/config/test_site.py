@@ -1,0 +1,109 @@
+"""The site as a whole: headers, health, production settings, access log."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
+from tests.servers import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.django_db
+def test_pages_carry_a_strict_policy_and_no_referrer(client):
+    response = client.get("/accounts/login/")
+
+    policy = response.headers["Content-Security-Policy"]
+    assert response.status_code == 200
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/studies/", "/studies/any/", "/studies/any/judges/panel/"])
+def test_researchers_pages_send_strangers_to_the_sign_in_page(client, path):
+    response = client.get(path)
+
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/accounts/login/?next=/studies/")
+
+
+@pytest.mark.django_db
+def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp_path):
+    settings.CELERY_BROKER_URL = "filesystem://"
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "queue" / "messages").mkdir(parents=True)
+    settings.WORKER_HEARTBEAT = tmp_path / "worker.heartbeat"
+    settings.WORKER_HEARTBEAT.touch()
+
+    response = client.get("/healthz")
+
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok", "database": "ok", "broker": "ok"}
+
+
+@pytest.mark.django_db
+def test_health_is_bad_when_the_worker_has_gone(client, settings, tmp_path):
+    settings.CELERY_BROKER_URL = "filesystem://"
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "queue" / "messages").mkdir(parents=True)
+    settings.WORKER_HEARTBEAT = tmp_path / "worker.heartbeat"
+    settings.WORKER_HEARTBEAT.touch()
+    long_ago = time.time() - 60
+    os.utime(settings.WORKER_HEARTBEAT, (long_ago, long_ago))
+
+    response = client.get("/healthz")
+
+    assert response.status_code == 503
+    assert response.json()["broker"] == "no worker"
+
+
+@pytest.mark.django_db
+def test_health_is_bad_when_the_broker_does_not_answer(client, settings):
+    settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{free_port()}/0"
+
+    response = client.get("/healthz")
+
+    assert response.status_code == 503
+    assert response.json()["broker"] == "unreachable"
+
+
+def test_production_settings_pass_the_deployment_check(tmp_path):
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings.base",
+        "SECRET_KEY": "k" * 30 + "0123456789abcdefghijklmnopqrstuvwxyz",
+        "PUBLIC_BASE_URL": "https://judge.example.org",
+        "DATABASE_URL": "postgresql://nobody@localhost/none",
+        "VAR_DIR": str(tmp_path),
+    }
+
+    result = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert result.returncode == 0, result.stderr
+    assert "no issues" in result.stdout
+
+
+def test_access_lines_hold_the_path_without_its_query():
+    assert "%(U)s" in ACCESS_LOG
+    assert not any(field in ACCESS_LOG for field in ("%(r)s", "%(q)s", "%(f)s"))
+    assert ACCESS_LOG in web_command(port=1)
+
+
+def test_a_process_that_dies_is_named():
+    processes = Processes()
+    processes.start("short", [sys.executable, "-c", "raise SystemExit(3)"]).wait()
+
+    with pytest.raises(ProcessDied, match="short ended with exit code 3"):
+        processes.check()
+    processes.stop()

@@ -1,0 +1,67 @@
+"""House rules that a reviewer would otherwise have to repeat."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("studies", "annotation", "judging", "analysis")
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+
+
+def test_every_setting_read_from_the_environment_is_documented():
+    read = set()
+    for path in (ROOT / "config").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        read |= set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', text))
+        read |= set(re.findall(r'environ\.get\("([A-Z_]+)"', text))
+    documented = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+
+    assert len(read) > 10
+    assert [name for name in sorted(read) if f"`{name}`" not in documented] == []
+
+
+def test_every_command_is_documented():
+    commands = [name for name, app in get_commands().items() if app in APPS]
+    documented = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+
+    assert len(commands) >= 10
+    assert [name for name in sorted(commands) if f"`{name}" not in documented] == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_hold_no_inline_script_or_style(path):
+    """The content security policy would refuse them; the report is a file of its own."""
+    if path.is_relative_to(ROOT / "templates/analysis/report"):
+        return
+    text = path.read_text(encoding="utf-8")
+
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)", text)
+
+
+def test_pages_load_nothing_from_other_hosts():
+    for path in [*TEMPLATES, *(ROOT / "static/css").glob("*.css")]:
+        text = path.read_text(encoding="utf-8")
+
+        assert not re.search(r"""(src|href)=["'](https?:)?//(?!app\.prolific\.com)""", text), path
+        assert "@import" not in text, path
+
+
+def test_every_view_names_its_methods():
+    for app in APPS:
+        for path in (ROOT / app).glob("*views*.py"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            for number, line in enumerate(lines):
+                if re.match(r"def [a-z]\w*\(request: HttpRequest", line):
+                    decorators = "".join(lines[max(0, number - 6) : number])
+                    assert re.search(r"@require_|@csrf_exempt", decorators), f"{path}: {line}"
+
+
+def test_row_locks_name_their_strength():
+    for app in APPS:
+        for path in (ROOT / app).rglob("*.py"):
+            for call in re.findall(r"select_for_update\([^)]*\)", path.read_text("utf-8")):
+                assert "no_key=" in call, f"{path}: {call}"
