@@ -1,0 +1,41 @@
+"""What can go wrong on a person's way through a study; nothing was stored when one is raised."""
+
+
+class AnnotationError(Exception):
+    """Base of this app's errors."""
+
+
+class StudyNotOpen(AnnotationError):
+    """The study is a draft, paused or closed."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"the study is {state}")
+        self.state = state
+
+
+class EntryRefused(AnnotationError):
+    """The id is not one that may enter: malformed, an unfilled placeholder, not invited."""
+
+
+class WrongStep(AnnotationError):
+    """The person's state does not allow this step; show the step they are at."""
+
+
+class AlreadyEnded(WrongStep):
+    """The person's part is over: show the page of their ending."""
+
+
+class InvalidAnswer(AnnotationError):
+    """The answer does not fit the study: a tie that is not offered, a certainty out of range."""
+
+
+class Unfinished(AnnotationError):
+    """Items are still unanswered."""
+
+    def __init__(self, missing: int) -> None:
+        super().__init__(f"{missing} items are still unanswered")
+        self.missing = missing
+
+
+class QuotaError(AnnotationError):
+    """The quota cells do not fit together; the message says how to mend them."""

@@ -1,0 +1,469 @@
+"""People and their answers. Only `flow` changes states; only `seats` changes counters."""
+
+import secrets
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from studies.models import Choice, Item, Side, Study
+
+# Without the signs that people mistake for each other when they copy a code by hand.
+_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+
+
+def random_code(length: int = 8) -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(length))
+
+
+def new_pseudonym() -> str:
+    return f"P-{random_code()}"
+
+
+def annotator_seed() -> int:
+    return secrets.randbits(31)
+
+
+class Ending(models.TextChoices):
+    """How a person's part can end; each has a page and a completion code of its own."""
+
+    COMPLETED = "completed", "completed"
+    FAILED_ATTENTION = "failed_attention", "completed, attention checks failed"
+    DECLINED = "declined", "no consent"
+    QUOTA_FULL = "quota_full", "group full"
+    DISQUALIFIED = "disqualified", "comprehension check"
+    CLOSED = "closed", "study closed"
+    TIMED_OUT = "timed_out", "timed out"
+    WITHDREW = "withdrew", "withdrew"
+    RETURNED = "returned", "returned"
+    REJECTED = "rejected", "rejected"
+
+
+class DemographicQuestion(models.Model):
+    """A question of the page “About you”; asked because a quota needs the answer."""
+
+    PREFER_NOT_TO_SAY = "prefer_not_to_say"
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="demographic_questions")
+    key = models.SlugField(max_length=40)
+    label = models.CharField(max_length=200)
+    options = models.JSONField(default=list, help_text="[{value, label}, …] in order.")
+    position = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "key"], name="demographic_question_once_per_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    def choices(self) -> list[tuple[str, str]]:
+        """Every answer that is accepted; nobody has to say."""
+        own = [(option["value"], option["label"]) for option in self.options]
+        return [*own, (self.PREFER_NOT_TO_SAY, "Prefer not to say")]
+
+
+class QuotaCell(models.Model):
+    """Places for people who match `criteria`; one cell may catch everyone who matches none."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="quota_cells")
+    criteria = models.JSONField(default=dict, blank=True, help_text="{question key: value}")
+    is_everyone_else = models.BooleanField(default=False)
+    target = models.PositiveIntegerField()
+    reserved = models.PositiveIntegerField(default=0, editable=False)
+    completed = models.PositiveIntegerField(default=0, editable=False)
+    position = models.PositiveSmallIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["position", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(target__gte=F("reserved") + F("completed")),
+                name="quota_cell_within_target",
+            ),
+            models.UniqueConstraint(
+                fields=["study"],
+                condition=Q(is_everyone_else=True),
+                name="quota_one_everyone_else_per_study",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        if self.is_everyone_else:
+            return "everyone else"
+        return ", ".join(f"{key}: {value}" for key, value in self.criteria.items())
+
+    @property
+    def open(self) -> int:
+        return self.target - self.reserved - self.completed
+
+
+class Annotator(models.Model):
+    """A person in one study, known by a pseudonym; platform ids live in `ProlificIdentity`."""
+
+    class State(models.TextChoices):
+        ARRIVED = "arrived", "arrived"
+        CONSENTED = "consented", "consented"
+        SCREENED = "screened", "screened"
+        INSTRUCTED = "instructed", "instructed"
+        QUALIFIED = "qualified", "qualified"
+        ANNOTATING = "annotating", "annotating"
+        COMPLETED = "completed", "completed"
+        DECLINED = "declined", "declined"
+        QUOTA_FULL = "quota_full", "group full"
+        DISQUALIFIED = "disqualified", "disqualified"
+        CLOSED = "closed", "study closed"
+        WITHDREW = "withdrew", "withdrew"
+        RETURNED = "returned", "returned"
+        TIMED_OUT = "timed_out", "timed out"
+        REJECTED = "rejected", "rejected"
+
+    class Quota(models.TextChoices):
+        """What the person holds of the quota cell."""
+
+        NONE = "", "nothing"
+        RESERVED = "reserved", "reserved"
+        COMPLETED = "completed", "completed"
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="annotators")
+    pseudonym = models.CharField(max_length=120, default=new_pseudonym)
+    # Null where there is none, so that people without a platform id do not collide.
+    identity_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
+    resume_code = models.CharField(max_length=16, null=True, editable=False)  # noqa: DJ001
+    is_imported = models.BooleanField(default=False, editable=False)
+
+    state = models.CharField(max_length=20, choices=State, default=State.ARRIVED)
+    seed = models.BigIntegerField(default=annotator_seed, editable=False)
+    consent_version = models.CharField(max_length=64, blank=True)
+    demographics = models.JSONField(default=dict, blank=True)
+    quota_cell = models.ForeignKey(
+        QuotaCell, null=True, blank=True, on_delete=models.PROTECT, related_name="annotators"
+    )
+    quota = models.CharField(max_length=10, choices=Quota, default=Quota.NONE, blank=True)
+    works_surplus = models.BooleanField(
+        default=False, help_text="Admitted beyond a full quota: paid in full, holds no seats."
+    )
+    failed_attention = models.BooleanField(default=False)
+    flags = models.JSONField(default=list, blank=True, help_text="[{rule, value, threshold}, …]")
+    feedback = models.TextField(blank=True)
+    excluded_at = models.DateTimeField(null=True, blank=True)
+    exclusion_reason = models.TextField(blank=True)
+
+    created_at = models.DateTimeField(auto_now_add=True)
+    consented_at = models.DateTimeField(null=True, blank=True)
+    screened_at = models.DateTimeField(null=True, blank=True)
+    instructed_at = models.DateTimeField(null=True, blank=True)
+    qualified_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Seats and quota come back then; empty after the end."
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "identity_hash"], name="annotator_once_per_study"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "pseudonym"], name="annotator_pseudonym_once_per_study"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "resume_code"], name="annotator_resume_code_once_per_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "arrived", "consented", "screened", "instructed", "qualified",
+                        "annotating", "completed", "declined", "quota_full", "disqualified",
+                        "closed", "withdrew", "returned", "timed_out", "rejected",
+                    ]
+                ),
+                name="annotator_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(quota="")
+                | Q(quota__in=["reserved", "completed"], quota_cell__isnull=False),
+                name="annotator_quota_has_cell",
+            ),
+            models.CheckConstraint(
+                condition=Q(excluded_at=None) | ~Q(exclusion_reason=""),
+                name="annotator_exclusion_has_reason",
+            ),
+        ]  # fmt: skip
+        indexes = [
+            models.Index(fields=["study", "state"], name="annotator_state_index"),
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(expires_at__isnull=False),
+                name="annotator_expiry",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class ProlificIdentity(models.Model):
+    """The platform's ids of a person; deletable alone, and never part of an export by default."""
+
+    annotator = models.OneToOneField(
+        Annotator, on_delete=models.CASCADE, related_name="prolific_identity"
+    )
+    pid = models.CharField(max_length=64)
+    study_id = models.CharField(max_length=64, blank=True)
+    session_ids = models.JSONField(default=list, help_text="Every SESSION_ID seen, in order.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "prolific identities"
+
+    def __str__(self) -> str:
+        return f"identity of {self.annotator_id}"
+
+
+class Invitation(models.Model):
+    """An id that may enter a study whose entry is a list."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
+    key = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="invitation_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk}"
+
+
+class AnnotatorEvent(models.Model):
+    """The log of a person's way through a study."""
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="events")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    event = models.CharField(max_length=40)
+    before = models.CharField(max_length=20, blank=True)
+    after = models.CharField(max_length=20, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id}: {self.event}"
+
+
+class CompletionCode(models.Model):
+    """What a person enters on the platform; one code for each ending of a study."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="completion_codes")
+    ending = models.CharField(max_length=20, choices=Ending)
+    code = models.CharField(max_length=20, unique=True, default=random_code)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "ending"], name="completion_code_once_per_ending"
+            ),
+            models.CheckConstraint(
+                condition=Q(ending__in=Ending.values), name="completion_code_ending"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.ending}"
+
+
+class Assignment(models.Model):
+    """A person's place at an item. Released places are taken up again, never made twice."""
+
+    class State(models.TextChoices):
+        RESERVED = "reserved", "reserved"
+        ANSWERED = "answered", "answered"
+        RELEASED = "released", "released"
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
+    position = models.PositiveIntegerField()
+    shown_first = models.CharField(max_length=2, choices=Side, blank=True)
+    is_surplus = models.BooleanField(default=False, help_text="Holds no seat of the item.")
+    state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["annotator", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "item"], name="assignment_item_once_per_person"
+            ),
+            models.UniqueConstraint(
+                fields=["annotator", "position"], name="assignment_position_once_per_person"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["reserved", "answered", "released"]),
+                name="assignment_state",
+            ),
+            # Empty only for imported answers, whose file may not know the order.
+            models.CheckConstraint(
+                condition=Q(shown_first__in=["r1", "r2", ""]), name="assignment_shown_first"
+            ),
+            models.CheckConstraint(
+                condition=~Q(shown_first="") | Q(is_surplus=True, state="answered"),
+                name="assignment_order_known_of_own",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id} at {self.item_id}"
+
+    @property
+    def shown_second(self) -> str:
+        return Side.R2 if self.shown_first == Side.R1 else Side.R1
+
+    def as_content(self, displayed: str) -> str:
+        """The choice in content terms of a choice as displayed: a, b or tie."""
+        return {"a": self.shown_first, "b": self.shown_second, "tie": Choice.TIE}[displayed]
+
+    def as_displayed(self, choice: str) -> str:
+        """The choice as displayed (a, b or tie) of a choice in content terms."""
+        if choice == Choice.TIE:
+            return "tie"
+        return "a" if choice == self.shown_first else "b"
+
+
+class Annotation(models.Model):
+    """The answer to an assignment as it stands; `revisions` keep what it was before."""
+
+    class Standing(models.TextChoices):
+        COUNTED = "counted", "counted"
+        SURPLUS = "surplus", "surplus"
+        RELEASED = "released", "released"
+        WITHDRAWN = "withdrawn", "withdrawn"
+        IMPORTED = "imported", "imported"
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, related_name="annotation"
+    )
+    choice = models.CharField(max_length=3, choices=Choice)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    certainty_asked = models.BooleanField()
+    standing = models.CharField(max_length=10, choices=Standing)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    wording_sha256 = models.CharField(max_length=64, blank=True)
+    revision = models.PositiveIntegerField(default=1, help_text="1 = never changed.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie"]), name="annotation_choice"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    standing__in=["counted", "surplus", "released", "withdrawn", "imported"]
+                ),
+                name="annotation_standing",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty=None)
+                | (Q(certainty__range=(1, 100), certainty_asked=True) & ~Q(choice="tie")),
+                name="annotation_certainty_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_asked=False) | Q(choice="tie") | Q(certainty__isnull=False),
+                name="annotation_certainty_where_asked",
+            ),
+            models.CheckConstraint(
+                condition=Q(standing="imported") | Q(answered_at__isnull=False),
+                name="annotation_time_of_own",
+            ),
+        ]
+        indexes = [models.Index(fields=["standing"], name="annotation_standing_index")]
+
+    def __str__(self) -> str:
+        return f"{self.assignment_id}: {self.choice}"
+
+
+class AnnotationRevision(models.Model):
+    """One submission of an answer, the first included; rows are only ever added."""
+
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="revisions")
+    number = models.PositiveIntegerField()
+    choice = models.CharField(max_length=3, choices=Choice)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField()
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["annotation", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotation", "number"], name="annotation_revision_number_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie"]), name="annotation_revision_choice"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotation_id}, revision {self.number}"
+
+
+class ProlificStudy(models.Model):
+    """What Prolific says of a study: a mirror, never the source of our own state."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="prolific_study")
+    prolific_id = models.CharField(max_length=64, unique=True)
+    status = models.CharField(max_length=40, blank=True)
+    payload = models.JSONField(default=dict, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "prolific studies"
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.status}"
+
+
+class ProlificSubmission(models.Model):
+    """What Prolific says of one person's submission: a mirror."""
+
+    prolific_study = models.ForeignKey(
+        ProlificStudy, on_delete=models.PROTECT, related_name="submissions"
+    )
+    annotator = models.ForeignKey(
+        Annotator,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="prolific_submissions",
+    )
+    submission_id = models.CharField(max_length=64, unique=True)
+    status = models.CharField(max_length=40, blank=True)
+    payload = models.JSONField(default=dict, blank=True)
+    seen_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"submission {self.pk}: {self.status}"

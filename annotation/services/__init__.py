@@ -1,0 +1,35 @@
+"""Everything that changes people, seats and answers."""
+
+from annotation.services.answers import record_answer
+from annotation.services.endings import (
+    complete,
+    mark_returned,
+    reject,
+    time_out,
+    withdraw,
+)
+from annotation.services.entry import enter, enter_by_link, resume
+from annotation.services.steps import (
+    consent,
+    decline,
+    finish_instructions,
+    leave_feedback,
+    record_demographics,
+)
+
+__all__ = [
+    "complete",
+    "consent",
+    "decline",
+    "enter",
+    "enter_by_link",
+    "finish_instructions",
+    "leave_feedback",
+    "mark_returned",
+    "record_answer",
+    "record_demographics",
+    "reject",
+    "resume",
+    "time_out",
+    "withdraw",
+]
