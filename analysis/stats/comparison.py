@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.stats.paired import (
+from .paired import (
     PairedCounts,
     tango_interval,
     tango_statistic,
     wald_interval,
     wald_standard_error,
 )
-from analysis.stats.results import Interval, Reason
+from .results import Interval, Reason
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
 

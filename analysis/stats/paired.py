@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from analysis.stats.results import Interval, Reason
+from .results import Interval, Reason
 
 
 @dataclass(frozen=True)
