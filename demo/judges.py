@@ -1,0 +1,169 @@
+"""How the simulated judges decide: from the words of the prompt and nothing else.
+
+A judge recognises the question and, by the facts that the prompt shows, the person. Then it
+knows what the profile gives away (the stratum) and which reply the common stereotype points to.
+It never knows the person's answer. How often it follows the stereotype is set so that its
+accuracy has a known value in each stratum. When the prompt shows only part of a profile, the
+evidence shrinks: without the deciding fact direct and strong are weak, and with fewer than
+three facts, or an unrecognised person, there is none.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from demo.text_bank import BANK, Person, Topic
+from demo.truth import STRATA, DemoItem, World, certainty_from, other, uniform
+
+MODELS = ("demo-steady", "demo-boastful", "demo-lefty")
+ACCURACY = {"direct": 0.80, "strong": 0.66, "weak": 0.58, "none": 0.50}
+# Mean and sd of the certainty that a judge states; informative, as people's is.
+CERTAINTY = {"direct": (86, 7), "strong": (71, 10), "weak": (55, 11), "none": (34, 12)}
+BOASTFUL = (85, 95)
+LEFTY_SHARE_A = 0.70  # in strata weak and none, whatever the replies say
+SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0.0}
+MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
+ENOUGH_FACTS = 3
+
+_PROFILE = re.compile(r"^\[User Profile\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a judge makes of a prompt."""
+
+    topic: Topic
+    first: str  # the reply that stands first, r1 or r2
+    item: DemoItem | None  # the item, when the person was recognised
+    evidence: str  # direct, strong, weak, none or tie
+    offers_tie: bool
+    wants_certainty: bool
+
+
+class UnknownPrompt(ValueError):
+    """The prompt asks about nothing in the text bank."""
+
+
+class Judges:
+    """The three simulated models over the items of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def reply(self, model: str, prompt: str, *, attempt: int, sample: object = "") -> str:
+        """The raw text that `model` answers when asked for the `attempt`-th time (from 1).
+
+        `sample` separates repeated draws; the verdict itself does not change with the attempt.
+        """
+        reading = self.read(prompt)
+        seed = self._world.seed
+        u = uniform(seed, "malformed", model, sample, prompt)
+        if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
+            return "Both replies have their merits, and much depends on the day."
+        side, certainty = self._verdict(model, reading, prompt, sample)
+        words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
+        return f"{words} [[{certainty}]]" if reading.wants_certainty else words
+
+    def read(self, prompt: str) -> Reading:
+        """Find question, person and what is asked for. Raises `UnknownPrompt`."""
+        topic = next((t for t in BANK.topics if t.question in prompt), None)
+        places = [prompt.find(reply) for reply in topic.replies] if topic else [-1]
+        if topic is None or -1 in places:
+            raise UnknownPrompt("The prompt asks about nothing that this simulation knows.")
+        first = "r1" if places[0] < places[1] else "r2"
+        item, shown = self._recognise(prompt, topic)
+        evidence = _evidence(item, shown)
+        return Reading(topic, first, item, evidence, "[[C]]" in prompt, "[[X]]" in prompt)
+
+    def _recognise(self, prompt: str, topic: Topic) -> tuple[DemoItem | None, frozenset[str]]:
+        """The one item whose person has all the facts shown, and those facts."""
+        match = _PROFILE.search(prompt)
+        block = match[1] if match else ""
+        shown = frozenset(
+            text for text, line in self._facts.items() if text in block or line in block
+        )
+        candidates = [
+            item for item, facts in self._items_by_topic[topic.key] if shown and shown <= facts
+        ]
+        return (candidates[0] if len(candidates) == 1 else None), shown
+
+    @cached_property
+    def _facts(self) -> dict[str, str]:
+        """Every fact as a sentence, and as the labelled line of the other persona style."""
+        return {
+            feature["text"]: f"{feature['label']}: {feature['value']}"
+            for person in (*BANK.people, *BANK.torn)
+            for feature in self._world.profile(person)
+        }
+
+    @cached_property
+    def _items_by_topic(self) -> dict[str, list[tuple[DemoItem, frozenset[str]]]]:
+        items: dict[str, list[tuple[DemoItem, frozenset[str]]]] = {}
+        for item in (*self._world.items, *self._world.ties):
+            items.setdefault(item.topic.key, []).append((item, self._wordings(item.person)))
+        return items
+
+    def _wordings(self, person: Person) -> frozenset[str]:
+        return frozenset(feature["text"] for feature in self._world.profile(person))
+
+    def _verdict(
+        self, model: str, reading: Reading, prompt: str, sample: object
+    ) -> tuple[str, int]:
+        seed = self._world.seed
+        # Drawn by content, not by prompt: both orders of an item get the same answer.
+        name = reading.item.id if reading.item else reading.topic.key
+        content = (model, sample, name, reading.evidence)
+        certainty = _certainty(model, reading.evidence, uniform(seed, "judge certainty", *content))
+        if reading.offers_tie and uniform(seed, "C", *content) < SAYS_TIE[reading.evidence]:
+            return "C", certainty
+        if model == "demo-lefty" and reading.evidence in ("weak", "none"):
+            left = uniform(seed, "left", model, sample, prompt) < LEFTY_SHARE_A
+            return ("A" if left else "B"), certainty
+        u = uniform(seed, "judge", *content)
+        if reading.item is None or reading.evidence == "tie":
+            choice = "r1" if u < 0.5 else "r2"
+        else:
+            guess = reading.item.guess
+            follows = u < follow_rate(reading.item.stratum, reading.evidence)
+            choice = guess if follows else other(guess)
+        return ("A" if choice == reading.first else "B"), certainty
+
+
+def follow_rate(stratum: str, evidence: str) -> float:
+    """How often to follow the stereotype of `stratum` for the accuracy due to `evidence`."""
+    r = STRATA[stratum].r
+    return (ACCURACY[evidence] - (1 - r)) / (2 * r - 1)
+
+
+def _evidence(item: DemoItem | None, shown: frozenset[str]) -> str:
+    if item is None or len(shown) < ENOUGH_FACTS:
+        return "none"
+    topic = item.topic
+    if item.stratum in ("direct", "strong"):
+        words = topic.direct if item.stratum == "direct" else topic.hint
+        deciding = f"The person {words[item.guess == 'r2']}."
+        return item.stratum if deciding in shown else "weak"
+    return item.stratum
+
+
+def _certainty(model: str, evidence: str, u: float) -> int:
+    if model == "demo-boastful":
+        low, high = BOASTFUL
+        return low + int((high - low + 1) * u)
+    return certainty_from(*CERTAINTY["none" if evidence == "tie" else evidence], u)
+
+
+def expected_judges(sizes: dict[str, int]) -> dict[str, dict[str, float]]:
+    """Expected accuracy with the whole profile and one random order, and share of answers A."""
+    total = sum(sizes.values())
+    swayed = sizes["weak"] + sizes["none"]
+    steady = sum(ACCURACY[name] * size for name, size in sizes.items()) / total
+    firm = sum(ACCURACY[name] * sizes[name] for name in ("direct", "strong"))
+    return {
+        "demo-steady": {"accuracy": steady, "share_a": 0.5},
+        "demo-boastful": {"accuracy": steady, "share_a": 0.5},
+        "demo-lefty": {
+            "accuracy": (firm + swayed * 0.5) / total,
+            "share_a": ((total - swayed) * 0.5 + swayed * LEFTY_SHARE_A) / total,
+        },
+    }

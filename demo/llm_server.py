@@ -1,0 +1,242 @@
+"""A simulated OpenAI-compatible server: `python -m demo.llm_server --port 8001`.
+
+It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions and
+GET /v1/models. Its models are simulated and read nothing but the prompt. For tests it fails on
+request: `POST /simulate/faults` with {"fault": …, "times": n} spoils the next n completions,
+and `GET /simulate/requests` tells what was asked of it so far.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from demo.judges import MODELS, Judges, UnknownPrompt
+from demo.truth import SEED, World
+
+MAX_BODY = 1_000_000
+FAULTS = ("rate_limit", "server_error", "garbage", "slow", "down")
+
+
+@dataclass
+class Fault:
+    """What to do to the next `times` completions."""
+
+    name: str
+    times: int
+    seconds: float = 1.0  # Retry-After of a rate limit, or how slow
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, value: Any, status: int = 200, **headers: str) -> "Response":
+        extra = tuple((name.replace("_", "-"), text) for name, text in headers.items())
+        return cls(status, json.dumps(value).encode(), extra)
+
+
+def error(status: int, message: str, **headers: str) -> Response:
+    body = {"error": {"message": message, "type": "simulated_error", "code": None}}
+    return Response.of(body, status, **headers)
+
+
+class Disconnect(Exception):
+    """Close the connection without a word, as a server that is down would."""
+
+
+class SimulatedServer:
+    """The routes, the faults, and the memory of how often each prompt was asked."""
+
+    def __init__(self, world: World, *, latency: float = 0.0) -> None:
+        self._judges = Judges(world)
+        self._latency = latency
+        self._asked: Counter[tuple[str, str, str]] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._fault: Fault | None = None
+        self._routes: dict[tuple[str, str], Callable[[bytes], Awaitable[Response]]] = {
+            ("POST", "/v1/chat/completions"): self._complete,
+            ("GET", "/v1/models"): self._models,
+            ("POST", "/simulate/faults"): self._set_fault,
+            ("GET", "/simulate/requests"): self._requests,
+        }
+
+    async def respond(self, method: str, path: str, body: bytes) -> Response:
+        route = self._routes.get((method, path.partition("?")[0]))
+        if route is None:
+            return error(404, f"There is no {method} {path} here.")
+        try:
+            return await route(body)
+        except (ValueError, KeyError, TypeError) as problem:
+            return error(400, f"The request cannot be read: {problem}")
+
+    async def _models(self, body: bytes) -> Response:
+        data = [{"id": name, "object": "model", "owned_by": "simulated"} for name in MODELS]
+        return Response.of({"object": "list", "data": data})
+
+    async def _set_fault(self, body: bytes) -> Response:
+        wanted = json.loads(body)
+        fault = Fault(wanted["fault"], wanted.get("times", 1), wanted.get("seconds", 1.0))
+        if fault.name not in FAULTS:
+            return error(400, f"fault must be one of {', '.join(FAULTS)}")
+        self._fault = fault if fault.times else None
+        return Response.of({"fault": fault.name, "times": fault.times})
+
+    async def _requests(self, body: bytes) -> Response:
+        repeats = {str(times): n for times, n in Counter(self._asked.values()).items()}
+        return Response.of({"outcomes": dict(self._outcomes), "prompts_by_times_asked": repeats})
+
+    async def _complete(self, body: bytes) -> Response:
+        request = json.loads(body)
+        model = request["model"]
+        if model not in MODELS:
+            return error(404, f"The model {model} does not exist; there are {', '.join(MODELS)}.")
+        prompt = "\n".join(str(message["content"]) for message in request["messages"])
+        fault = self._take_fault()
+        await asyncio.sleep(fault.seconds if fault and fault.name == "slow" else self._latency)
+        if fault and fault.name != "slow":
+            self._outcomes[fault.name] += 1
+            return _spoil(fault)
+        sample = str(request.get("seed", ""))
+        self._asked[model, sample, prompt] += 1
+        attempt = self._asked[model, sample, prompt]
+        try:
+            text = self._judges.reply(model, prompt, attempt=attempt, sample=sample)
+        except UnknownPrompt as problem:
+            self._outcomes["unknown_prompt"] += 1
+            return error(400, str(problem))
+        self._outcomes["answered"] += 1
+        return Response.of(_completion(model, prompt, text, number=self._outcomes["answered"]))
+
+    def _take_fault(self) -> Fault | None:
+        fault = self._fault
+        if fault is not None:
+            fault.times -= 1
+            if fault.times == 0:
+                self._fault = None
+        return fault
+
+
+def _spoil(fault: Fault) -> Response:
+    if fault.name == "rate_limit":
+        return error(429, "Too many requests (simulated).", Retry_After=f"{fault.seconds:g}")
+    if fault.name == "server_error":
+        return error(500, "The server had an error (simulated).")
+    if fault.name == "garbage":
+        return Response(200, b"<html>This is no completion</html>")
+    raise Disconnect
+
+
+def _completion(model: str, prompt: str, text: str, *, number: int) -> dict[str, Any]:
+    prompt_tokens, completion_tokens = len(prompt) // 4 + 1, len(text) // 4 + 1
+    return {
+        "id": f"simulated-{number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": f"{model}-simulated-1",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "finish_reason": "stop",
+                "logprobs": None,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        },
+        "system_fingerprint": "simulated",
+    }
+
+
+async def _serve_connection(
+    server: SimulatedServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer the requests of one connection in order until it closes."""
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, Disconnect):
+        while True:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            request_line, *lines = head.rstrip("\r\n").split("\r\n")
+            method, path, _ = request_line.split(" ", 2)
+            headers = {
+                name.lower(): value.strip()
+                for name, _, value in (line.partition(":") for line in lines)
+            }
+            length = int(headers.get("content-length", "0"))
+            if length > MAX_BODY:
+                break
+            body = await reader.readexactly(length)
+            writer.write(_encode(await server.respond(method, path, body)))
+            await writer.drain()
+            if headers.get("connection", "").lower() == "close":
+                break
+    writer.close()
+
+
+def _encode(response: Response) -> bytes:
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(response.body))),
+        *response.headers,
+    ]
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    return f"HTTP/1.1 {response.status} Simulated\r\n{lines}\r\n".encode("latin-1") + response.body
+
+
+async def serve(server: SimulatedServer, *, host: str, port: int) -> None:
+    """Listen until SIGTERM or SIGINT; say the address on the first line of the output."""
+    connections: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a callback of start_server runs in a task
+        connections.add(task)
+        task.add_done_callback(connections.discard)
+        await _serve_connection(server, reader, writer)
+
+    listener = await asyncio.start_server(connected, host, port, limit=MAX_BODY)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    address = listener.sockets[0].getsockname()
+    sys.stdout.write(f"http://{address[0]}:{address[1]}/v1\n")
+    sys.stdout.flush()
+    await stop.wait()
+    listener.close()
+    for task in connections:
+        task.cancel()
+    await asyncio.gather(*connections, return_exceptions=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="A simulated OpenAI-compatible server.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8001, help="0 takes a free port")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    options = parser.parse_args()
+    server = SimulatedServer(World(options.seed), latency=options.latency)
+    try:
+        asyncio.run(serve(server, host=options.host, port=options.port))
+    except OSError as problem:
+        sys.stderr.write(
+            f"The simulated LLM server cannot listen on {options.host}:{options.port}: "
+            f"{problem.strerror}. Choose another port with --port.\n"
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

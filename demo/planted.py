@@ -1,0 +1,76 @@
+"""Annotators who behave badly on purpose, so that quality checks have known answers.
+
+A fixture: `make demo` itself has thirty careful annotators.
+"""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from demo.truth import ANNOTATORS, Answer, World, other, uniform
+
+DROP_OUT_AT = 12  # the item at which the drop-out returns the place
+REFILL = ANNOTATORS + 1  # who takes the seats that the drop-out gave back
+EXTRA_CERTAINTY = 25
+BEHAVIOURS = {
+    **dict.fromkeys(range(1, 25), "careful"),
+    25: "overconfident",
+    26: "overconfident",
+    27: "straight_liner",
+    28: "speeder",
+    29: "inattentive",
+    30: "drop_out",
+    REFILL: "careful",
+}
+EXPECTED_FLAGS = {"straight_line": [27], "speed": [28], "attention": [29], "returned": [30]}
+EXCLUDED = (27, 28, 29)
+
+
+@dataclass(frozen=True)
+class Seat:
+    annotator: int
+    item: str
+    position: int  # from 1, in the order that this annotator sees the items
+    shown_first: str  # r1 or r2
+
+
+def seats(world: World, *, returned: bool = True) -> list[Seat]:
+    """The plan with the drop-out's seats given to the one who refills them."""
+    position: dict[int, int] = {}
+    plan = []
+    for annotator, item in world.seating():
+        position[annotator] = position.get(annotator, 0) + 1
+        number = REFILL if returned and BEHAVIOURS[annotator] == "drop_out" else annotator
+        first = "r1" if uniform(world.seed, "first", number, item) < 0.5 else "r2"
+        plan.append(Seat(number, item, position[annotator], first))
+    return plan
+
+
+def planted_answer(world: World, annotator: int, item: str, shown_first: str) -> Answer:
+    """The answer of `annotator` with the behaviour that was planted."""
+    answer = world.answer(annotator, item)
+    behaviour = BEHAVIOURS[annotator]
+    if behaviour == "overconfident" and answer.certainty is not None:
+        certainty = min(100, answer.certainty + EXTRA_CERTAINTY)
+        return Answer(annotator, item, answer.choice, certainty)
+    if behaviour == "straight_liner":
+        return Answer(annotator, item, shown_first, answer.certainty)
+    if behaviour in ("speeder", "inattentive"):
+        coin = uniform(world.seed, "coin", annotator, item) < 0.5
+        choice = shown_first if coin else other(shown_first)
+        return Answer(annotator, item, choice, answer.certainty)
+    return answer
+
+
+def planted_answers(world: World) -> list[Answer]:
+    """All 900 answers that count: three an item, the drop-out's seats refilled."""
+    return [
+        planted_answer(world, seat.annotator, seat.item, seat.shown_first) for seat in seats(world)
+    ]
+
+
+def active_ms(world: World, annotator: int, item: str) -> int:
+    """Time spent on an item: log-normal with median 24 s; a speeder takes 1.5 to 3 s."""
+    u = uniform(world.seed, "time", annotator, item)
+    if BEHAVIOURS.get(annotator) == "speeder":
+        return round(1500 + 1500 * u)
+    return round(24_000 * 2.718281828 ** NormalDist(0, 0.5).inv_cdf(max(u, 2**-64)))

@@ -1,0 +1,161 @@
+"""Brute-force scores in plain Python: slow, literal, and sharing no code with the analysis.
+
+It is what the demo's truth and the end-to-end tests compare the product's report with, so it
+follows the definitions word by word and uses exact fractions where a comparison decides.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+UPPER_BAND_ENDS = {20: "uncertain", 40: "moderately_confident", 60: "quite_confident",
+                   80: "confident", 100: "highly_confident"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One answer: an item, who gave it, r1 / r2 / tie, certainty or None."""
+
+    item: str
+    rater: str
+    choice: str
+    certainty: int | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What several answers to one item amount to; `choice` is None on a shared maximum."""
+
+    choice: str | None
+    certainty: Fraction | None
+
+
+def verdicts(rows: Iterable[Row]) -> dict[str, Verdict]:
+    """The majority of each item and the mean certainty of those who chose the winner."""
+    of_item: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        of_item[row.item].append(row)
+    return {item: _verdict(answers) for item, answers in of_item.items()}
+
+
+def _verdict(answers: list[Row]) -> Verdict:
+    votes = Counter(row.choice for row in answers)
+    most = max(votes.values())
+    winners = [choice for choice, count in votes.items() if count == most]
+    if len(winners) > 1:
+        return Verdict(None, None)
+    stated = [
+        row.certainty for row in answers if row.choice == winners[0] and row.certainty is not None
+    ]
+    return Verdict(winners[0], Fraction(sum(stated), len(stated)) if stated else None)
+
+
+def score(
+    pairs: Iterable[tuple[str, Verdict]], truth: Mapping[str, str], *, threshold: int = 80
+) -> dict[str, Any]:
+    """Counts and accuracies of (item, verdict) pairs, whole and by certainty.
+
+    Truth "tie" counts as a label here; leave such items out of `truth` where no tie was offered.
+    """
+    cells = {name: [0, 0] for name in ("all", "high", "low", "none")}
+    ties = no_truth = 0
+    for item, verdict in pairs:
+        if verdict.choice is None:
+            ties += 1
+            continue
+        if item not in truth:
+            no_truth += 1
+            continue
+        if verdict.certainty is None:
+            band = "none"
+        else:
+            band = "high" if verdict.certainty >= threshold else "low"
+        for name in ("all", band):
+            cells[name][0] += verdict.choice == truth[item]
+            cells[name][1] += 1
+    result: dict[str, Any] = _cell(cells["all"])
+    result |= {"ties": ties, "no_truth": no_truth, "no_certainty": cells["none"][1]}
+    result |= {"high": _cell(cells["high"]), "low": _cell(cells["low"])}
+    return result
+
+
+def individual(
+    rows: Iterable[Row], truth: Mapping[str, str], *, threshold: int = 80
+) -> dict[str, Any]:
+    """Every answer by itself."""
+    pairs = [
+        (row.item, Verdict(row.choice, None if row.certainty is None else Fraction(row.certainty)))
+        for row in rows
+    ]
+    return score(pairs, truth, threshold=threshold)
+
+
+def by_band(rows: Iterable[Row], truth: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Counts and accuracies of single answers by named band of certainty."""
+    cells = {name: [0, 0] for name in UPPER_BAND_ENDS.values()}
+    for row in rows:
+        if row.certainty is not None and row.item in truth:
+            end = min(end for end in UPPER_BAND_ENDS if row.certainty <= end)
+            cells[UPPER_BAND_ENDS[end]][0] += row.choice == truth[row.item]
+            cells[UPPER_BAND_ENDS[end]][1] += 1
+    return {name: _cell(cell) for name, cell in cells.items()}
+
+
+def percent_agreement(rows: Iterable[Row]) -> float | None:
+    """Mean over items of the share of ordered pairs of raters with the same choice."""
+    shares = []
+    for choices in _choices(rows).values():
+        pairs = list(permutations(choices, 2))
+        if pairs:
+            shares.append(Fraction(sum(a == b for a, b in pairs), len(pairs)))
+    return float(sum(shares) / len(shares)) if shares else None
+
+
+def krippendorff_alpha(rows: Iterable[Row]) -> float | None:
+    """Nominal alpha: one minus observed over expected disagreement, pair by pair."""
+    units = [choices for choices in _choices(rows).values() if len(choices) > 1]
+    values = [choice for choices in units for choice in choices]
+    observed = sum(
+        Fraction(sum(a != b for a, b in permutations(choices, 2)), len(choices) - 1)
+        for choices in units
+    )
+    expected = sum(a != b for a, b in permutations(values, 2))
+    if not expected:
+        return None
+    return float(1 - observed * (len(values) - 1) / expected)
+
+
+def compare(
+    people: Mapping[str, Verdict], judge: Mapping[str, Verdict], truth: Mapping[str, str]
+) -> dict[str, Any]:
+    """People's majority against a judge on the items that both decided."""
+    both = [item for item in people if item in judge and people[item].choice and judge[item].choice]
+    pairs = [(people[item].choice, judge[item].choice) for item in both]
+    agreement = Fraction(sum(a == b for a, b in pairs), len(pairs))
+    chance = Fraction(sum(a == b for a, _ in pairs for _, b in pairs), len(pairs) ** 2)
+    labelled = [item for item in both if item in truth]
+    right = [(people[i].choice == truth[i], judge[i].choice == truth[i]) for i in labelled]
+    judge_only = sum(j and not h for h, j in right)
+    people_only = sum(h and not j for h, j in right)
+    return {
+        "n": len(both),
+        "agreement_with_majority": float(agreement),
+        "cohen_kappa": float((agreement - chance) / (1 - chance)) if chance != 1 else None,
+        "mcnemar": {"b": judge_only, "c": people_only},
+        "difference": (judge_only - people_only) / len(labelled),
+    }
+
+
+def _choices(rows: Iterable[Row]) -> dict[str, list[str]]:
+    choices: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        choices[row.item].append(row.choice)
+    return choices
+
+
+def _cell(cell: list[int]) -> dict[str, Any]:
+    correct, n = cell
+    return {"n": n, "correct": correct, "accuracy": correct / n if n else None}
