@@ -13,6 +13,10 @@ class StudyNotOpen(AnnotationError):
         self.state = state
 
 
+class NoItems(StudyNotOpen):
+    """The study has nothing to judge yet."""
+
+
 class EntryRefused(AnnotationError):
     """The id is not one that may enter: malformed, an unfilled placeholder, not invited."""
 

@@ -1,8 +1,23 @@
-"""Storing an answer."""
+"""Storing an answer: one transaction, and no success before its commit."""
 
 import datetime as dt
 
-from annotation.models import Annotation
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import assignment as seats
+from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen
+from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
+from annotation.wording import wording_for
+from studies.models import Choice, Study
+from studies.services import freeze
+
+# Late work is kept: it stands as released until the person completes.
+_ANSWERING = {
+    Annotator.State.ANNOTATING,
+    Annotator.State.TIMED_OUT,
+    Annotator.State.RETURNED,
+}
 
 
 def record_answer(
@@ -20,4 +35,81 @@ def record_answer(
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed).
     """
-    raise NotImplementedError
+    study = Study.objects.get(annotators=annotator_id)
+    certainty = _checked_certainty(study, choice, certainty)
+    with transaction.atomic():
+        if study.frozen_at is None:
+            freeze(study.pk)
+        annotator = (
+            Annotator.objects.select_for_update(no_key=True, of=("self",))
+            .select_related("study")
+            .get(pk=annotator_id)
+        )
+        assignment = (
+            Assignment.objects.select_for_update(no_key=True, of=("self",))
+            .select_related("item")
+            .get(pk=assignment_id, annotator=annotator)
+        )
+        _require_open(annotator)
+        annotation = Annotation.objects.filter(assignment=assignment).first()
+        if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
+            return annotation
+
+        now = timezone.now()
+        submission = {
+            "choice": choice,
+            "certainty": certainty,
+            "shown_at": shown_at,
+            "answered_at": now,
+            **_durations(now, shown_at, active_ms),
+        }
+        if annotation is None:
+            annotation = Annotation.objects.create(
+                assignment=assignment,
+                certainty_asked=study.ask_certainty,
+                standing=seats.occupy(assignment),
+                wording_sha256=wording_for(assignment.item, study).sha256,
+                **submission,
+            )
+        else:
+            annotation.revision += 1
+            for field, value in submission.items():
+                setattr(annotation, field, value)
+            annotation.save(update_fields=["revision", *submission])
+        AnnotationRevision.objects.create(
+            annotation=annotation, number=annotation.revision, **submission
+        )
+    return annotation
+
+
+def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int | None:
+    """The certainty to store: none with a tie or where the study does not ask.
+
+    Raises `InvalidAnswer` when choice or certainty are not what the study offers.
+    """
+    if choice not in Choice.values or (choice == Choice.TIE and not study.allow_tie):
+        raise InvalidAnswer(f"choice {choice!r} is not offered")
+    if choice == Choice.TIE or not study.ask_certainty:
+        return None
+    if certainty is None or not 1 <= certainty <= 100:
+        raise InvalidAnswer(f"certainty must be from 1 to 100, got {certainty}")
+    return certainty
+
+
+def _require_open(annotator: Annotator) -> None:
+    if annotator.state not in _ANSWERING:
+        raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
+    if annotator.study.state == Study.State.CLOSED:
+        raise StudyNotOpen(annotator.study.state)
+
+
+def _durations(
+    now: dt.datetime, shown_at: dt.datetime | None, active_ms: int | None
+) -> dict[str, int | None]:
+    """Elapsed time by the server's clock, and the browser's active time within it."""
+    elapsed = None
+    if shown_at is not None:
+        elapsed = max(0, round((now - shown_at).total_seconds() * 1000))
+    if active_ms is not None:
+        active_ms = max(0, active_ms) if elapsed is None else min(max(0, active_ms), elapsed)
+    return {"elapsed_ms": elapsed, "active_ms": active_ms}

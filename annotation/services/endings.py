@@ -1,28 +1,77 @@
 """The ends of a person's part; each releases what it held and leaves a log row and a code."""
 
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation import flow
+from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator
 
+State = Annotator.State
+_COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
 
+
+@transaction.atomic
 def complete(*, annotator_id: int) -> Annotator:
-    """End with every item answered; idempotent. Raises `Unfinished`, `AlreadyEnded`."""
-    raise NotImplementedError
+    """End with every item answered; repeats change nothing.
+
+    After a time-out or a return the answers take the seats that are still free and are surplus
+    at the others. Raises `Unfinished`, `WrongStep`, `AlreadyEnded`.
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state == State.COMPLETED:
+        return annotator
+    if annotator.state not in _COMPLETING:
+        error = WrongStep if annotator.state in flow.ACTIVE else AlreadyEnded
+        raise error(f"annotator {annotator.pk} is {annotator.state}")
+    return _complete(annotator)
 
 
+@transaction.atomic
+def reinstate(*, annotator_id: int, user: User | None = None) -> Annotator:
+    """Take a rejection back: the person has completed after all. Raises as `complete` does."""
+    annotator = flow.lock(annotator_id)
+    if annotator.state == State.COMPLETED:
+        return annotator
+    if annotator.state != State.REJECTED:
+        raise WrongStep(f"annotator {annotator.pk} is {annotator.state}, not rejected")
+    return _complete(annotator, user=user)
+
+
+def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
+    if missing := flow.unanswered(annotator):
+        raise Unfinished(missing)
+    flow.take_back(annotator, answered=True)
+    return flow.end(annotator, State.COMPLETED, user=user)
+
+
+@transaction.atomic
 def withdraw(*, annotator_id: int) -> Annotator:
     """End on the person's wish, also after completion: their answers leave the analysis."""
-    raise NotImplementedError
+    return _end(annotator_id, State.WITHDREW)
 
 
-def mark_returned(*, annotator_id: int) -> Annotator:
+@transaction.atomic
+def mark_returned(*, annotator_id: int, user: User | None = None) -> Annotator:
     """The platform says that the person gave the place back."""
-    raise NotImplementedError
+    return _end(annotator_id, State.RETURNED, user=user)
 
 
-def time_out(*, annotator_id: int) -> Annotator:
+@transaction.atomic
+def time_out(*, annotator_id: int, user: User | None = None) -> Annotator:
     """The time limit is over; answers are kept, seats come back."""
-    raise NotImplementedError
+    return _end(annotator_id, State.TIMED_OUT, user=user)
 
 
-def reject(*, annotator_id: int) -> Annotator:
+@transaction.atomic
+def reject(*, annotator_id: int, user: User | None = None) -> Annotator:
     """The platform says that a researcher rejected the submission."""
-    raise NotImplementedError
+    return _end(annotator_id, State.REJECTED, user=user)
+
+
+def _end(annotator_id: int, state: str, *, user: User | None = None) -> Annotator:
+    """End in `state`; repeats change nothing."""
+    annotator = flow.lock(annotator_id)
+    if annotator.state == state:
+        return annotator
+    return flow.end(annotator, state, user=user)

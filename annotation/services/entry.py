@@ -1,6 +1,13 @@
 """Arriving, and coming back."""
 
-from annotation.models import Annotator
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import flow
+from annotation.errors import EntryRefused, StudyNotOpen
+from annotation.identity import check_ids, identity_hash, identity_hashes
+from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
+from studies.models import Study
 
 
 def enter(
@@ -12,7 +19,16 @@ def enter(
     open study; who is known comes back at any time and is shown where they stand.
     Raises `EntryRefused` (malformed or not invited) and `StudyNotOpen` (somebody new).
     """
-    raise NotImplementedError
+    study = Study.objects.get(pk=study_id)
+    check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
+    known = Annotator.objects.filter(study=study, identity_hash__in=identity_hashes(pid)).first()
+    if known is None:
+        known = _arrive(study, identity_hash=identity_hash(pid))
+        ProlificIdentity.objects.get_or_create(
+            annotator=known, defaults={"pid": pid, "study_id": prolific_study_id}
+        )
+    _keep_session(known, session_id)
+    return _come_back(known, study)
 
 
 def enter_by_link(*, study_id: int, resume_code: str = "") -> Annotator:
@@ -20,9 +36,70 @@ def enter_by_link(*, study_id: int, resume_code: str = "") -> Annotator:
 
     Raises `EntryRefused` when the code is unknown, `StudyNotOpen` for somebody new.
     """
-    raise NotImplementedError
+    study = Study.objects.get(pk=study_id)
+    if study.entry != Study.Entry.LINK:
+        raise EntryRefused("this study is entered with an id")
+    if not resume_code:
+        return _arrive(study, resume_code=random_code(10))
+    code = resume_code.strip().upper()
+    known = Annotator.objects.filter(study=study, resume_code=code).first()
+    if known is None:
+        raise EntryRefused("no part of this study has that resume code")
+    return _come_back(known, study)
 
 
+@transaction.atomic
 def resume(*, annotator_id: int) -> Annotator:
-    """Take up again what timed out: the person is where they were, seats are taken if free."""
-    raise NotImplementedError
+    """Take up again what timed out: the person is where they were, seats are taken if free.
+
+    Repeats change nothing. Raises `AlreadyEnded` after any other ending and `StudyNotOpen` when
+    the study is closed.
+    """
+    annotator = flow.lock(annotator_id)
+    if annotator.state in flow.ACTIVE:
+        return annotator
+    if annotator.study.state == Study.State.CLOSED:
+        raise StudyNotOpen(annotator.study.state)
+    return flow.resume(annotator)
+
+
+def _arrive(study: Study, **identity: str) -> Annotator:
+    """Make the annotator, unless a second tab did so at the same moment."""
+    if study.state != Study.State.OPEN:
+        raise StudyNotOpen(study.state)
+    with transaction.atomic():
+        annotator, created = Annotator.objects.get_or_create(
+            study=study,
+            **identity,
+            defaults={"expires_at": timezone.now() + flow.time_limit(study)},
+        )
+        if created:
+            AnnotatorEvent.objects.create(
+                annotator=annotator, event="state", after=Annotator.State.ARRIVED
+            )
+    return annotator
+
+
+def _keep_session(annotator: Annotator, session_id: str) -> None:
+    """Keep a session id that is new. After the identity was deleted nothing is stored."""
+    identity = ProlificIdentity.objects.filter(annotator=annotator).first()
+    if identity is None or not session_id or session_id in identity.session_ids:
+        return
+    with transaction.atomic():
+        identity = ProlificIdentity.objects.select_for_update(no_key=True).get(pk=identity.pk)
+        if session_id not in identity.session_ids:
+            identity.session_ids = [*identity.session_ids, session_id]
+            identity.save(update_fields=["session_ids"])
+
+
+def _come_back(annotator: Annotator, study: Study) -> Annotator:
+    """Let somebody go on whose time ran out, where that costs nobody anything.
+
+    On Prolific, who ran out of time in mid-work sees that first: they may no longer be paid.
+    """
+    unbound = study.entry != Study.Entry.PROLIFIC or annotator.started_at is None
+    reopened = annotator.state == Annotator.State.CLOSED and study.state == Study.State.OPEN
+    expired = annotator.state == Annotator.State.TIMED_OUT and unbound
+    if reopened or (expired and study.state != Study.State.CLOSED):
+        return resume(annotator_id=annotator.pk)
+    return annotator

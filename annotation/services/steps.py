@@ -1,34 +1,117 @@
 """The steps before the items. Repeating a step that is done changes nothing."""
 
-from annotation.models import Annotator
+from django.db import transaction
+
+from annotation import assignment, flow, quotas
+from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
+from annotation.models import Annotator, DemographicQuestion
+from annotation.services.expiry import expire_due
+from studies.models import Study
+
+State = Annotator.State
 
 
+@transaction.atomic
 def consent(*, annotator_id: int, version: str) -> Annotator:
-    """Store that the person agreed to the text with this version hash (texts.consent_text)."""
-    raise NotImplementedError
+    """Store that the person agreed to the text with this version hash (texts.consent_text).
+
+    Where the study asks nothing about the person, they go on to the instructions at once.
+    """
+    annotator = flow.lock(annotator_id)
+    if not _is_at(annotator, State.ARRIVED):
+        return annotator
+    annotator.consent_version = version
+    annotator.save(update_fields=["consent_version"])
+    flow.move(annotator, State.CONSENTED, version=version)
+    if not annotator.study.demographic_questions.exists():
+        _screen(annotator)
+    return annotator
 
 
+@transaction.atomic
 def decline(*, annotator_id: int) -> Annotator:
     """End without consent."""
-    raise NotImplementedError
+    annotator = flow.lock(annotator_id)
+    if annotator.state == State.DECLINED:
+        return annotator
+    return flow.end(annotator, State.DECLINED)
 
 
+@transaction.atomic
 def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> Annotator:
     """Store the answers of “About you” and reserve a quota place; state screened or quota_full.
 
-    Raises `InvalidAnswer` when a question of the study is missing or its value unknown.
+    On Prolific a full group never turns away somebody the platform admitted: they do surplus
+    work and are paid in full. Raises `InvalidAnswer` when a question of the study is missing or
+    its value unknown, `WrongStep` before consent.
     """
-    raise NotImplementedError
+    annotator = flow.lock(annotator_id)
+    if not _is_at(annotator, State.CONSENTED):
+        return annotator
+    questions = DemographicQuestion.objects.filter(study=annotator.study)
+    answers: dict[str, str] = {}
+    for question in questions:
+        value = demographics.get(question.key)
+        if value not in dict(question.choices()):
+            raise InvalidAnswer(f"“{question.label}” has no answer that the study offers")
+        answers[question.key] = value
+    annotator.demographics = answers
+    annotator.save(update_fields=["demographics"])
+    _screen(annotator)
+    return annotator
 
 
+@transaction.atomic
 def finish_instructions(*, annotator_id: int) -> Annotator:
     """Leave the instructions and get seats; the state becomes annotating.
 
-    Raises `StudyNotOpen` when the study is paused.
+    Raises `WrongStep` before, `NoItems` when the study has nothing to judge.
     """
-    raise NotImplementedError
+    annotator = flow.lock(annotator_id)
+    if not _is_at(annotator, State.SCREENED):
+        return annotator
+    expire_due(annotator.study)
+    flow.move(annotator, State.INSTRUCTED)
+    flow.move(annotator, State.QUALIFIED)
+    if not assignment.assign(annotator.pk):
+        raise NoItems("without items")
+    return flow.move(annotator, State.ANNOTATING)
 
 
+@transaction.atomic
 def leave_feedback(*, annotator_id: int, text: str) -> None:
     """Store what the person wants to say; the last text wins."""
-    raise NotImplementedError
+    annotator = flow.lock(annotator_id)
+    if annotator.state not in (State.ANNOTATING, State.COMPLETED):
+        raise WrongStep(f"annotator {annotator.pk} is {annotator.state}")
+    annotator.feedback = text
+    annotator.save(update_fields=["feedback"])
+
+
+def _is_at(annotator: Annotator, state: str) -> bool:
+    """True at this step, False when it is done already.
+
+    Raises `WrongStep` before it, `AlreadyEnded` after an ending, `StudyNotOpen` when closed.
+    """
+    order = list(flow.STEPS)
+    if annotator.state not in order:
+        raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
+    if annotator.study.state == Study.State.CLOSED:
+        raise StudyNotOpen(annotator.study.state)
+    if order.index(annotator.state) < order.index(state):
+        raise WrongStep(f"annotator {annotator.pk} is {annotator.state}, not yet {state}")
+    return annotator.state == state
+
+
+def _screen(annotator: Annotator) -> None:
+    """Reserve a quota place and go on, or end when the group is full."""
+    # Those whose time is over hold places too.
+    expire_due(annotator.study)
+    if quotas.reserve(annotator):
+        flow.move(annotator, State.SCREENED)
+    elif annotator.study.entry == Study.Entry.PROLIFIC:
+        annotator.works_surplus = True
+        annotator.save(update_fields=["works_surplus"])
+        flow.move(annotator, State.SCREENED, surplus=True)
+    else:
+        flow.end(annotator, State.QUOTA_FULL)

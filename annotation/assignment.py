@@ -1,0 +1,190 @@
+"""Seats: who judges which items. The only place that changes an item's counters.
+
+Every function here runs under the lock of the Study row, so arrivals of one study wait for each
+other. Skipping locked rows would turn people away while seats are open.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+
+from annotation.balance import Showing, choose_orders, spread_groups
+from annotation.models import Annotation, Annotator, Assignment
+from studies.models import Item, Side, Study
+from studies.services import lock_study
+
+_SHUFFLE_KEYS = 2**62
+
+
+@transaction.atomic
+def assign(annotator_id: int) -> list[Assignment]:
+    """Give an annotator their items and return the assignments in order; repeats change nothing.
+
+    The least covered items come first, from a random point of the shuffled order. Where fewer
+    seats are open than the study asks of a person, the rest is surplus on the least covered
+    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only.
+    """
+    annotator = Annotator.objects.get(pk=annotator_id)
+    study = lock_study(annotator.study_id)
+    held = list(annotator.assignments.order_by("position"))
+    if held:
+        return held
+
+    rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
+    wanted = study.items_per_annotator
+    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted))
+    surplus = list(_least_covered(study, wanted - len(seats), besides=seats))
+    orders = choose_orders(_showings(seats, surplus), rng)
+    seat_ids = {item.pk for item in seats}
+
+    Item.everything.filter(pk__in=seat_ids).update(seats_taken=F("seats_taken") + 1)
+    return Assignment.objects.bulk_create(
+        Assignment(
+            annotator=annotator,
+            item=item,
+            position=position,
+            shown_first=orders[item.pk],
+            is_surplus=item.pk not in seat_ids,
+        )
+        for position, item in enumerate(spread_groups([*seats, *surplus], rng), start=1)
+    )
+
+
+def occupy(assignment: Assignment) -> str:
+    """Mark a locked assignment as answered and return the standing of its answer.
+
+    A released assignment stays so: what comes late waits for the person to complete.
+    """
+    if assignment.state == Assignment.State.RELEASED:
+        return Annotation.Standing.RELEASED
+    assignment.state = Assignment.State.ANSWERED
+    assignment.save(update_fields=["state"])
+    if assignment.is_surplus:
+        return Annotation.Standing.SURPLUS
+    _items([assignment.item_id]).update(answered=F("answered") + 1)
+    return Annotation.Standing.COUNTED
+
+
+def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
+    """Give back every seat that the annotator holds and return how many; answers are kept.
+
+    Their answers take `standing`: released, or withdrawn.
+    """
+    active = list(
+        annotator.assignments.select_for_update(no_key=True)
+        .exclude(state=Assignment.State.RELEASED)
+        .order_by("pk")
+    )
+    held = [a for a in active if not a.is_surplus]
+    answered = [a.item_id for a in held if a.state == Assignment.State.ANSWERED]
+    # In this order: an item never has more answers than seats, not even between two statements.
+    _items(answered).update(answered=F("answered") - 1)
+    _items(a.item_id for a in held).update(seats_taken=F("seats_taken") - 1)
+    Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
+    Annotation.objects.filter(assignment__annotator=annotator).exclude(
+        standing=Annotation.Standing.IMPORTED
+    ).update(standing=standing)
+    return len(held)
+
+
+def retake_seats(annotator: Annotator, *, answered: bool) -> None:
+    """Take up released assignments again: the unanswered ones, or the answered ones.
+
+    Where the seat is still free the assignment takes it, elsewhere it becomes surplus.
+    """
+    released = list(
+        annotator.assignments.select_for_update(no_key=True)
+        .filter(state=Assignment.State.RELEASED, annotation__isnull=not answered)
+        .order_by("pk")
+    )
+    item_ids = [a.item_id for a in released]
+    free: set[int] = set()
+    if not annotator.works_surplus:
+        free = set(
+            Item.everything.filter(pk__in=item_ids, seats_taken__lt=F("seats_needed")).values_list(
+                "pk", flat=True
+            )
+        )
+    seated = [a for a in released if a.item_id in free]
+    surplus = [a for a in released if a.item_id not in free]
+    state = Assignment.State.ANSWERED if answered else Assignment.State.RESERVED
+
+    _items(free).update(seats_taken=F("seats_taken") + 1)
+    if answered:
+        _items(free).update(answered=F("answered") + 1)
+    for group, is_surplus in ((seated, False), (surplus, True)):
+        ids = [a.pk for a in group]
+        Assignment.objects.filter(pk__in=ids).update(state=state, is_surplus=is_surplus)
+        Annotation.objects.filter(assignment__in=ids).update(
+            standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
+        )
+
+
+def _items(item_ids: Iterable[int]) -> QuerySet[Item]:
+    return Item.everything.filter(pk__in=list(item_ids))
+
+
+def _open_seats(study: Study, wanted: int) -> Iterator[Item]:
+    """Up to `wanted` items with an open seat, the least covered first."""
+    open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
+    for coverage in range(study.annotations_per_item):
+        found = _from_random_point(open_items.filter(seats_taken=coverage), wanted)
+        yield from found
+        wanted -= len(found)
+        if wanted <= 0:
+            return
+
+
+def _least_covered(study: Study, wanted: int, *, besides: list[Item]) -> Iterator[Item]:
+    """Up to `wanted` items that people get in this study, whether a seat is open or not."""
+    items = Item.objects.filter(study=study, seats_needed__gt=0).exclude(
+        pk__in=[item.pk for item in besides]
+    )
+    for coverage in range(study.annotations_per_item + 1):
+        if wanted <= 0:
+            return
+        found = _from_random_point(items.filter(seats_taken=coverage), wanted)
+        yield from found
+        wanted -= len(found)
+
+
+def _from_random_point(items: QuerySet[Item], count: int) -> list[Item]:
+    """Up to `count` items in shuffled order, going round from a random point of it.
+
+    Two reads along an index, whatever the number of items.
+    """
+    start = random.randrange(_SHUFFLE_KEYS)  # noqa: S311  spread, not secrecy
+    ordered = items.order_by("shuffle_key").only(
+        "pk", "study_id", "group", "first_person", "fixed_first", "shuffle_sides",
+        "seats_needed", "seats_taken",
+    )  # fmt: skip
+    found = list(ordered.filter(shuffle_key__gte=start)[:count])
+    if len(found) < count:
+        found += ordered.filter(shuffle_key__lt=start)[: count - len(found)]
+    return found
+
+
+def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
+    """What is known of each item's orders so far; a surplus seat is nobody's last."""
+    shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    rows = (
+        Assignment.objects.filter(item__in=seats, is_surplus=False)
+        .exclude(state=Assignment.State.RELEASED)
+        .values_list("item_id", "shown_first")
+    )
+    for item_id, first in rows:
+        shown[item_id][first] += 1
+    return [
+        Showing(
+            item_id=item.pk,
+            seats_left=item.seats_needed - item.seats_taken,
+            r1_first=shown[item.pk][Side.R1],
+            r2_first=shown[item.pk][Side.R2],
+            truth=item.first_person,
+            fixed=item.fixed_first or ("" if item.shuffle_sides else Side.R1),
+        )
+        for item in [*seats, *surplus]
+    ]

@@ -1,0 +1,129 @@
+"""Which response is shown first, and in which order the items come: pure functions.
+
+Over the seats of an item both orders occur; over the items of an annotator the orders differ by
+at most one; and, as well as these two allow, the right response stands on either side alike.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from studies.models import Side
+
+
+class Grouped(Protocol):
+    @property
+    def group(self) -> str: ...
+
+
+GroupedItem = TypeVar("GroupedItem", bound=Grouped)
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What decides the order of one item: who has it already, and which response is right."""
+
+    item_id: int
+    seats_left: int
+    r1_first: int
+    r2_first: int
+    truth: str = ""
+    fixed: str = ""
+
+    @property
+    def forced(self) -> str:
+        """The order that the last seat must take because it has not occurred yet."""
+        if self.seats_left != 1 or bool(self.r1_first) == bool(self.r2_first):
+            return ""
+        return Side.R2 if self.r1_first else Side.R1
+
+    @property
+    def preferred(self) -> str:
+        """The order that occurred less often."""
+        if self.r1_first == self.r2_first:
+            return ""
+        return Side.R2 if self.r1_first > self.r2_first else Side.R1
+
+
+def choose_orders(showings: Sequence[Showing], rng: random.Random) -> dict[int, str]:
+    """Return item id → the response shown first ("r1" or "r2").
+
+    Items with a fixed order are exempt. The rest take the order their item lacks; what has no
+    preference alternates within each kind of truth; then as many orders are turned round as it
+    takes to come within one of half and half, those first that cost the least balance.
+    """
+    orders = {s.item_id: s.fixed for s in showings if s.fixed}
+    movable = [s for s in showings if not s.fixed]
+    turn = {truth: rng.random() < 0.5 for truth in ("r1", "r2", "tie", "")}
+    for showing in movable:
+        side = showing.forced or showing.preferred
+        if not side:
+            side = Side.R1 if turn[showing.truth] else Side.R2
+            turn[showing.truth] = not turn[showing.truth]
+        orders[showing.item_id] = side
+
+    first = sum(orders[s.item_id] == Side.R1 for s in movable)
+    half = len(movable) / 2
+    surplus_side = Side.R1 if first > half else Side.R2
+    excess = int(abs(first - half))
+    # How much more often the right response stands on side A than on side B.
+    tilt = sum(_stands(s.truth, orders[s.item_id]) for s in movable)
+    turnable = [s for s in movable if not s.forced and orders[s.item_id] == surplus_side]
+    for _ in range(min(excess, len(turnable))):
+        cheapest = min(
+            turnable,
+            key=lambda s: (
+                bool(s.preferred),
+                abs(tilt - 2 * _stands(s.truth, surplus_side)),
+                rng.random(),
+            ),
+        )
+        turnable.remove(cheapest)
+        orders[cheapest.item_id] = _other(surplus_side)
+        tilt -= 2 * _stands(cheapest.truth, surplus_side)
+    return orders
+
+
+def _other(side: str) -> str:
+    return Side.R2 if side == Side.R1 else Side.R1
+
+
+def _stands(truth: str, first: str) -> int:
+    """1 when the right response is side A, -1 when it is side B, 0 when none is right."""
+    if truth not in (Side.R1, Side.R2):
+        return 0
+    return 1 if truth == first else -1
+
+
+def spread_groups(
+    items: Sequence[GroupedItem], rng: random.Random, *, after: str = ""
+) -> list[GroupedItem]:
+    """Shuffle, and keep items of one group apart wherever that is possible.
+
+    `after` is the group of the item before the first one.
+    """
+    pool = rng.sample(list(items), len(items))
+    left: Counter[str] = Counter(item.group for item in pool if item.group)
+    ordered: list[GroupedItem] = []
+    last = after
+    while pool:
+        position = _next_position(pool, left, last)
+        item = pool.pop(position)
+        if item.group:
+            left[item.group] -= 1
+        last = item.group
+        ordered.append(item)
+    return ordered
+
+
+def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) -> int:
+    # A group that fills more than half of what is left must come now, or it meets itself later.
+    pressing = next((g for g, n in left.items() if 2 * n > len(pool) and g != last), None)
+    for position, item in enumerate(pool):
+        if pressing is not None and item.group != pressing:
+            continue
+        if not item.group or item.group != last:
+            return position
+    return 0

@@ -1,0 +1,44 @@
+"""Platform ids and the keyed hash that stays when they are deleted."""
+
+import re
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from annotation.errors import EntryRefused
+from annotation.models import Invitation, ProlificStudy
+from studies.models import Study
+
+_ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PROLIFIC = re.compile(r"[0-9a-f]{24}")
+_SALT = "annotation.identity"
+
+
+def identity_hash(pid: str) -> str:
+    """The hash that stands for `pid`; the same in every study of this installation."""
+    return _hash(pid, settings.SECRET_KEY)
+
+
+def identity_hashes(pid: str) -> list[str]:
+    """The hash under the present key and under every former one (SECRET_KEY_FALLBACKS)."""
+    return [_hash(pid, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+
+
+def _hash(pid: str, key: str) -> str:
+    return salted_hmac(_SALT, pid, secret=key, algorithm="sha256").hexdigest()
+
+
+def check_ids(study: Study, *, pid: str, prolific_study_id: str, session_id: str) -> None:
+    """Raise `EntryRefused` unless these ids may enter the study. Ids are never in the message."""
+    if not _ACCEPTED.fullmatch(pid):
+        raise EntryRefused("PROLIFIC_PID is missing, unfilled or malformed")
+    for name, value in (("STUDY_ID", prolific_study_id), ("SESSION_ID", session_id)):
+        if value and not _ACCEPTED.fullmatch(value):
+            raise EntryRefused(f"{name} is unfilled or malformed")
+    if study.entry == Study.Entry.LINK:
+        raise EntryRefused("this study is entered by its link, without an id")
+    if study.entry == Study.Entry.LIST:
+        if not Invitation.objects.filter(study=study, key=pid).exists():
+            raise EntryRefused("this id is not on the study's list")
+    elif ProlificStudy.objects.filter(study=study).exists() and not _PROLIFIC.fullmatch(pid):
+        raise EntryRefused("PROLIFIC_PID has not the form of the platform's ids")
