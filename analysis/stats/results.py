@@ -6,6 +6,13 @@ Nothing in this package returns NaN or infinity, and an undefined value is never
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
 Reason = Literal[
     "no_votes",
     "tie",
@@ -16,6 +23,8 @@ Reason = Literal[
     "empty_group",
     "no_discordant",
     "not_certified",
+    "not_identified",
+    "no_convergence",
 ]
 
 
@@ -39,6 +48,9 @@ class Interval:
         Seed of the resamples; None for a closed form.
     n_draws : int or None
         Resamples made; None for a closed form.
+    note : str or None
+        What a reader has to know before using it, for example
+        ``"conditional on these annotators"``.
     """
 
     low: float
@@ -49,6 +61,7 @@ class Interval:
     n_annotators: int | None = None
     seed: int | None = None
     n_draws: int | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,9 @@ class Proportion:
     reason : str or None
         ``"empty_group"`` where `value` is None.
     interval : Interval or None
-        None for an empty group.
+        None for an empty group, or where none can be given.
+    interval_reason : str or None
+        Why `interval` is None although `value` is defined.
     """
 
     correct: int
@@ -94,3 +109,20 @@ class Proportion:
     value: float | None
     reason: Reason | None = None
     interval: Interval | None = None
+    interval_reason: Reason | None = None
+
+
+def seed_of(rng: np.random.Generator) -> int | None:
+    """Return the seed that `rng` was made from, to be stored with a result.
+
+    Read from the generator, so that a stored seed cannot differ from the one used.
+    None where the generator was not made from one number.
+
+    Examples
+    --------
+    >>> seed_of(np.random.default_rng(20240701))
+    20240701
+    """
+    sequence = getattr(rng.bit_generator, "seed_seq", None)
+    entropy = getattr(sequence, "entropy", None)
+    return int(entropy) if isinstance(entropy, int | np.integer) else None

@@ -1,0 +1,101 @@
+"""Statistics of count rows and their item-bootstrap intervals.
+
+A nominal statistic depends only on how many annotators of an item chose each option, so a
+resample of items is a multinomial draw over the few distinct count rows: its cost does not grow
+with the number of items.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from .bootstrap import percentile_interval
+from .checks import check_level
+from .results import Estimate, FloatArray, IntArray, Reason
+
+# A statistic of count rows: takes how often each row occurs, shape (r, U), and the rows, shape
+# (U, C), and returns r values, NaN where it is undefined.
+Statistic = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def count_rows(counts: npt.ArrayLike) -> FloatArray:
+    rows = np.asarray(counts)
+    if rows.ndim != 2 or rows.shape[1] < 1:
+        raise ValueError(f"`counts` must be items by options, got shape {rows.shape}.")
+    if rows.size and (not np.issubdtype(rows.dtype, np.integer) and (rows % 1 != 0).any()):
+        raise ValueError("`counts` must hold whole numbers.")
+    if rows.size and rows.min() < 0:
+        raise ValueError("`counts` must not be negative.")
+    return rows.astype(np.float64)
+
+
+def pairable(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows[rows.sum(axis=1) >= 2])
+
+
+def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The distinct count rows in sorted order, and how often each occurs."""
+    # Rows as one number each sort an order of magnitude faster than rows as rows.
+    base = float(rows.max(initial=0)) + 1
+    if base ** rows.shape[1] < 2**53:
+        keys = rows @ base ** np.arange(rows.shape[1])
+        _, first, n = np.unique(keys, return_index=True, return_counts=True)
+        return rows[first], n
+    distinct, n = np.unique(rows, axis=0, return_counts=True)
+    return distinct, n
+
+
+def estimate_with_interval(
+    statistic: Statistic,
+    rows: FloatArray,
+    reason: Reason,
+    n_draws: int,
+    rng: np.random.Generator | None,
+    level: float,
+    n: IntArray | None = None,
+) -> Estimate:
+    """The statistic of all rows, with an item-bootstrap interval where `rng` is given.
+
+    With `n` the rows are distinct already and occur so many times.
+    """
+    check_level(level)
+    distinct, n = _distinct(rows) if n is None else (rows, n)
+    n_items = int(n.sum())
+    if n_items == 0:
+        return Estimate(None, "no_pairs" if reason == "no_pairs" else "too_few_items")
+    value = float(statistic(n[None, :].astype(np.float64), distinct)[0])
+    if np.isnan(value):
+        return Estimate(None, reason)
+    if rng is None:
+        return Estimate(value)
+    if n_draws < 2:
+        raise ValueError(f"`n_draws` must be at least 2, got {n_draws}.")
+    if n_items < 2:
+        return Estimate(value, interval_reason="too_few_items")
+    draws = np.empty(n_draws)
+    step = max(1, 4_000_000 // n.size)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        draws[start : start + size] = statistic(_resamples(n, size, rng), distinct)
+    interval = percentile_interval(
+        draws, level=level, method="item bootstrap", n_items=n_items, rng=rng
+    )
+    return Estimate(value, interval=interval, interval_reason=None if interval else "no_variation")
+
+
+def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
+    """How often each row occurs in resamples of the items, shape (size, U)."""
+    n_items = int(n.sum())
+    if n.size < n_items / 4:
+        return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
+    # Where most rows are distinct, counting drawn items is faster than drawing their counts.
+    rows = np.repeat(np.arange(n.size), n)[rng.integers(0, n_items, (size, n_items))]
+    rows += np.arange(size)[:, None] * n.size
+    weights = np.bincount(rows.ravel(), minlength=size * n.size)
+    return weights.reshape(size, n.size).astype(np.float64)
+
+
+def ratio(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:
+    out = np.full(np.shape(numerator), undefined)
+    return np.asarray(np.divide(numerator, denominator, out=out, where=denominator != 0))
