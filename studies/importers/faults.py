@@ -26,9 +26,9 @@ class Fault:
     file: str = ""
 
     def __str__(self) -> str:
-        where = f"Line {self.line}: " if self.line is not None else ""
-        text = f"{where}{self.message} {self.remedy}".rstrip()
-        return f"{self.file}: {text}" if self.file else text
+        named = self.line is None or self.message.startswith("Line ")
+        where = "" if named else f"Line {self.line}: "
+        return f"{where}{self.message} {self.remedy}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,11 @@ def group(faults: Iterable[Fault]) -> list[FaultGroup]:
 def summary(faults: tuple[Fault, ...]) -> str:
     """What a terminal shows: a head line, then the faults grouped by rule."""
     many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
-    lines = [f"The file has {many}. Nothing was imported."]
+    several = len({fault.file for fault in faults}) > 1
+    lines = [f"{many[0].upper()}{many[1:]} found. Nothing was imported."]
     for found in group(faults):
         lines.append(f"{found.rule} ({found.count:,})")
-        lines += [f"  {fault}" for fault in found.listed]
+        lines += [f"  {fault.file}: {fault}" if several else f"  {fault}" for fault in found.listed]
         if left := found.count - len(found.listed):
             lines.append(f"  … and {left:,} more")
     return "\n".join(lines)

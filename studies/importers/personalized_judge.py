@@ -5,15 +5,16 @@ may show the same item the other way round: ids depend on content alone, and `al
 row to the sides of the item that is already known.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused
 from studies.importers.persona_sentences import split_features
+from studies.importers.readers import BadLine, read_json_lines
 from studies.importers.text import CONTROL, digest, fold, normalise
 from studies.models import Choice, Side, Task
 
@@ -102,19 +103,28 @@ def looks_released(raw: dict[str, Any]) -> bool:
 def read_released(path: str | Path) -> list[ReleasedRow]:
     """Read a released file whole. Raises `Refused` with every fault of it."""
     path = Path(path)
+    return parse_released(path.name, path.read_bytes())
+
+
+def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
+    """The rows of a released file `name`. Raises `Refused` with every fault of it."""
     rows: list[ReleasedRow] = []
     faults: list[Fault] = []
-    survey = "opinion" in path.name.lower()
-    for line, text in _lines(path, faults):
+    survey = "opinion" in name.lower()
+    for found in read_json_lines(File(name, data)):
+        if isinstance(found, BadLine):
+            faults.append(found.fault)
+            continue
+        line, raw = found
         try:
-            raw = json.loads(text)
             rows.append(_row(line, raw, survey=survey))
-        except json.JSONDecodeError as error:
-            faults.append(_fault(line, "json", f"this is not JSON ({error.msg})."))
         except _Unreadable as error:
-            faults.append(_fault(line, *error.args))
+            field, message = error.args
+            remedy = "Use the file as it was released."
+            rule = "not a released result"
+            faults.append(Fault(line, field, rule, message, remedy, file=name))
     if not rows and not faults:
-        faults.append(Fault(None, "", "empty file", "There are no rows in the file."))
+        faults.append(Fault(None, "", "empty file", "There are no rows in the file.", file=name))
     if faults:
         raise Refused(faults)
     return rows
@@ -122,23 +132,6 @@ def read_released(path: str | Path) -> list[ReleasedRow]:
 
 class _Unreadable(Exception):
     """A row lacks something; the arguments are the field and the message."""
-
-
-def _fault(line: int, field: str, message: str) -> Fault:
-    remedy = "Use the file as it was released."
-    return Fault(line, field, "not a released result", message, remedy)
-
-
-def _lines(path: Path, faults: list[Fault]) -> Iterator[tuple[int, str]]:
-    with path.open("rb") as file:
-        for number, data in enumerate(file, start=1):
-            try:
-                text = data.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                faults.append(_fault(number, "encoding", "this is not UTF-8."))
-                continue
-            if text.strip():
-                yield number, text
 
 
 def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:

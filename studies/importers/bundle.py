@@ -1,0 +1,142 @@
+"""What a user hands over: one file, a folder, or a zip of that folder."""
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from studies.importers.faults import Fault, Refused
+
+FORMAT = "thirdperson-items"
+MAX_BYTES = 200 * 1024 * 1024
+_ITEMS = ("items.jsonl", "items.csv")
+_PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
+
+
+@dataclass(frozen=True)
+class File:
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A file of items with what lies beside it; `dataset` is empty for a single file."""
+
+    name: str
+    items: File
+    dataset: dict[str, Any] = field(default_factory=dict)
+    personas: File | None = None
+    feature_words: File | None = None
+
+
+def open_path(path: str | Path) -> Bundle:
+    """The bundle at `path`. Raises `Refused` when it cannot be read or misses a part."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            parts = {
+                name: _sized(path / name).read_bytes() for name in _PARTS if (path / name).is_file()
+            }
+            return _bundle(path.name, parts)
+        return open_bytes(path.name, _sized(path).read_bytes())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise _refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
+
+
+def open_bytes(name: str, data: bytes) -> Bundle:
+    """The bundle in an uploaded file: a zip, or a single file of items."""
+    if len(data) > MAX_BYTES:
+        raise _too_big(name)
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return Bundle(name, File(name, data))
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _bundle(name, _members(name, archive))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        message = f"the zip file cannot be read: {error}."
+        raise _refused(name, message, "Pack the folder again, without a password.") from error
+
+
+def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The parts of a zip, at its top or in one folder of it; nothing else is unpacked."""
+    parts: dict[str, bytes] = {}
+    for info in archive.infolist():
+        folder, _, base = info.filename.rpartition("/")
+        if base not in _PARTS or "/" in folder or folder.startswith("__MACOSX"):
+            continue
+        if info.file_size > MAX_BYTES:
+            raise _too_big(f"{name}/{base}")
+        if base in parts:
+            raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
+        parts[base] = archive.read(info)
+    return parts
+
+
+def _bundle(name: str, parts: dict[str, bytes]) -> Bundle:
+    items = next((part for part in _ITEMS if part in parts), None)
+    if items is None:
+        raise _refused(
+            name, "the bundle has no items.jsonl.", "Put items.jsonl and dataset.json into it."
+        )
+    if "dataset.json" not in parts:
+        raise _refused(
+            name, "the bundle has no dataset.json.", "Add it, or import items.jsonl by itself."
+        )
+    dataset = _dataset(name, parts["dataset.json"])
+    stated = dataset.get("sha256")
+    if stated and stated != hashlib.sha256(parts[items]).hexdigest():
+        raise _refused(
+            name,
+            f"{items} is not the file that dataset.json describes: their sha256 differ.",
+            "Take both from one bundle, or remove sha256 from dataset.json.",
+        )
+    personas, words = parts.get("personas.jsonl"), parts.get("persona_features.csv")
+    return Bundle(
+        name,
+        File(items, parts[items]),
+        dataset,
+        File("personas.jsonl", personas) if personas is not None else None,
+        File("persona_features.csv", words) if words is not None else None,
+    )
+
+
+def _dataset(name: str, data: bytes) -> dict[str, Any]:
+    try:
+        dataset = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise _refused(name, f"dataset.json is not JSON: {error}.", "Mend it.") from error
+    if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
+        raise _refused(
+            name, f"dataset.json does not say format “{FORMAT}”.", "Write what the file is."
+        )
+    version = str(dataset.get("format_version", ""))
+    if version.partition(".")[0] != "1":
+        raise _refused(
+            name,
+            f"dataset.json has format_version “{version}”; this program reads 1.",
+            "Write the bundle in version 1.0.",
+        )
+    for key, kind in (("source", dict), ("title", str), ("name", str), ("language", str)):
+        if not isinstance(dataset.get(key, kind()), kind):
+            what = "an object" if kind is dict else "text"
+            raise _refused(name, f"{key} in dataset.json must be {what}.", "Mend it.")
+    return dataset
+
+
+def _sized(path: Path) -> Path:
+    if path.stat().st_size > MAX_BYTES:
+        raise _too_big(path.name)
+    return path
+
+
+def _too_big(name: str) -> Refused:
+    return _refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
+
+
+def _refused(name: str, message: str, remedy: str) -> Refused:
+    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])

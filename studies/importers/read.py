@@ -1,0 +1,142 @@
+"""From a bundle to checked items: the format is found out, every fault is collected."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from studies.importers.bundle import Bundle, File
+from studies.importers.faults import Fault, Refused
+from studies.importers.personalized_judge import ReleasedRow, looks_released, parse_released
+from studies.importers.personas import read_persona
+from studies.importers.readers import BadLine, read_csv, read_feature_words, read_json_lines
+from studies.importers.records import ItemRecord, PersonaRecord, Warning
+from studies.importers.row import Row
+from studies.importers.validate import Validator
+
+FORMATS = ("auto", "jsonl", "csv", "personalized-judge")
+
+
+@dataclass(frozen=True)
+class ReadItems:
+    """The items of one bundle, without a fault."""
+
+    bundle: Bundle
+    format: str
+    items: list[ItemRecord]
+    warnings: list[Warning]
+
+
+def read_bundle(
+    bundle: Bundle,
+    *,
+    format: str = "auto",
+    task: str,
+    limit: int | None = None,
+    on_row: Callable[[], None] | None = None,
+) -> ReadItems:
+    """Read and check a bundle whole, or its first `limit` items.
+
+    Items that name no task get `task`. Raises `Refused` with every fault.
+    """
+    format = _recognise(bundle.items) if format == "auto" else format
+    faults: list[Fault] = []
+    personas = _listed_personas(bundle.personas, faults)
+    validator = Validator(
+        file=bundle.items.name,
+        task=task,
+        personas=personas,
+        is_released=format == "personalized-judge",
+    )
+    items: list[ItemRecord] = []
+    for row in _rows(bundle, format, faults):
+        if limit is not None and len(items) + len(faults) >= limit:
+            break
+        if isinstance(row, BadLine):
+            faults.append(row.fault)
+        else:
+            before = len(validator.faults)
+            item = validator.item(*row)
+            if item is not None:
+                items.append(item)
+            faults += validator.faults[before:]
+        if on_row is not None:
+            on_row()
+    if not items and not faults:
+        remedy = "Add one item a line."
+        faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))
+    if faults:
+        raise Refused(faults)
+    return ReadItems(bundle, format, items, validator.warnings)
+
+
+def _rows(bundle: Bundle, format: str, faults: list[Fault]) -> Iterator[tuple[int, Any] | BadLine]:
+    if format == "personalized-judge":
+        return iter(_released(bundle.items))
+    if format == "jsonl":
+        return read_json_lines(bundle.items)
+    try:
+        words = read_feature_words(bundle.feature_words) if bundle.feature_words else {}
+    except BadLine as bad:
+        faults.append(bad.fault)
+        words = {}
+    return read_csv(bundle.items, words)
+
+
+def _recognise(file: File) -> str:
+    if file.name.lower().endswith((".csv", ".tsv")):
+        return "csv"
+    for line in file.data.split(b"\n", 50)[:50]:
+        if line.strip():
+            try:
+                first = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError):
+                break
+            if isinstance(first, dict) and looks_released(first):
+                return "personalized-judge"
+            break
+    return "jsonl"
+
+
+def _listed_personas(file: File | None, faults: list[Fault]) -> dict[str, PersonaRecord]:
+    listed: dict[str, PersonaRecord] = {}
+    if file is None:
+        return listed
+    for found in read_json_lines(file):
+        if isinstance(found, BadLine):
+            faults.append(found.fault)
+            continue
+        line, raw = found
+        row = Row(line, file.name)
+        persona = read_persona(row, raw)
+        if persona is not None and persona.key in listed:
+            row.fault("id", "id used twice", f"persona “{persona.key}” is listed twice.")
+        elif persona is not None:
+            listed[persona.key] = persona
+        faults += row.faults
+    return listed
+
+
+def _released(file: File) -> list[tuple[int, Any]]:
+    """Released rows as raw items; a row that shows an item again adds nothing to the first."""
+    first: dict[str, ReleasedRow] = {}
+    for row in parse_released(file.name, file.data):
+        first.setdefault(row.item_id, row)
+    return [(row.line, _released_item(row)) for row in first.values()]
+
+
+def _released_item(row: ReleasedRow) -> dict[str, Any]:
+    return {
+        "id": row.item_id,
+        "task": row.task,
+        "persona": {"id": row.persona_id, "features": list(row.features)},
+        "question": row.question,
+        "context": row.context,
+        "responses": [
+            {"key": key, "text": response.text, "prompt": response.prompt or None}
+            for key, response in (("r1", row.r1), ("r2", row.r2))
+        ],
+        "first_person": {"label": row.truth, "source": "self_report"},
+        "topic": row.topic,
+        "warnings": list(row.warnings),
+    }

@@ -1,0 +1,76 @@
+import tomllib
+from argparse import ArgumentParser
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from studies.errors import StudyError
+from studies.models import Study, Task
+from studies.services import create_study
+
+# What a file may set: everything a researcher may edit. The short name is the argument.
+FIELDS = [
+    field.name
+    for field in Study._meta.concrete_fields
+    if field.editable
+    and not field.primary_key
+    and field.name not in ("slug", "state", "created_at")
+]
+
+
+class Command(BaseCommand):
+    help = "Create a study, open for answers unless --draft."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", help="short name, used in addresses: letters, digits, - and _")
+        parser.add_argument("--title")
+        parser.add_argument("--task", choices=Task.values)
+        parser.add_argument(
+            "--from",
+            dest="file",
+            type=Path,
+            metavar="FILE.toml",
+            help=f"settings of the study, by name: {', '.join(FIELDS)}",
+        )
+        parser.add_argument("--draft", action="store_true", help="leave it a draft")
+        parser.add_argument("--owner", metavar="USERNAME", help="who may see and change it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        fields = _read(options["file"]) if options["file"] else {}
+        fields |= {name: options[name] for name in ("title", "task") if options[name]}
+        fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
+        try:
+            owner = User.objects.get(username=options["owner"]) if options["owner"] else None
+            study = create_study(slug=options["slug"], owner=owner, **fields)
+        except User.DoesNotExist as error:
+            raise CommandError(f"There is no user “{options['owner']}”.") from error
+        except ValidationError as error:
+            raise CommandError(_explain(error)) from error
+        except StudyError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"Created “{study.slug}”; it is {study.state}.")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The settings in a TOML file. Raises `CommandError` on what is no setting."""
+    try:
+        settings = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandError(f"{path} is not TOML: {error}.") from error
+    for name in settings:
+        if name not in FIELDS:
+            close = get_close_matches(name, FIELDS, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(FIELDS)}."
+            raise CommandError(f"{path}: a study has no setting “{name}”. {hint}")
+    return settings
+
+
+def _explain(error: ValidationError) -> str:
+    lines = [f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
+    return "The study was not created.\n" + "\n".join(lines)

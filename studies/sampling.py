@@ -1,0 +1,85 @@
+"""Which items people get when judges run on more of them than people can."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from django.db.models import F
+from django.db.models.functions import Greatest
+
+from studies.models import Item, Study
+
+_CHUNK = 500
+
+
+def sample_by_topic(
+    items: Iterable[tuple[str, str]], *, size: int, seed: int, keep: Collection[str] = ()
+) -> set[str]:
+    """Choose `size` of `items` (key, topic), each topic by its share, the same for a seed.
+
+    Shares are rounded by largest remainder. Keys in `keep` are chosen first, so that a sample
+    only grows when items are appended; they count towards the share of their topic.
+    """
+    by_topic: dict[str, list[str]] = defaultdict(list)
+    for key, topic in items:
+        by_topic[topic].append(key)
+    total = sum(map(len, by_topic.values()))
+    size = min(size, total)
+    kept = set(keep)
+    exact = {topic: size * len(keys) / total for topic, keys in by_topic.items()}
+    seats = {
+        topic: max(int(share), len(kept.intersection(by_topic[topic])))
+        for topic, share in exact.items()
+    }
+    by_remainder = sorted(exact, key=lambda topic: (int(exact[topic]) - exact[topic], topic))
+    for topic in by_remainder * 2:
+        if sum(seats.values()) < size and seats[topic] < len(by_topic[topic]):
+            seats[topic] += 1
+
+    chosen: set[str] = set()
+    for topic, keys in by_topic.items():
+        ranked = sorted(keys, key=lambda key: (key not in kept, _rank(seed, key)))
+        chosen.update(ranked[: seats[topic]])
+    return chosen
+
+
+def seat_items(study: Study) -> int:
+    """Open seats on the items that people get and return how many items that are.
+
+    The caller holds the study's lock. Items that were sampled stay so once the study is frozen
+    or somebody sits at them; before that the sample is drawn anew.
+    """
+    items = list(
+        Item.objects.filter(study=study)
+        .order_by("key")
+        .values_list("key", "topic", "seats_needed", "seats_taken")
+    )
+    if study.human_sample is None:
+        chosen = {key for key, *_ in items}
+    else:
+        keep = {
+            key
+            for key, _, needed, taken in items
+            if taken or (study.frozen_at is not None and needed)
+        }
+        chosen = sample_by_topic(
+            [(key, topic) for key, topic, *_ in items],
+            size=max(study.human_sample, len(keep)),
+            seed=study.seed,
+            keep=keep,
+        )
+    n = study.annotations_per_item
+    _set_seats(study, [k for k, _, needed, _ in items if k in chosen and needed != n], n)
+    _set_seats(study, [k for k, _, needed, _ in items if k not in chosen and needed], 0)
+    return len(chosen)
+
+
+def _set_seats(study: Study, keys: list[str], seats: int) -> None:
+    for start in range(0, len(keys), _CHUNK):
+        Item.objects.filter(study=study, key__in=keys[start : start + _CHUNK]).update(
+            seats_needed=Greatest(seats, F("seats_taken"))
+        )
+
+
+def _rank(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}:{key}".encode()).digest()
