@@ -123,7 +123,8 @@ def alt_test(
     :math:`d_i=W^h-W^f`. One-sided t test of :math:`H_0: E[d]\ge\epsilon`; without spread p is 0
     if :math:`\bar d<\epsilon`, else 1. Thirty annotators with exactly 30 items each sit on the
     minimum, and Benjamini-Yekutieli over 30 tests costs a factor of 3.99: such a study rarely
-    passes at any quality of the model; see :func:`pooled_replacement_test`.
+    passes at any quality of the model; see
+    :func:`analysis.stats.leave_one_out.pooled_replacement_test`.
 
     References
     ----------
@@ -137,7 +138,7 @@ def alt_test(
     >>> round(result.omega, 3), result.rho, result.passed
     (1.0, 1.0, True)
     """
-    model_choice = _model_choice(votes, model)
+    model_choice = model_choices(votes, model)
     own, theirs, usable = _alignment(votes, model_choice)
     return _test(votes, own, theirs, usable, epsilon=epsilon, q=q, min_items=min_items)
 
@@ -189,7 +190,7 @@ def alt_test_certainty(
         raise ValueError(
             f"`model_certainty` must have shape ({votes.n_items},), got {certainty.shape}."
         )
-    _check_single_votes(votes)
+    require_single_votes(votes)
     votes = votes.take(~np.isnan(votes.certainty))
     n = np.bincount(votes.item, minlength=votes.n_items)
     total = np.bincount(votes.item, weights=votes.certainty, minlength=votes.n_items)
@@ -233,11 +234,12 @@ def human_advantage(votes: Votes, model: npt.ArrayLike) -> tuple[FloatArray, Boo
     >>> advantage[usable].tolist(), usable.tolist()
     ([0.0, 0.0, 0.0], [True, True, True, False])
     """
-    own, theirs, usable = _alignment(votes, _model_choice(votes, model))
+    own, theirs, usable = _alignment(votes, model_choices(votes, model))
     return np.sign(own - theirs), usable
 
 
-def _model_choice(votes: Votes, model: npt.ArrayLike) -> IntArray:
+def model_choices(votes: Votes, model: npt.ArrayLike) -> IntArray:
+    """Check that `model`, shape (n_items,), holds options of `votes` or -1, and return it."""
     choice = np.asarray(model, dtype=np.int64)
     if choice.shape != (votes.n_items,):
         raise ValueError(f"`model` must have shape ({votes.n_items},), got {choice.shape}.")
@@ -246,7 +248,8 @@ def _model_choice(votes: Votes, model: npt.ArrayLike) -> IntArray:
     return choice
 
 
-def _check_single_votes(votes: Votes) -> None:
+def require_single_votes(votes: Votes) -> None:
+    """Raise ValueError where an annotator has more than one choice on an item."""
     cells = votes.item * max(votes.n_annotators, 1) + votes.annotator
     if np.unique(cells).size != cells.size:
         raise ValueError("`votes` holds several choices of one annotator on one item.")
@@ -257,7 +260,7 @@ def _alignment(votes: Votes, model: IntArray) -> tuple[FloatArray, FloatArray, B
 
     Numbers rather than shares: on one row both have the same denominator.
     """
-    _check_single_votes(votes)
+    require_single_votes(votes)
     counts, item = votes.counts(), votes.item
     usable = (counts.sum(axis=1)[item] >= 2) & (model[item] >= 0)
     model_row = np.maximum(model[item], 0)

@@ -15,11 +15,10 @@ from .paired import (
     wald_interval,
     wald_standard_error,
 )
+from .proportions import MIN_BLOCKS
 from .results import Interval, Reason
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
-
-MIN_BLOCKS = 8  # below this, a t interval over blocks is too unsteady to print
 
 
 @dataclass(frozen=True)

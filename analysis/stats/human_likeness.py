@@ -1,0 +1,299 @@
+"""Is the model one of the people? Its agreement with them beside theirs with each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .alt_test import model_choices, require_single_votes
+from .bootstrap import percentile_interval
+from .results import Estimate, FloatArray, IntArray, Reason
+from .votes import Votes
+
+Label = Literal["human-like", "super-consistent", "below human"]
+
+MIN_COMMON = 30  # items that two raters must share before their kappa counts
+MIN_PEOPLE_FOR_LABEL = 10  # with fewer, a rater like any other often gets a wrong label
+CHUNK_CELLS = 4_000_000  # resample weights held in memory at once
+
+
+@dataclass(frozen=True)
+class HumanLikeness:
+    """The model's kappa with people on the scale of people's kappas with each other.
+
+    Attributes
+    ----------
+    difference : Estimate
+        Model's mean kappa less the people's mean kappa, with an item-bootstrap interval: the
+        number to report.
+    z : float or None
+        The same in standard deviations between people.
+    label : str or None
+        ``human-like`` for abs(z) < 1, ``super-consistent`` above, ``below human`` below; None
+        with fewer than 10 people, where an exchangeable rater often gets a wrong label.
+    model_kappa, human_kappa : float or None
+        Means over people.
+    human_sd : float or None
+        Standard deviation (ddof 1) of the people's kappas.
+    kappas : dict of int to float
+        Mean kappa of each annotator with the other annotators.
+    n_people : int
+        Annotators with a kappa.
+    n_pairs, n_pairs_skipped : int
+        Pairs of annotators used, and pairs who share an item but too few of them.
+    reason : str or None
+        Why `z` is None: ``"no_pairs"``, ``"too_few_annotators"`` (below 3), ``"no_variation"``.
+    """
+
+    difference: Estimate
+    z: float | None
+    label: Label | None
+    model_kappa: float | None
+    human_kappa: float | None
+    human_sd: float | None
+    kappas: dict[int, float]
+    n_people: int
+    n_pairs: int
+    n_pairs_skipped: int
+    reason: Reason | None = None
+
+
+def human_likeness(
+    votes: Votes,
+    model: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    n_draws: int = 1000,
+    level: float = 0.95,
+    min_common: int = MIN_COMMON,
+) -> HumanLikeness:
+    r"""Judge's Verdict: the model's agreement with people against people's with each other.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing.
+    rng : numpy.random.Generator
+        Source of randomness of the item bootstrap.
+    n_draws : int, default 1000
+        Resamples of items.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+    min_common : int, default 30
+        Items that two raters must share; other pairs are skipped and counted.
+
+    Returns
+    -------
+    HumanLikeness
+
+    Raises
+    ------
+    ValueError
+        If `model` does not fit `votes`, an annotator has two choices on an item, or a number is
+        out of range.
+
+    Notes
+    -----
+    :math:`\kappa_j` is the mean Cohen kappa of annotator j with the other annotators,
+    :math:`z=(\overline{\kappa(f,j)}-\overline{\kappa_j})/sd(\kappa_j)`. Where annotators share
+    items only inside a block, pairs exist only there: kappas are made within blocks and then
+    pooled. A pair without variation has no kappa and is left out; so it is in a resample.
+    Resamples without any kappa are dropped; above 5 % there is no interval.
+
+    References
+    ----------
+    .. [1] "Judge's Verdict", arXiv 2510.09738 (2025).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> people = np.where(rng.random((200, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    >>> result = human_likeness(Votes.from_matrix(people), truth, rng=rng, n_draws=200)
+    >>> result.n_people, result.label, result.difference.value > 0.1
+    (3, None, True)
+    """
+    if n_draws < 2:
+        raise ValueError(f"`n_draws` must be at least 2, got {n_draws}.")
+    if min_common < 2:
+        raise ValueError(f"`min_common` must be at least 2, got {min_common}.")
+    choice = model_choices(votes, model)
+    require_single_votes(votes)
+    pairs, n_skipped = _pairs(votes, choice, min_common)
+    size = votes.n_annotators
+
+    observed = _pair_kappas(pairs, np.ones((1, votes.n_items)), votes.n_options)
+    people, with_model = _rater_means(observed, pairs, size)
+    kappas = {int(j): float(people[0, j]) for j in np.flatnonzero(~np.isnan(people[0]))}
+    n_pairs = int(sum(pair.second < size for pair in pairs))
+    if not kappas or np.isnan(with_model[0]):
+        return HumanLikeness(
+            difference=Estimate(None, "no_pairs"),
+            z=None,
+            label=None,
+            model_kappa=None,
+            human_kappa=None,
+            human_sd=None,
+            kappas=kappas,
+            n_people=len(kappas),
+            n_pairs=n_pairs,
+            n_pairs_skipped=n_skipped,
+            reason="no_pairs",
+        )
+
+    own = np.array(list(kappas.values()))
+    model_kappa, human_kappa = float(with_model[0]), float(own.mean())
+    sd = float(own.std(ddof=1)) if own.size > 1 else None
+    z, reason = _standardise(model_kappa - human_kappa, sd, own.size)
+    return HumanLikeness(
+        difference=_difference(
+            model_kappa - human_kappa, votes, pairs, rng=rng, n_draws=n_draws, level=level
+        ),
+        z=z,
+        label=_label(z) if z is not None and own.size >= MIN_PEOPLE_FOR_LABEL else None,
+        model_kappa=model_kappa,
+        human_kappa=human_kappa,
+        human_sd=sd,
+        kappas=kappas,
+        n_people=own.size,
+        n_pairs=n_pairs,
+        n_pairs_skipped=n_skipped,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two raters and the cell of their joint table for each item they share.
+
+    The model is the rater with the code after the last annotator, so it is always `second`.
+    """
+
+    first: int
+    second: int
+    items: IntArray
+    cells: IntArray
+
+
+def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[list[_Pair], int]:
+    """Pairs of raters who share enough items, and how many pairs of people share too few."""
+    answered = np.flatnonzero(model >= 0)
+    rater = np.concatenate([votes.annotator, np.full(answered.size, votes.n_annotators)])
+    item = np.concatenate([votes.item, answered])
+    choice = np.concatenate([votes.choice, model[answered]])
+    order = np.lexsort((item, rater))
+    rater, item, choice = rater[order], item[order], choice[order]
+
+    incidence = sparse.csr_array(
+        (np.ones(rater.size), (rater, item)), shape=(votes.n_annotators + 1, votes.n_items)
+    )
+    common = sparse.triu(incidence @ incidence.T, k=1).tocoo()
+    enough = common.data >= min_common
+    n_skipped = int(np.sum(~enough & (common.col < votes.n_annotators)))
+
+    bounds = np.searchsorted(rater, np.arange(votes.n_annotators + 2))
+    pairs = []
+    for first, second in zip(common.row[enough], common.col[enough], strict=True):
+        a, b = (slice(bounds[j], bounds[j + 1]) for j in (first, second))
+        items, in_a, in_b = np.intersect1d(
+            item[a], item[b], assume_unique=True, return_indices=True
+        )
+        cells = choice[a][in_a] * votes.n_options + choice[b][in_b]
+        pairs.append(_Pair(int(first), int(second), items, cells))
+    return pairs, n_skipped
+
+
+def _pair_kappas(pairs: list[_Pair], weights: FloatArray, n_options: int) -> FloatArray:
+    """Cohen's kappa of each pair under each row of item weights, shape (n_draws, n_pairs).
+
+    NaN where chance agreement is complete or no shared item was drawn.
+    """
+    kappas = np.full((weights.shape[0], len(pairs)), np.nan)
+    for position, pair in enumerate(pairs):
+        one_hot = np.eye(n_options**2)[pair.cells]
+        tables = (weights[:, pair.items] @ one_hot).reshape(-1, n_options, n_options)
+        n = tables.sum(axis=(1, 2))
+        observed = np.trace(tables, axis1=1, axis2=2)
+        # Both sides multiplied by n, so that whole numbers decide whether kappa is defined.
+        chance = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1)
+        defined = (n > 0) & (chance < n * n)
+        kappas[defined, position] = (n * observed - chance)[defined] / (n * n - chance)[defined]
+    return kappas
+
+
+def _rater_means(
+    kappas: FloatArray, pairs: list[_Pair], n_people: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean kappa of each person with the others, shape (n_draws, n_people), and of the model."""
+    defined = ~np.isnan(kappas)
+    filled = np.where(defined, kappas, 0.0)
+    member = np.zeros((len(pairs), n_people + 1))
+    for position, pair in enumerate(pairs):
+        if pair.second == n_people:
+            member[position, n_people] = 1
+        else:
+            member[position, [pair.first, pair.second]] = 1
+    total, n = filled @ member, defined.astype(np.float64) @ member
+    means = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+    return means[:, :n_people], means[:, n_people]
+
+
+def _difference(
+    observed: float,
+    votes: Votes,
+    pairs: list[_Pair],
+    *,
+    rng: np.random.Generator,
+    n_draws: int,
+    level: float,
+) -> Estimate:
+    """Model less people with its item-bootstrap interval."""
+    draws = []
+    for weights in _item_weights(votes.n_items, n_draws, rng):
+        kappas = _pair_kappas(pairs, weights, votes.n_options)
+        people, with_model = _rater_means(kappas, pairs, votes.n_annotators)
+        defined = ~np.isnan(people)
+        n = defined.sum(axis=1)
+        total = np.where(defined, people, 0.0).sum(axis=1)
+        mean = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+        draws.append(with_model - mean)
+    interval = percentile_interval(
+        np.concatenate(draws),
+        level=level,
+        method="item bootstrap",
+        n_items=votes.n_items,
+        n_annotators=votes.n_annotators,
+        rng=rng,
+    )
+    reason: Reason | None = None if interval else "no_variation"
+    return Estimate(observed, interval=interval, interval_reason=reason)
+
+
+def _item_weights(n_items: int, n_draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """How often each item was drawn, in chunks of resamples, shape (<= n_draws, n_items)."""
+    size = max(1, CHUNK_CELLS // n_items)
+    for start in range(0, n_draws, size):
+        rows = min(size, n_draws - start)
+        shares = np.full(n_items, 1 / n_items)
+        yield rng.multinomial(n_items, shares, size=rows).astype(np.float64)
+
+
+def _standardise(
+    difference: float, sd: float | None, n_people: int
+) -> tuple[float | None, Reason | None]:
+    if sd is None or n_people < 3:
+        return None, "too_few_annotators"
+    if sd < 1e-12:
+        return None, "no_variation"
+    return difference / sd, None
+
+
+def _label(z: float) -> Label:
+    if abs(z) < 1:
+        return "human-like"
+    return "super-consistent" if z >= 1 else "below human"
