@@ -1,5 +1,8 @@
 """Signed assignment tokens: what a form carries, so that a resend survives an expired cookie."""
 
+import datetime as dt
+from dataclasses import dataclass
+
 from django.core import signing
 
 from annotation.models import Assignment
@@ -7,12 +10,21 @@ from annotation.models import Assignment
 _SALT = "annotation.assignment"
 
 
-def assignment_token(assignment: Assignment) -> str:
+@dataclass(frozen=True)
+class AssignmentToken:
+    annotator_id: int
+    assignment_id: int
+    shown_at: dt.datetime
+
+
+def assignment_token(assignment: Assignment, *, shown_at: dt.datetime) -> str:
     """What the hidden field `assignment` holds; only this installation can make one."""
-    return signing.dumps([assignment.annotator_id, assignment.pk], salt=_SALT)
+    shown_ms = round(shown_at.timestamp() * 1000)
+    return signing.dumps([assignment.annotator_id, assignment.pk, shown_ms], salt=_SALT)
 
 
-def read_assignment_token(token: str) -> tuple[int, int]:
-    """Return (annotator id, assignment id); raises `signing.BadSignature` on anything else."""
-    annotator_id, assignment_id = signing.loads(token, salt=_SALT)
-    return annotator_id, assignment_id
+def read_assignment_token(token: str) -> AssignmentToken:
+    """Read a token; raises `signing.BadSignature` on anything that is not one of ours."""
+    annotator_id, assignment_id, shown_ms = signing.loads(token, salt=_SALT)
+    shown_at = dt.datetime.fromtimestamp(shown_ms / 1000, tz=dt.UTC)
+    return AssignmentToken(annotator_id, assignment_id, shown_at)

@@ -1,4 +1,21 @@
-from django.urls import URLPattern
+"""The participant's addresses, below /s/<slug>/."""
+
+from django.urls import path
+
+from annotation import preview, views
 
 app_name = "annotation"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.entry, name="entry"),
+    path("consent/", views.consent, name="consent"),
+    path("about/", views.about, name="about"),
+    path("instructions/", views.instructions, name="instructions"),
+    path("task/", views.task, name="task"),
+    path("task/<int:position>/", views.task, name="task-item"),
+    path("feedback/", views.feedback, name="feedback"),
+    path("done/", views.done, name="done"),
+    path("withdraw/", views.withdraw, name="withdraw"),
+    path("pause/", views.pause, name="pause"),
+    path("help/", views.help_page, name="help"),
+    path("preview/<slug:step>/", preview.preview, name="preview"),
+]

@@ -1,0 +1,142 @@
+"""What participants send: shape here, decisions in the services."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import DemographicQuestion
+from studies.models import Study, Task
+
+_PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
+_MAX_ACTIVE_MS = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True)
+class ErrorLink:
+    """A line of the error summary: what is missing, and the control that it leads to."""
+
+    target: str
+    message: str
+
+
+class ParticipantForm(forms.Form):
+    """A form whose errors know the first control concerned."""
+
+    def target_of(self, field: str) -> str:
+        return field
+
+    @property
+    def error_links(self) -> list[ErrorLink]:
+        return [
+            ErrorLink(self.target_of(field), str(messages[0]))
+            for field, messages in self.errors.items()
+        ]
+
+
+class CertaintyField(forms.CharField):
+    """A whole number from 1 to 100; “72 %” and “ 72 ” are 72, nothing is rounded."""
+
+    default_error_messages = {
+        "required": _("Enter a certainty from 1 to 100"),
+        "invalid": _("Enter a certainty from 1 to 100"),
+    }
+
+    def to_python(self, value: Any) -> int | None:  # type: ignore[override]
+        text = unicodedata.normalize("NFKC", super().to_python(value) or "").strip()
+        if not text:
+            return None
+        match = _PERCENT.fullmatch(text)
+        if not match or not 1 <= int(match[1]) <= 100:
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
+        return int(match[1])
+
+
+_CHOOSE = {
+    Task.PREFERENCE: _("Select the response this person would prefer"),
+    Task.SURVEY_ANSWER: _("Select the answer this person would give"),
+    Task.AUTHORSHIP: _("Select the response this person wrote"),
+    Task.QUESTION_ANSWER_AUTHORSHIP: _("Select the answer this person wrote"),
+}
+
+
+class AnswerForm(ParticipantForm):
+    """A choice as displayed, and a certainty where the study asks for one."""
+
+    certainty = CertaintyField(required=False)
+    active_ms = forms.CharField(required=False)
+
+    def __init__(self, *args: Any, study: Study, task: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        nothing_chosen = _CHOOSE[Task(task)]
+        self.fields["choice"] = forms.ChoiceField(
+            choices=[("a", "A"), ("b", "B"), *([("tie", "tie")] if study.allow_tie else [])],
+            error_messages={"required": nothing_chosen, "invalid_choice": nothing_chosen},
+        )
+        self.order_fields(["choice", "certainty", "active_ms"])
+
+    def target_of(self, field: str) -> str:
+        return {"choice": "choice-a"}.get(field, field)
+
+    def clean_active_ms(self) -> int | None:
+        """A browser's own measurement; an answer is never refused because of it."""
+        text = self.cleaned_data["active_ms"]
+        if not text.isascii() or not text.isdigit():
+            return None
+        milliseconds = int(text[:12])
+        return milliseconds if milliseconds <= _MAX_ACTIVE_MS else None
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not self.study.ask_certainty or data.get("choice") == "tie":
+            # What stands in the hidden box says nothing.
+            self.errors.pop("certainty", None)
+            data["certainty"] = None
+        elif "certainty" not in self.errors and data.get("certainty") is None:
+            required = self.fields["certainty"].error_messages["required"]
+            self.add_error("certainty", forms.ValidationError(required, code="required"))
+        return data
+
+
+class AboutForm(ParticipantForm):
+    """The questions of a study's quotas; each can be left unsaid, none can be left out."""
+
+    def __init__(self, *args: Any, questions: Iterable[DemographicQuestion], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for question in questions:
+            self.fields[f"attr_{question.key}"] = forms.ChoiceField(
+                label=question.label,
+                choices=question.choices(),
+                error_messages={
+                    "required": _("Select an answer, or “Prefer not to say”"),
+                    "invalid_choice": _("Select an answer, or “Prefer not to say”"),
+                },
+            )
+
+    def target_of(self, field: str) -> str:
+        return f"{field}-0"
+
+    @property
+    def demographics(self) -> dict[str, str]:
+        """The answers by question key."""
+        return {
+            name.removeprefix("attr_"): value
+            for name, value in self.cleaned_data.items()
+            if name.startswith("attr_")
+        }
+
+
+class FeedbackForm(ParticipantForm):
+    """Anything the person wants to say."""
+
+    comments = forms.CharField(
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea,
+        error_messages={"max_length": _("Shorten your comments to 5,000 characters")},
+    )

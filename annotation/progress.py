@@ -1,0 +1,84 @@
+"""Where a person stands among their items."""
+
+import math
+from dataclasses import dataclass
+from statistics import median
+
+from annotation.models import Assignment
+
+# So many answers say something about a person's pace.
+_PACE_NEEDS = 5
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of a person's items: its position, and the time its answer took."""
+
+    position: int
+    answered: bool
+    milliseconds: int | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A person's places in order."""
+
+    places: tuple[Place, ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.places)
+
+    @property
+    def answered(self) -> int:
+        return sum(place.answered for place in self.places)
+
+    @property
+    def next_position(self) -> int | None:
+        """The first unanswered position, or None when all are answered."""
+        return next((place.position for place in self.places if not place.answered), None)
+
+    def number(self, position: int) -> int:
+        """The how-manieth item `position` is, counted from 1."""
+        return sum(place.position <= position for place in self.places)
+
+    def before(self, position: int) -> int | None:
+        """The position before, or None at the first one."""
+        earlier = [place.position for place in self.places if place.position < position]
+        return earlier[-1] if earlier else None
+
+    def may_open(self, position: int) -> bool:
+        """Whether the item is answered already or the one whose turn it is."""
+        return position == self.next_position or any(
+            place.answered for place in self.places if place.position == position
+        )
+
+    @property
+    def minutes_left(self) -> int | None:
+        """Own median pace times items left, or None before the pace is known and at the end."""
+        times = [place.milliseconds for place in self.places if place.milliseconds is not None]
+        left = self.total - self.answered
+        if len(times) < _PACE_NEEDS or not left:
+            return None
+        return max(1, math.floor(median(times) * left / 60_000 + 0.5))
+
+
+def progress_of(annotator_id: int) -> Progress:
+    """One query, however many items there are.
+
+    Answered is what has an answer, also where its seat went back after a time-out: the person
+    who resumes does not see the item again.
+    """
+    rows = (
+        Assignment.objects.filter(annotator_id=annotator_id)
+        .order_by("position")
+        .values_list(
+            "position", "annotation__pk", "annotation__active_ms", "annotation__elapsed_ms"
+        )
+    )
+    return Progress(
+        tuple(
+            Place(position, answer is not None, elapsed if active is None else active)
+            for position, answer, active, elapsed in rows
+        )
+    )

@@ -1,0 +1,314 @@
+"""The participant's pages, in the order in which people see them."""
+
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import services
+from annotation.errors import AlreadyEnded, EntryRefused, StudyNotOpen, Unfinished
+from annotation.flow import ending_of, step_of
+from annotation.forms import AboutForm, AnswerForm, FeedbackForm
+from annotation.models import Annotator, Assignment
+from annotation.pages import earlier_answer, instructions_context, task_context, task_url
+from annotation.participant import (
+    bind,
+    closed,
+    code_context,
+    find_annotator,
+    may_preview,
+    no_identity,
+    participant_page,
+    see_other,
+    step_url,
+    study_page,
+)
+from annotation.progress import progress_of
+from annotation.selectors import assignment_at, completion_code
+from annotation.texts import consent_text
+from annotation.tokens import AssignmentToken, read_assignment_token
+from studies.markdown import render_markdown
+from studies.models import Study
+
+REFUSED = 422
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def entry(request: HttpRequest, study: Study) -> HttpResponse:
+    """Where every link leads: find or make the person and go to their first unfinished step."""
+    pid = request.GET.get("PROLIFIC_PID", "")
+    if not pid and (known := find_annotator(request, study.slug)):
+        return redirect(step_url(known))
+    if study.entry == Study.Entry.LINK:
+        return _enter_by_link(request, study)
+    if not pid and may_preview(request, study):
+        return redirect("annotation:preview", study.slug, "task")
+    try:
+        annotator = services.enter(
+            study_id=study.pk,
+            pid=pid,
+            prolific_study_id=request.GET.get("STUDY_ID", ""),
+            session_id=request.GET.get("SESSION_ID", ""),
+        )
+    except EntryRefused:
+        return no_identity(request, study)
+    except StudyNotOpen:
+        return closed(request, study)
+    return bind(request, redirect(step_url(annotator)), annotator)
+
+
+def _enter_by_link(request: HttpRequest, study: Study) -> HttpResponse:
+    """An open link: somebody new starts by a button, for a robot that follows links is nobody."""
+    code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
+    context = {"study": study, "code": code, "preview_offered": may_preview(request, study)}
+    if request.method == "GET" and not code:
+        if study.state != Study.State.OPEN and not context["preview_offered"]:
+            return closed(request, study)
+        return render(request, "annotation/start.html", context)
+    try:
+        annotator = services.enter_by_link(study_id=study.pk, resume_code=code)
+    except EntryRefused:
+        return render(
+            request, "annotation/start.html", {**context, "unknown": True}, status=REFUSED
+        )
+    except StudyNotOpen:
+        return closed(request, study)
+    return bind(request, see_other(step_url(annotator)), annotator)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("consent")
+def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    text = consent_text(annotator.study)
+    context = {"study": annotator.study, "annotator": annotator, "text": text}
+    if request.method == "GET":
+        return render(request, "annotation/consent.html", context)
+
+    match request.POST.get("consent"):
+        case "yes":
+            annotator = services.consent(annotator_id=annotator.pk, version=text.version)
+        case "no" if step_of(annotator) == "consent":
+            annotator = services.decline(annotator_id=annotator.pk)
+        case "no":
+            return redirect("annotation:withdraw", annotator.study.slug)
+        case _:
+            return render(request, "annotation/consent.html", context, status=REFUSED)
+    return see_other(step_url(annotator))
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("about")
+def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The questions of the quotas. They are answered once: a place was reserved by them."""
+    if step_of(annotator) != "about":
+        return see_other(step_url(annotator))
+    form = AboutForm(
+        request.POST if request.method == "POST" else None,
+        questions=annotator.study.demographic_questions.all(),
+    )
+    if form.is_valid():
+        annotator = services.record_demographics(
+            annotator_id=annotator.pk, demographics=form.demographics
+        )
+        return see_other(step_url(annotator))
+    status = REFUSED if form.is_bound else 200
+    context = {"study": annotator.study, "form": form}
+    return render(request, "annotation/about.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("instructions")
+def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The instructions; they stay open to whoever wants to read them again."""
+    if request.method == "POST":
+        try:
+            annotator = services.finish_instructions(annotator_id=annotator.pk)
+        except StudyNotOpen:
+            return closed(request, annotator.study, annotator)
+        return see_other(step_url(annotator))
+    context = {
+        **instructions_context(annotator.study),
+        "again": step_of(annotator) != "instructions",
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/instructions.html", context)
+
+
+def _read_token(request: HttpRequest) -> AssignmentToken:
+    try:
+        return read_assignment_token(request.POST.get("assignment", ""))
+    except signing.BadSignature:
+        raise Http404("no assignment of ours") from None
+
+
+def _find_answering(request: HttpRequest, slug: str) -> Annotator | None:
+    """The browser's person; where its cookie is gone, whom the form's token was made for."""
+    known = find_annotator(request, slug)
+    if known or request.method != "POST":
+        return known
+    annotators = Annotator.objects.select_related("study").filter(study__slug=slug)
+    return annotators.filter(pk=_read_token(request).annotator_id).first()
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("task", after_end=True, identify=_find_answering)
+def task(request: HttpRequest, annotator: Annotator, position: int | None = None) -> HttpResponse:
+    """One item; without a position the first that is unanswered."""
+    if request.method == "POST":
+        return _answer(request, annotator, position)
+    if ending_of(annotator):
+        return see_other(step_url(annotator))
+    progress = progress_of(annotator.pk)
+    shown = progress.next_position if position is None else position
+    if shown is None:
+        return see_other(step_url(annotator, "feedback"))
+    if not progress.may_open(shown):
+        return see_other(step_url(annotator, "task"))
+    assignment = assignment_at(annotator.pk, shown)
+    form = AnswerForm(
+        study=annotator.study, task=assignment.item.task, initial=earlier_answer(assignment)
+    )
+    context = task_context(assignment=assignment, progress=progress, form=form)
+    return render(request, "annotation/task.html", context)
+
+
+def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
+    """Store an answer, also one that comes late, and go on to the next item."""
+    token = _read_token(request)
+    assignment = get_object_or_404(
+        Assignment.objects.select_related("item__persona", "item__study"),
+        pk=token.assignment_id,
+        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
+    )
+    if position not in (None, assignment.position):
+        raise Http404("the assignment is at another position")
+    form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
+    if not form.is_valid():
+        progress = progress_of(annotator.pk)
+        context = task_context(assignment=assignment, progress=progress, form=form)
+        return render(request, "annotation/task.html", context, status=REFUSED)
+    try:
+        services.record_answer(
+            annotator_id=annotator.pk,
+            assignment_id=assignment.pk,
+            choice=assignment.as_content(form.cleaned_data["choice"]),
+            certainty=form.cleaned_data["certainty"],
+            shown_at=token.shown_at,
+            active_ms=form.cleaned_data["active_ms"],
+        )
+    except StudyNotOpen:
+        return closed(request, annotator.study, annotator)
+    except AlreadyEnded:
+        return see_other(step_url(annotator))
+    response = see_other(_after_answer(annotator))
+    return (
+        response
+        if find_annotator(request, annotator.study.slug)
+        else bind(request, response, annotator)
+    )
+
+
+def _after_answer(annotator: Annotator) -> str:
+    if ending_of(annotator):
+        return step_url(annotator)
+    following = progress_of(annotator.pk).next_position
+    if following is None:
+        return step_url(annotator, "feedback")
+    return task_url(annotator.study.slug, following)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("feedback")
+def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The last page before the end: sending it completes the part, in a commit of its own."""
+    progress = progress_of(annotator.pk)
+    if progress.next_position is not None:
+        return see_other(step_url(annotator, "task"))
+    form = FeedbackForm(
+        request.POST if request.method == "POST" else None,
+        initial={"comments": annotator.feedback},
+    )
+    if form.is_valid():
+        services.leave_feedback(annotator_id=annotator.pk, text=form.cleaned_data["comments"])
+        try:
+            annotator = services.complete(annotator_id=annotator.pk)
+        except Unfinished:
+            return see_other(step_url(annotator, "task"))
+        return see_other(step_url(annotator))
+    context = {
+        "study": annotator.study,
+        "form": form,
+        "answered": progress.total,
+        "back_url": task_url(annotator.study.slug, progress.places[-1].position),
+    }
+    status = REFUSED if form.is_bound else 200
+    return render(request, "annotation/feedback.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("done", after_end=True)
+def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The page of the person's ending; it stays as it is however often it is opened.
+
+    Who ran out of time may send this page to go on where they were.
+    """
+    if request.method == "POST":
+        try:
+            annotator = services.resume(annotator_id=annotator.pk)
+        except AlreadyEnded:
+            return see_other(step_url(annotator))
+        except StudyNotOpen:
+            return closed(request, annotator.study, annotator)
+        return see_other(step_url(annotator))
+    ending = ending_of(annotator)
+    study = annotator.study
+    context = {
+        "study": study,
+        "annotator": annotator,
+        "answered": progress_of(annotator.pk).answered,
+        "debrief": render_markdown(study.debrief),
+        **code_context(study, completion_code(annotator)),
+    }
+    return render(request, f"annotation/endings/{ending}.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("consent", after_end=True)
+def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Ask once more, then take the person's answers out of the study."""
+    if request.method == "POST":
+        try:
+            annotator = services.withdraw(annotator_id=annotator.pk)
+        except AlreadyEnded:
+            return see_other(step_url(annotator))
+        return see_other(step_url(annotator))
+    context = {
+        "study": annotator.study,
+        "completed": annotator.state == Annotator.State.COMPLETED,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/withdraw.html", context)
+
+
+@require_safe
+@participant_page("consent")
+def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """How to leave and come back."""
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/pause.html", context)
+
+
+@require_safe
+@participant_page("consent")
+def help_page(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/help.html", context)

@@ -1,0 +1,51 @@
+// One-letter shortcuts: never inside a text field, and anybody can switch them off.
+
+const SWITCH = "thirdperson:shortcuts";
+const RADIOS = { a: "choice-a", 1: "choice-a", b: "choice-b", 2: "choice-b", t: "choice-tie" };
+
+function enabled() {
+  try {
+    return localStorage.getItem(SWITCH) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function mountSwitch() {
+  for (const box of document.querySelectorAll("[data-shortcuts]")) {
+    box.closest("[hidden]")?.removeAttribute("hidden");
+    box.checked = enabled();
+    box.addEventListener("change", () => {
+      try {
+        localStorage.setItem(SWITCH, box.checked ? "on" : "off");
+      } catch {
+        box.checked = true; // It cannot be kept, so it does not pretend to.
+      }
+    });
+  }
+}
+
+function choose(radio) {
+  radio.checked = true;
+  radio.focus();
+  radio.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+export function mountShortcuts(form) {
+  mountSwitch();
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.matches("input[type=text], textarea, select");
+    const busy = event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
+    if (typing || busy || !enabled()) return;
+
+    const key = event.key.toLowerCase();
+    const radio = document.getElementById(RADIOS[key] ?? "");
+    if (radio) choose(radio);
+    else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
+    else if (key === "?") document.getElementById("help-dialog").showModal();
+    // Inside a radio Enter would do this anyway; after a click on the page it should too.
+    else if (key === "enter" && event.target === document.body) form.requestSubmit();
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,105 @@
+// A slider beside the number box; the two stay in step and neither has a starting value.
+
+const STEPS = {
+  ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10,
+};
+
+/** What somebody typed, as a whole number from 1 to 100, or null. */
+export function readCertainty(text) {
+  const match = /^\s*(\d{1,3})\s*%?\s*$/.exec(text);
+  const value = match ? Number(match[1]) : 0;
+  return value >= 1 && value <= 100 ? value : null;
+}
+
+function readBands() {
+  return [...document.querySelectorAll("[data-low]")].map((row) => ({
+    low: Number(row.dataset.low),
+    high: Number(row.dataset.high),
+    name: row.querySelector("[data-name]").textContent,
+    definition: row.querySelector("[data-definition]").textContent,
+  }));
+}
+
+function makeRange(place) {
+  const range = document.createElement("input");
+  range.type = "range";
+  range.min = 1;
+  range.max = 100;
+  range.setAttribute("aria-label", place.dataset.label);
+  const low = document.createElement("span");
+  const high = document.createElement("span");
+  low.textContent = "1";
+  high.textContent = "100";
+  low.ariaHidden = high.ariaHidden = "true";
+  place.append(low, range, high);
+  return range;
+}
+
+/** Mount the slider; returns {show} or null where the study asks for no certainty. */
+export function mountSlider(form) {
+  const place = form.querySelector("[data-slider]");
+  if (!place) return null;
+  const box = form.elements.certainty;
+  const band = form.querySelector("[data-band]");
+  const spoken = form.querySelector("[data-band-spoken]");
+  const bands = readBands();
+  const range = makeRange(place);
+  let speaking;
+
+  function show(value) {
+    const found = bands.find(({ low, high }) => value >= low && value <= high);
+    range.classList.toggle("unset", value === null);
+    range.setAttribute("aria-valuetext", value === null ? place.dataset.unset : `${value}, ${found.name}`);
+    band.textContent = "";
+    if (value !== null) {
+      range.value = value;
+      const figure = document.createElement("b");
+      const long = document.createElement("span");
+      figure.textContent = `${value}, ${found.name}`;
+      long.className = "band-long";
+      long.textContent = ` ${found.definition}`;
+      band.append(figure, ` (${found.low}–${found.high})`, long);
+    }
+    // Screen readers hear the level once the hand rests, not at every step.
+    clearTimeout(speaking);
+    speaking = setTimeout(() => { spoken.textContent = found ? `${value}, ${found.name}` : ""; }, 600);
+  }
+
+  function set(value) {
+    const limited = Math.min(100, Math.max(1, value));
+    box.value = limited;
+    show(limited);
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  range.addEventListener("keydown", (event) => {
+    const unset = range.classList.contains("unset");
+    if (event.key === "Home") set(1);
+    else if (event.key === "End") set(100);
+    else if (event.key in STEPS) set(unset ? 50 : Number(range.value) + STEPS[event.key]);
+    else return;
+    event.preventDefault();
+  });
+
+  // A thumb that starts on the slider and then scrolls the page must leave it as it was: the
+  // browser cancels the pointer when it takes the gesture over.
+  let before = null;
+  let scrolling = false;
+  range.addEventListener("pointerdown", () => {
+    before = readCertainty(box.value);
+    scrolling = false;
+  });
+  range.addEventListener("pointercancel", () => {
+    scrolling = true;
+    box.value = before ?? "";
+    show(before);
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  range.addEventListener("input", () => { if (!scrolling) set(Number(range.value)); });
+  // A click exactly where the hidden thumb waits changes nothing and fires no input event.
+  range.addEventListener("click", () => { if (!scrolling) set(Number(range.value)); });
+
+  box.addEventListener("input", () => show(readCertainty(box.value)));
+  show(readCertainty(box.value));
+  return { show: () => show(readCertainty(box.value)) };
+}

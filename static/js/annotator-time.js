@@ -1,0 +1,29 @@
+// Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
+
+const IDLE_MS = 60_000;
+const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart"];
+
+/** Returns {read, add}: milliseconds so far, and a way to add those of an earlier visit. */
+export function measureActiveTime() {
+  let total = 0;
+  let since = performance.now();
+  let lastSign = since;
+
+  function settle() {
+    const now = performance.now();
+    if (since !== null) total += Math.max(0, Math.min(now, lastSign + IDLE_MS) - since);
+    since = document.hidden ? null : now;
+  }
+
+  function sign() {
+    settle();
+    lastSign = performance.now();
+  }
+
+  for (const name of SIGNS) addEventListener(name, sign, { passive: true });
+  document.addEventListener("visibilitychange", sign);
+  return {
+    read() { settle(); return Math.round(total); },
+    add(milliseconds) { total += milliseconds; },
+  };
+}
