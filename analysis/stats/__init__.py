@@ -110,6 +110,7 @@ from .proportions import (
     wilson_interval,
     wilson_proportion,
 )
+from .recalibration import Recalibration, folds_by_key, recalibrate
 from .resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
 from .results import Estimate, Interval, Proportion, Reason, seed_of
 from .risk_coverage import (
@@ -159,6 +160,7 @@ __all__ = [
     "PositionBias",
     "Proportion",
     "Reason",
+    "Recalibration",
     "RiskCoverage",
     "SharedStereotype",
     "SingleOrderBias",
@@ -195,6 +197,7 @@ __all__ = [
     "expected_agreement",
     "expected_majority_accuracy",
     "fleiss_kappa",
+    "folds_by_key",
     "gwet_ac",
     "holm",
     "human_advantage",
@@ -215,6 +218,7 @@ __all__ = [
     "pooled_replacement_test",
     "position_bias",
     "position_bias_single_order",
+    "recalibrate",
     "risk_coverage",
     "sample_without_replacement",
     "seed_of",
