@@ -79,8 +79,9 @@ class Judges:
         """The one item whose person has all the facts shown, and those facts."""
         match = _PROFILE.search(prompt)
         block = match[1] if match else ""
+        lines = block.splitlines()
         shown = frozenset(
-            text for text, line in self._facts.items() if text in block or line in block
+            text for text, line in self._facts.items() if text in block or line in lines
         )
         candidates = [
             item for item, facts in self._items_by_topic[topic.key] if shown and shown <= facts

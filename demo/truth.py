@@ -107,21 +107,14 @@ class World:
             if topic.key == key
         ]
         self.by_id = {item.id: item for item in [*self.items, *self.ties]}
+        self._profiles: dict[str, list[dict[str, str]]] = {}
         self._exact = self._exact_answers() if mode == "exact" else {}
 
     def profile(self, person: Person) -> list[dict[str, str]]:
         """The persona features of `person`: demographics, then the facts the strata need."""
-        features = BANK.demographics(person)
-        for topic in BANK.topics:
-            stratum = person.strata.get(topic.key)
-            if stratum == "tie":
-                features.append(fact(topic, topic.hint[0]))
-                features.append(fact(topic, topic.hint[1], key=f"{topic.key}_too"))
-            elif stratum in ("direct", "strong"):
-                words = topic.direct if stratum == "direct" else topic.hint
-                guess = self.by_id[f"{person.id}-{topic.key}"].guess
-                features.append(fact(topic, words[guess == "r2"]))
-        return features
+        if person.id not in self._profiles:
+            self._profiles[person.id] = self._make_profile(person)
+        return self._profiles[person.id]
 
     def answer(self, annotator: int, item_id: str) -> Answer:
         """What `annotator` answers about an item."""
@@ -155,6 +148,19 @@ class World:
     def answers(self) -> list[Answer]:
         """All 900 answers of the plan."""
         return [self.answer(annotator, item_id) for annotator, item_id in self.seating()]
+
+    def _make_profile(self, person: Person) -> list[dict[str, str]]:
+        features = BANK.demographics(person)
+        for topic in BANK.topics:
+            stratum = person.strata.get(topic.key)
+            if stratum == "tie":
+                features.append(fact(topic, topic.hint[0]))
+                features.append(fact(topic, topic.hint[1], key=f"{topic.key}_too"))
+            elif stratum in ("direct", "strong"):
+                words = topic.direct if stratum == "direct" else topic.hint
+                guess = self.by_id[f"{person.id}-{topic.key}"].guess
+                features.append(fact(topic, words[guess == "r2"]))
+        return features
 
     def _make_items(self) -> list[DemoItem]:
         right = self._right()

@@ -1,0 +1,188 @@
+"""Simulated annotators: people who answer through the study's real pages.
+
+They read what the page shows, find person, question and replies in the text bank, and give the
+answer that the truth model holds for them. They know nothing of the database.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from demo.browser import Browser, Form, Page
+from demo.planted import active_ms
+from demo.truth import Answer, DemoItem, World, uniform
+
+# The quota grid, gender × politics, and who fills it: thirty places exactly.
+QUOTA: tuple[tuple[dict[str, str], int], ...] = (
+    ({"gender": "woman", "politics": "democrat"}, 7),
+    ({"gender": "woman", "politics": "republican"}, 6),
+    ({"gender": "man", "politics": "democrat"}, 6),
+    ({"gender": "man", "politics": "republican"}, 7),
+)
+EVERYONE_ELSE = 4
+_OTHERS = (
+    {"gender": "non_binary", "politics": "democrat"},
+    {"gender": "woman", "politics": "independent"},
+    {"gender": "man", "politics": "independent"},
+    {"gender": "man", "politics": "prefer_not_to_say"},
+)
+TIE_ANNOTATORS = range(101, 107)  # six people × 12 items = 24 true ties × 3
+PHONE_SHARE = 0.4
+PHONE = "Mozilla/5.0 (simulated; Mobile)"
+DESKTOP = "Mozilla/5.0 (simulated)"
+PREFERS_NOT_TO_SAY = "prefer_not_to_say"
+
+_CODE = re.compile(r"\b[A-Z0-9]{6,20}\b")
+
+
+class UnexpectedPage(RuntimeError):
+    """The study showed something that a simulated annotator cannot answer."""
+
+
+def attributes(number: int) -> dict[str, str]:
+    """What the annotator (from 1) says about themselves; 1-30 fill the quota grid exactly."""
+    people = [criteria for criteria, places in QUOTA for _ in range(places)] + list(_OTHERS)
+    return people[(number - 1) % len(people)]
+
+
+@dataclass
+class Acknowledged:
+    """An answer that the server said it has stored."""
+
+    item: str
+    choice: str
+    certainty: int | None
+
+
+@dataclass
+class Annotator:
+    """One simulated person in one study."""
+
+    number: int
+    slug: str
+    base_url: str
+    world: World
+    on_answer: Callable[[], None] = lambda: None
+    acknowledged: list[Acknowledged] = field(default_factory=list)
+    code: str = ""
+
+    def __post_init__(self) -> None:
+        phone = uniform(self.world.seed, "phone", self.number) < PHONE_SHARE
+        self._browser = Browser(self.base_url, user_agent=PHONE if phone else DESKTOP)
+
+    @property
+    def pid(self) -> str:
+        return f"simulated-{self.number:03}"
+
+    def take_seat(self) -> None:
+        """Arrive and walk up to the first item, or to wherever an earlier visit ended."""
+        page = self._browser.get(
+            f"/s/{self.slug}/",
+            PROLIFIC_PID=self.pid,
+            STUDY_ID="simulated-study",
+            SESSION_ID=f"simulated-session-{self.number}",
+        )
+        while page.step not in ("task", "feedback", "done"):
+            page = self._pass(page)
+        self._page = page
+
+    def finish(self) -> str:
+        """Answer everything that is left and return the completion code."""
+        page = self._page
+        while page.step != "done":
+            page = self._pass(page)
+        self._page = page
+        self.code = completion_code(page)
+        return self.code
+
+    def _pass(self, page: Page) -> Page:
+        """Fill in the page and go on to the next one."""
+        step = {
+            "consent": self._consent,
+            "about": self._about,
+            "instructions": self._go_on,
+            "task": self._answer,
+            "feedback": self._go_on,
+        }.get(page.step)
+        if step is None:
+            raise UnexpectedPage(f"annotator {self.number} does not know the page “{page.url}”")
+        return self._browser.get(step(page))
+
+    def _consent(self, page: Page) -> str:
+        return self._browser.send(page.form_with("consent"), consent="yes")
+
+    def _about(self, page: Page) -> str:
+        form = next(form for form in page.forms if any(map(_is_attribute, form.options)))
+        own = {f"attr_{key}": value for key, value in attributes(self.number).items()}
+        answers = {
+            name: own[name] if own.get(name) in values else PREFERS_NOT_TO_SAY
+            for name, values in form.options.items()
+            if _is_attribute(name)
+        }
+        return self._browser.send(form, **answers)
+
+    def _go_on(self, page: Page) -> str:
+        return self._browser.send(page.forms[-1])
+
+    def _answer(self, page: Page) -> str:
+        form = page.form_with("choice")
+        item, first = recognise(self.world, page)
+        answer = self.world.answer(self.number, item.id)
+        fields = {
+            "choice": _as_displayed(answer, first),
+            "active_ms": str(active_ms(self.world, self.number, item.id)),
+        }
+        if answer.certainty is not None:
+            fields["certainty"] = str(answer.certainty)
+        _require(form, answer)
+        target = self._browser.send(form, **fields)
+        self.acknowledged.append(Acknowledged(item.id, answer.choice, answer.certainty))
+        self.on_answer()
+        return target
+
+
+def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
+    """The item that the page shows, and the reply (r1 or r2) that stands on side A."""
+    shown, text = set(page.texts), " ".join(page.texts)
+    found = [
+        item
+        for item in world.by_id.values()
+        if item.topic.question in text
+        and all(
+            feature["text"] in shown or feature["value"] in shown
+            for feature in world.profile(item.person)
+        )
+    ]
+    if len(found) != 1:
+        raise UnexpectedPage(f"{page.url} shows {len(found)} items of the text bank, not one")
+    in_a = [reply in page.by_id.get("text-a", "") for reply in found[0].topic.replies]
+    if sum(in_a) != 1:
+        raise UnexpectedPage(f"{page.url} does not show one reply on side A")
+    return found[0], "r1" if in_a[0] else "r2"
+
+
+def completion_code(page: Page) -> str:
+    """The code that the page of an ending shows. Raises `UnexpectedPage` when it shows none."""
+    code = _CODE.search(page.by_id.get("completion-code", ""))
+    if code is None:
+        raise UnexpectedPage(f"{page.url} shows no completion code")
+    return code[0]
+
+
+def _as_displayed(answer: Answer, first: str) -> str:
+    if answer.choice == "tie":
+        return "tie"
+    return "a" if answer.choice == first else "b"
+
+
+def _require(form: Form, answer: Answer) -> None:
+    """Stop when the page does not offer what the answer needs."""
+    wanted = {"a", "b", *(["tie"] if answer.choice == "tie" else [])}
+    if not wanted <= set(form.options["choice"]):
+        raise UnexpectedPage(f"{form.action} offers {form.options['choice']}, not {wanted}")
+    if answer.certainty is not None and "certainty" not in form.fields:
+        raise UnexpectedPage(f"{form.action} asks for no certainty")
+
+
+def _is_attribute(name: str) -> bool:
+    return name.startswith("attr_")
