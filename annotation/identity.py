@@ -24,7 +24,7 @@ def identity_hashes(pid: str) -> list[str]:
     return [_hash(pid, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
 
 
-def _hash(pid: str, key: str) -> str:
+def _hash(pid: str, key: str | bytes) -> str:
     return salted_hmac(_SALT, pid, secret=key, algorithm="sha256").hexdigest()
 
 

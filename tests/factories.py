@@ -1,8 +1,13 @@
 """Builders: plain functions with defaults; a test names only what it is about."""
 
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
+from django.utils import timezone
+
+from annotation import services
+from annotation.models import Annotator
 from studies.models import Item, Persona, Study
 
 _serial = count(1)
@@ -43,3 +48,61 @@ def make_item(*, study: Study, **overrides: Any) -> Item:
     if "persona" not in fields:
         fields["persona"] = make_persona(study=study)
     return Item.everything.create(study=study, content_hash=f"{n:064}", **fields)
+
+
+def make_items(study: Study, count: int, **overrides: Any) -> list[Item]:
+    """Many items about one persona, in few queries; their right responses alternate."""
+    persona = make_persona(study=study)
+    numbers = [next(_serial) for _ in range(count)]
+    return Item.everything.bulk_create(
+        Item(
+            study=study,
+            content_hash=f"{n:064}",
+            **{
+                "persona": persona,
+                "key": f"item-{n:05}",
+                "question": f"Question {n}?",
+                "r1": {"text": f"First response {n}"},
+                "r2": {"text": f"Second response {n}"},
+                "first_person": ("r1", "r2")[n % 2],
+                "seats_needed": study.annotations_per_item,
+            }
+            | overrides,
+        )
+        for n in numbers
+    )
+
+
+def make_annotator(*, study: Study, **overrides: Any) -> Annotator:
+    """Somebody who has arrived; `walk_in` takes people through the real steps."""
+    n = next(_serial)
+    defaults = {
+        "identity_hash": f"{n:064}",
+        "expires_at": timezone.now() + timedelta(hours=1),
+    }
+    return Annotator.objects.create(study=study, **defaults | overrides)
+
+
+def walk_in(study: Study, pid: str = "", **demographics: str) -> Annotator:
+    """Bring somebody to their first item, by the services that the pages call."""
+    pid = pid or f"pid{next(_serial)}"
+    annotator = services.enter(
+        study_id=study.pk, pid=pid, prolific_study_id="ps1", session_id=f"s-{pid}"
+    )
+    annotator = services.consent(annotator_id=annotator.pk, version="v1")
+    if demographics:
+        annotator = services.record_demographics(
+            annotator_id=annotator.pk, demographics=demographics
+        )
+    return services.finish_instructions(annotator_id=annotator.pk)
+
+
+def answer_all(annotator: Annotator, *, choice: str = "r1", certainty: int = 70) -> None:
+    """Answer every item that has no answer yet."""
+    for assignment in annotator.assignments.filter(annotation=None):
+        services.record_answer(
+            annotator_id=annotator.pk,
+            assignment_id=assignment.pk,
+            choice=choice,
+            certainty=certainty,
+        )

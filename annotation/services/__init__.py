@@ -4,11 +4,14 @@ from annotation.services.answers import record_answer
 from annotation.services.endings import (
     complete,
     mark_returned,
+    reinstate,
     reject,
     time_out,
     withdraw,
 )
 from annotation.services.entry import enter, enter_by_link, resume
+from annotation.services.exclusion import exclude, include
+from annotation.services.expiry import release_expired
 from annotation.services.steps import (
     consent,
     decline,
@@ -23,12 +26,16 @@ __all__ = [
     "decline",
     "enter",
     "enter_by_link",
+    "exclude",
     "finish_instructions",
+    "include",
     "leave_feedback",
     "mark_returned",
     "record_answer",
     "record_demographics",
+    "reinstate",
     "reject",
+    "release_expired",
     "resume",
     "time_out",
     "withdraw",

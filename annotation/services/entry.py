@@ -23,10 +23,11 @@ def enter(
     check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
     known = Annotator.objects.filter(study=study, identity_hash__in=identity_hashes(pid)).first()
     if known is None:
-        known = _arrive(study, identity_hash=identity_hash(pid))
-        ProlificIdentity.objects.get_or_create(
-            annotator=known, defaults={"pid": pid, "study_id": prolific_study_id}
-        )
+        with transaction.atomic():
+            known = _arrive(study, identity_hash=identity_hash(pid))
+            ProlificIdentity.objects.get_or_create(
+                annotator=known, defaults={"pid": pid, "study_id": prolific_study_id}
+            )
     _keep_session(known, session_id)
     return _come_back(known, study)
 
@@ -63,20 +64,20 @@ def resume(*, annotator_id: int) -> Annotator:
     return flow.resume(annotator)
 
 
+@transaction.atomic
 def _arrive(study: Study, **identity: str) -> Annotator:
     """Make the annotator, unless a second tab did so at the same moment."""
     if study.state != Study.State.OPEN:
         raise StudyNotOpen(study.state)
-    with transaction.atomic():
-        annotator, created = Annotator.objects.get_or_create(
-            study=study,
-            **identity,
-            defaults={"expires_at": timezone.now() + flow.time_limit(study)},
+    annotator, created = Annotator.objects.get_or_create(
+        study=study,
+        **identity,
+        defaults={"expires_at": timezone.now() + flow.time_limit(study)},
+    )
+    if created:
+        AnnotatorEvent.objects.create(
+            annotator=annotator, event="state", after=Annotator.State.ARRIVED
         )
-        if created:
-            AnnotatorEvent.objects.create(
-                annotator=annotator, event="state", after=Annotator.State.ARRIVED
-            )
     return annotator
 
 

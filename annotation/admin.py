@@ -1,0 +1,158 @@
+"""People and answers in the admin: to look at. What would break a study cannot be edited here."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from annotation.models import (
+    Annotation,
+    AnnotationRevision,
+    Annotator,
+    AnnotatorEvent,
+    Assignment,
+    CompletionCode,
+    DemographicQuestion,
+    Invitation,
+    ProlificStudy,
+    QuotaCell,
+)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that the program writes and nobody edits."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class EventInline(admin.TabularInline):
+    model = AnnotatorEvent
+    fields = ["created_at", "event", "before", "after", "detail", "user"]
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class RevisionInline(admin.TabularInline):
+    model = AnnotationRevision
+    fields = ["number", "choice", "certainty", "answered_at", "elapsed_ms", "active_ms"]
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Annotator)
+class AnnotatorAdmin(ReadOnlyAdmin):
+    list_display = [
+        "pseudonym", "study", "state", "quota_cell", "works_surplus", "created_at", "ended_at",
+        "excluded_at",
+    ]  # fmt: skip
+    list_filter = ["state", "works_surplus", "is_imported", "study"]
+    list_select_related = ["study", "quota_cell"]
+    search_fields = ["pseudonym"]
+    # The hash stands for an identity and the code opens the person's pages.
+    exclude = ["identity_hash", "resume_code"]
+    inlines = [EventInline]
+    ordering = ["-pk"]
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(ReadOnlyAdmin):
+    list_display = ["annotator", "item", "position", "shown_first", "state", "is_surplus"]
+    list_filter = ["state", "is_surplus", "annotator__study"]
+    list_select_related = ["annotator", "item"]
+    search_fields = ["annotator__pseudonym", "item__key"]
+    ordering = ["-pk"]
+
+
+@admin.register(Annotation)
+class AnnotationAdmin(ReadOnlyAdmin):
+    list_display = [
+        "annotator", "item", "choice", "certainty", "standing", "revision", "answered_at",
+    ]  # fmt: skip
+    list_filter = ["standing", "choice", "assignment__annotator__study"]
+    list_select_related = ["assignment__annotator", "assignment__item"]
+    search_fields = ["assignment__annotator__pseudonym", "assignment__item__key"]
+    inlines = [RevisionInline]
+    ordering = ["-pk"]
+
+    @admin.display(ordering="assignment__annotator__pseudonym")
+    def annotator(self, annotation: Annotation) -> str:
+        return str(annotation.assignment.annotator)
+
+    @admin.display(ordering="assignment__item__key")
+    def item(self, annotation: Annotation) -> str:
+        return str(annotation.assignment.item)
+
+
+@admin.register(CompletionCode)
+class CompletionCodeAdmin(ReadOnlyAdmin):
+    list_display = ["study", "ending", "code"]
+    list_filter = ["study"]
+    list_select_related = ["study"]
+
+
+@admin.register(ProlificStudy)
+class ProlificStudyAdmin(ReadOnlyAdmin):
+    list_display = ["study", "prolific_id", "status", "seen_at"]
+    list_select_related = ["study"]
+
+
+class UntilSomebodyEnters(admin.ModelAdmin):
+    """What may be set up until somebody has entered the study, and is fixed from then on."""
+
+    list_filter = ["study"]
+    list_select_related = ["study"]
+
+    def _is_fixed(self, obj: Any) -> bool:
+        return obj is not None and obj.study.annotators.filter(is_imported=False).exists()
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return super().has_change_permission(request, obj) and not self._is_fixed(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not self._is_fixed(obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Without deletion of many at once, which asks for no row's permission."""
+        actions = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+
+@admin.register(DemographicQuestion)
+class DemographicQuestionAdmin(UntilSomebodyEnters):
+    list_display = ["study", "position", "key", "label"]
+
+
+@admin.register(QuotaCell)
+class QuotaCellAdmin(UntilSomebodyEnters):
+    list_display = ["study", "__str__", "target", "reserved", "completed"]
+    readonly_fields = ["reserved", "completed"]
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin):
+    list_display = ["study", "created_at"]
+    list_filter = ["study"]
+    list_select_related = ["study"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invitation]:
+        return super().get_queryset(request).order_by("-pk")

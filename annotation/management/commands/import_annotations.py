@@ -1,0 +1,37 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.management.studies import find_study
+from annotation.services.imports import import_annotations
+from studies.importers.bundle import File
+from studies.importers.faults import Refused
+
+
+class Command(BaseCommand):
+    help = (
+        "Import answers of people: CSV or JSON Lines with rater_id, item_id, choice (r1, r2 or "
+        "tie), certainty, and if known active_ms, shown_first, answered_at. A file is imported "
+        "whole or not at all; importing it again changes nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        path: Path = options["file"]
+        try:
+            file = File(path.name, path.read_bytes())
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
+        try:
+            result = import_annotations(study_id=study.pk, file=file, dry_run=options["dry_run"])
+        except Refused as error:
+            raise CommandError(f"{path}: {error}") from error
+        prefix = "Nothing was stored. A real run says: " if options["dry_run"] else ""
+        self.stdout.write(f"{prefix}{result}")

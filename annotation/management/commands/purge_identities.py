@@ -1,0 +1,28 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from annotation.management.studies import find_study
+from annotation.models import ProlificIdentity
+from annotation.services.identities import purge_identities
+
+
+class Command(BaseCommand):
+    help = (
+        "Delete the platform's ids of everybody in a study. Answers stay, under pseudonyms, and "
+        "a keyed hash keeps people from entering twice. This cannot be undone: pay first."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--dry-run", action="store_true", help="count, delete nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        if options["dry_run"]:
+            count = ProlificIdentity.objects.filter(annotator__study=study).count()
+            self.stdout.write(f"The ids of {count:,} people would be deleted.")
+            return
+        count = purge_identities(study_id=study.pk)
+        self.stdout.write(f"The ids of {count:,} people are deleted.")

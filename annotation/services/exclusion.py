@@ -1,0 +1,54 @@
+"""Leaving somebody out of the analysis: reasoned, logged, and reversible."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import flow
+from annotation.assignment import release_seats
+from annotation.errors import WrongStep
+from annotation.models import Annotator, AnnotatorEvent
+
+
+@transaction.atomic
+def exclude(
+    *, annotator_id: int, reason: str, user: User | None = None, reopen_seats: bool = False
+) -> Annotator:
+    """Leave a person's answers out of every report; repeats change nothing.
+
+    Their seats stay filled unless `reopen_seats`: then other people are needed, and paid, for
+    them. Only the seats of somebody whose part is over can be opened again: raises `WrongStep`.
+    """
+    annotator = flow.lock(annotator_id)
+    if not reason.strip():
+        raise ValueError("an exclusion needs a reason")
+    if annotator.excluded_at is not None:
+        return annotator
+    if reopen_seats and annotator.state in flow.ACTIVE:
+        raise WrongStep(f"annotator {annotator.pk} is {annotator.state}: end their part first")
+    annotator.excluded_at = timezone.now()
+    annotator.exclusion_reason = reason.strip()
+    annotator.save(update_fields=["excluded_at", "exclusion_reason"])
+    seats = release_seats(annotator) if reopen_seats else 0
+    AnnotatorEvent.objects.create(
+        annotator=annotator,
+        user=user,
+        event="excluded",
+        detail={"reason": annotator.exclusion_reason, "seats_reopened": seats},
+    )
+    return annotator
+
+
+@transaction.atomic
+def include(*, annotator_id: int, user: User | None = None) -> Annotator:
+    """Take an exclusion back; reopened seats are filled again where nobody else took them."""
+    annotator = flow.lock(annotator_id)
+    if annotator.excluded_at is None:
+        return annotator
+    annotator.excluded_at = None
+    annotator.exclusion_reason = ""
+    annotator.save(update_fields=["excluded_at", "exclusion_reason"])
+    if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
+        flow.take_back(annotator, answered=True)
+    AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
+    return annotator

@@ -1,0 +1,265 @@
+"""Seats: exactly n answers an item, the same seats on every visit, balanced orders."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from django.db import connection
+
+from annotation import services
+from annotation.assignment import assign
+from annotation.models import Annotation, Annotator, Assignment
+from studies.models import Item, Study
+from tests.factories import answer_all, make_annotator, make_item, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+def coverage(study: Study) -> Counter[int]:
+    return Counter(study.all_items.values_list("seats_taken", flat=True))
+
+
+def test_a_second_visit_gets_the_same_seats():
+    study = make_study(items_per_annotator=5)
+    make_items(study, 20)
+    annotator = make_annotator(study=study)
+
+    first = assign(annotator.pk)
+    second = assign(annotator.pk)
+
+    assert [a.pk for a in first] == [a.pk for a in second]
+    assert coverage(study) == {0: 15, 1: 5}
+
+
+def test_people_who_come_one_after_another_fill_every_seat_exactly():
+    study = make_study(items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 30)
+
+    given = [assign(make_annotator(study=study).pk) for _ in range(9)]
+
+    assert all(len(seats) == 10 and not any(a.is_surplus for a in seats) for seats in given)
+    assert coverage(study) == {3: 30}
+
+
+def test_the_least_covered_items_come_first():
+    study = make_study(items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 30)
+
+    for _ in range(3):
+        assign(make_annotator(study=study).pk)
+    after_three = coverage(study)
+    assign(make_annotator(study=study).pk)
+
+    assert after_three == {1: 30}
+    assert coverage(study) == {1: 20, 2: 10}
+
+
+def test_when_few_seats_are_open_the_rest_is_surplus_on_other_items():
+    study = make_study(items_per_annotator=8, annotations_per_item=1)
+    make_items(study, 10)
+    assign(make_annotator(study=study).pk)
+
+    late = assign(make_annotator(study=study).pk)
+
+    assert Counter(a.is_surplus for a in late) == {False: 2, True: 6}
+    assert len({a.item_id for a in late}) == 8
+    assert coverage(study) == {1: 10}
+
+
+def test_a_study_without_open_seats_gives_surplus_only():
+    study = make_study(items_per_annotator=4, annotations_per_item=1)
+    make_items(study, 4)
+    assign(make_annotator(study=study).pk)
+
+    late = assign(make_annotator(study=study).pk)
+
+    assert len(late) == 4
+    assert all(a.is_surplus for a in late)
+
+
+def test_nobody_gets_more_items_than_there_are():
+    study = make_study(items_per_annotator=30)
+    make_items(study, 7)
+
+    assert len(assign(make_annotator(study=study).pk)) == 7
+
+
+def test_checks_practice_and_items_outside_the_human_sample_are_never_seats():
+    study = make_study(items_per_annotator=10, annotations_per_item=1)
+    wanted = make_item(study=study)
+    make_item(study=study, split=Item.Split.PRACTICE)
+    make_item(study=study, split=Item.Split.ATTENTION_CHECK, check_answer="r1")
+    make_item(study=study, seats_needed=0)
+
+    first = assign(make_annotator(study=study).pk)
+    second = assign(make_annotator(study=study).pk)
+
+    assert [a.item_id for a in first] == [wanted.pk]
+    assert [(a.item_id, a.is_surplus) for a in second] == [(wanted.pk, True)]
+
+
+def test_different_people_start_at_different_items():
+    study = make_study(items_per_annotator=10, annotations_per_item=30)
+    make_items(study, 10)
+    positions = {tuple(a.item_id for a in assign(make_annotator(study=study).pk)) for _ in range(5)}
+
+    assert len(positions) == 5
+
+
+def test_both_orders_occur_in_every_item_and_half_and_half_in_every_person():
+    study = make_study(items_per_annotator=30, annotations_per_item=3)
+    make_items(study, 300)
+
+    for _ in range(30):
+        assign(make_annotator(study=study).pk)
+
+    for annotator in study.annotators.all():
+        first = annotator.assignments.filter(shown_first="r1").count()
+        assert abs(first - 15) <= 1
+    for item in study.all_items.all():
+        orders = set(item.assignments.values_list("shown_first", flat=True))
+        assert orders == {"r1", "r2"}
+
+
+def test_the_right_response_stands_on_either_side_alike():
+    study = make_study(items_per_annotator=30, annotations_per_item=3)
+    make_items(study, 300)
+
+    for _ in range(30):
+        assign(make_annotator(study=study).pk)
+
+    right_is_a = sum(
+        shown_first == truth
+        for shown_first, truth in Assignment.objects.values_list(
+            "shown_first", "item__first_person"
+        )
+    )
+    assert right_is_a == pytest.approx(450, abs=45)
+
+
+def test_a_fixed_order_is_kept():
+    study = make_study(items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 4, fixed_first="r2", shuffle_sides=False)
+    make_items(study, 6, shuffle_sides=False)
+
+    orders = Counter(
+        (a.item.fixed_first, a.shown_first) for a in assign(make_annotator(study=study).pk)
+    )
+
+    assert orders == {("r2", "r2"): 4, ("", "r1"): 6}
+
+
+def test_items_of_one_group_do_not_follow_each_other():
+    study = make_study(items_per_annotator=12, annotations_per_item=5)
+    for name in ("g1", "g2", "g3"):
+        make_items(study, 4, group=name)
+
+    for _ in range(5):
+        groups = [a.item.group for a in assign(make_annotator(study=study).pk)]
+        assert all(one != following for one, following in pairwise(groups))
+
+
+def test_arriving_costs_the_same_queries_in_a_large_study(django_assert_max_num_queries):
+    study = make_study(items_per_annotator=30)
+    make_items(study, 1000)
+    annotator = make_annotator(study=study)
+
+    with django_assert_max_num_queries(13):
+        assign(annotator.pk)
+
+
+def run_together(work: Callable[[int], None], arguments: list[int]) -> list[BaseException]:
+    """Start one thread an argument, let all go at once, and return what they raised."""
+    barrier = threading.Barrier(len(arguments))
+
+    def start(argument: int) -> BaseException | None:
+        try:
+            barrier.wait()
+            work(argument)
+        except Exception as error:  # noqa: BLE001  the test shows every error
+            return error
+        finally:
+            connection.close()
+        return None
+
+    with ThreadPoolExecutor(max_workers=len(arguments)) as pool:
+        return [error for error in pool.map(start, arguments) if error is not None]
+
+
+def thirty_arrive_at_once() -> Study:
+    study = make_study(items_per_annotator=30, annotations_per_item=3)
+    make_items(study, 300)
+    # Second tabs: everybody arrives twice.
+    arrivals = [*range(30), *range(30)]
+
+    errors = run_together(lambda n: walk_in(study, f"person{n}"), arrivals)
+
+    assert errors == []
+    return study
+
+
+def assert_every_seat_is_filled_once(study: Study) -> None:
+    assert study.annotators.count() == 30
+    held = Counter(Assignment.objects.filter(is_surplus=False).values_list("annotator", flat=True))
+    assert set(held.values()) == {30}
+    assert Counter(Assignment.objects.values_list("item", flat=True)) == dict.fromkeys(
+        study.all_items.values_list("pk", flat=True), 3
+    )
+    assert coverage(study) == {3: 300}
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("run", range(5))
+def test_simultaneous_arrivals_fill_every_seat_exactly_once(run):
+    study = thirty_arrive_at_once()
+
+    assert_every_seat_is_filled_once(study)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_answers_and_completions_count_exactly():
+    study = make_study(items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 30)
+
+    def take_part(n: int) -> None:
+        annotator = walk_in(study, f"person{n % 9}")
+        for assignment in annotator.assignments.order_by("position"):
+            services.record_answer(
+                annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=50
+            )
+
+    # Everybody answers everything in two tabs at once.
+    errors = run_together(take_part, list(range(18)))
+
+    assert errors == []
+    assert Annotation.objects.count() == 90
+    assert set(study.all_items.values_list("seats_taken", "answered")) == {(3, 3)}
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_people_who_leave_while_others_arrive_lose_no_seat():
+    study = make_study(items_per_annotator=10, annotations_per_item=3)
+    make_items(study, 30)
+    leaving = [walk_in(study, f"leaving{n}").pk for n in range(9)]
+    for pk in leaving[:3]:
+        answer_all(Annotator.objects.get(pk=pk))
+
+    def work(n: int) -> None:
+        if n < 9:
+            services.withdraw(annotator_id=leaving[n])
+        else:
+            walk_in(study, f"arriving{n}")
+
+    errors = run_together(work, list(range(18)))
+
+    assert errors == []
+    for item in study.all_items.all():
+        active = item.assignments.filter(is_surplus=False).exclude(state="released")
+        assert item.seats_taken == active.count() <= 3
+        assert item.answered == 0
