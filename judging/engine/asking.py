@@ -1,0 +1,142 @@
+"""Asking one question until it has an answer."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from judging.engine.limits import Limiter, Permit
+from judging.engine.parsing import looks_like_refusal, parse_reply
+from judging.engine.protocol import (
+    Adjusted,
+    Answer,
+    AttemptEnd,
+    Backend,
+    Fault,
+    Ledger,
+    Misconfigured,
+    Outage,
+    Question,
+    Rejected,
+    Reply,
+)
+
+MAX_REPLIES = 5  # the first and four more
+# Faults of one question before it is an error. A fault counts only when the endpoint answered
+# somebody else since the one before: a server that is down is not the question's fault.
+MAX_OWN_FAULTS = 8
+_COMPLETION_GUESS = 64
+
+
+def expected_tokens(question: Question) -> int:
+    """Tokens that a request is likely to use, for the tokens a minute."""
+    return len(question.prompt) // 4 + _COMPLETION_GUESS
+
+
+def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | None:
+    """The final answer that `reply` gives; None where the question must be asked again."""
+    verdict = parse_reply(
+        reply.text, offers_tie=question.offers_tie, asks_certainty=question.asks_certainty
+    )
+    answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
+    if verdict.side is not None and not reply.refused:
+        return answer("done", verdict.side, verdict.certainty)
+    if reply.refused:
+        return answer("refused", error="The server says that the model declined.")
+    if not is_last:
+        return None
+    if looks_like_refusal(reply.text):
+        return answer("refused", error="The reply declines to judge.")
+    cut = " The last one was cut off at the token limit." if reply.truncated else ""
+    return answer("unparseable", error=f"No reply of {MAX_REPLIES} names a side.{cut}")
+
+
+class Asker:
+    """One judge of one run: a backend, the limiter of its endpoint, and the run's ledger."""
+
+    def __init__(self, *, backend: Backend, limiter: Limiter, ledger: Ledger) -> None:
+        self._backend = backend
+        self._limiter = limiter
+        self._ledger = ledger
+
+    async def ask_all(self, questions: Sequence[Question]) -> list[BaseException | None]:
+        """Ask every question; what is returned says, question by question, what stopped it."""
+        tasks = (self.ask(question) for question in questions)
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def ask(self, question: Question) -> None:
+        """Ask until an answer is stored. Raises `Stopped` with the question left open."""
+        number, replies, own_faults, seen_successes = question.attempts, question.replies, 0, -1
+        while True:
+            permit = await self._limiter.acquire(expected_tokens(question))
+            number += 1
+            try:
+                await self._ledger.open(question, number)
+                end, reply, fault = await self._send(question, replies, permit)
+                # Before the slot is free: nobody may follow into what has just failed.
+                outage = self._report(permit, fault)
+            finally:
+                self._limiter.release(permit)
+
+            answer: Answer | None = None
+            if reply is not None:
+                replies += 1
+                answer = read_answer(question, reply, is_last=replies >= MAX_REPLIES)
+            elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
+                answer = Answer("error", error=str(fault))
+            elif fault is not None:
+                if self._limiter.successes != seen_successes:
+                    own_faults += 1
+                    seen_successes = self._limiter.successes
+                if own_faults >= MAX_OWN_FAULTS:
+                    answer = Answer(
+                        "error",
+                        error=f"{own_faults} requests failed while others were answered: {fault}",
+                    )
+            if outage is not None:  # the endpoint's fault, not the question's: it stays open
+                await self._ledger.close(question, number, end, replies, None)
+                raise outage
+            await self._ledger.close(question, number, end, replies, answer)
+            if answer is not None:
+                return
+
+    async def _send(
+        self, question: Question, replies: int, permit: Permit
+    ) -> tuple[AttemptEnd, Reply | None, Fault | None]:
+        started = time.monotonic()
+        try:
+            # Every reply draws anew: with one seed a bad reply would be given five times.
+            reply = await self._backend.ask(question, seed=(question.seed + replies) % 2**31)
+        except Fault as fault:
+            end = AttemptEnd(
+                fault.outcome,
+                _milliseconds(started),
+                status=fault.status,
+                maybe_billed=fault.maybe_billed,
+                error=str(fault),
+            )
+            return end, None, fault
+        self._limiter.succeeded(permit)
+        end = AttemptEnd(
+            "replied",
+            _milliseconds(started),
+            status=200,
+            usage=reply.usage,
+            maybe_billed=reply.usage is None,
+            text=reply.text,
+            request_id=reply.request_id,
+        )
+        return end, reply, None
+
+    def _report(self, permit: Permit, fault: Fault | None) -> Outage | None:
+        if fault is None or isinstance(fault, Adjusted):
+            return None
+        try:
+            self._limiter.failed(permit, fault)
+        except Outage as outage:  # raised by the caller once the attempt is stored
+            return outage
+        return None
+
+
+def _milliseconds(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

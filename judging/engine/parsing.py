@@ -1,0 +1,84 @@
+"""Reading a verdict out of a reply.
+
+The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer in full
+(`[[A]] [[80]]`) or be the bare letter. The last verdict decides, even when it cannot be used: a
+judge that ends on `[[C]]` where no tie was offered is not given the `[[A]]` it wrote before.
+"""
+
+import re
+from dataclasses import dataclass
+
+from judging.engine.protocol import Side
+
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_LABEL = r"(?:(?:answer|response|assistant|pair)\s+)?"
+_VERDICT_WORD = rf"{_LABEL}([A-WYZ]|tie|both|neither|none|equal)"
+_VERDICT = re.compile(rf"\[\[\s*{_VERDICT_WORD}\s*\]\]", re.IGNORECASE)
+_CONTINUED = re.compile(rf"[\s*_`\"']*{_VERDICT_WORD}\s*\]\]", re.IGNORECASE)
+# The letter alone, alone on the first line, or followed by the certainty only.
+_BARE = re.compile(
+    r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse)\s*:?\s*)?\[?([ABC])\]?[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
+)
+_BRACKETED_NUMBER = re.compile(r"\[\[\s*(\d{1,3})\s*%?\s*\]\]")
+# Without brackets a number counts only where it can mean nothing else: right behind the verdict,
+# or beside a word for certainty in the same sentence.
+_NUMBER_BEHIND = re.compile(r"[\s\-–—:,(\[]{0,4}(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
+_NUMBER_NAMED = re.compile(
+    r"\b(?:confiden|certain|sure)\w*[^.\n\d]{0,40}?(\d{1,3})\b"
+    r"|\b(\d{1,3})\s*%?\s*(?:confident|certain|sure)\b",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
+    r"|must\s+decline|refuse)"
+    r"|i'm\s+(?:sorry|unable|not\s+able)|i\s+am\s+sorry|i\s+apologi[sz]e|as\s+an\s+ai"
+    r"|unable\s+to\s+(?:assist|help|comply|provide|determine|make))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The side chosen, as letters of the prompt; None where the reply gives none."""
+
+    side: Side | None
+    certainty: int | None
+
+
+def parse_reply(text: str, *, offers_tie: bool, asks_certainty: bool) -> Verdict:
+    """Read side and certainty; C counts where a tie was offered, certainty where it was asked."""
+    text = _THOUGHT.sub("", text)
+    found, behind = _last_verdict(text)
+    side: Side | None = None
+    if found == "A":
+        side = "A"
+    elif found == "B":
+        side = "B"
+    elif found in {"C", "TIE"} and offers_tie:
+        side = "C"
+    if side is None or side == "C" or not asks_certainty:
+        return Verdict(side, None)
+    return Verdict(side, _certainty(text, behind))
+
+
+def looks_like_refusal(text: str) -> bool:
+    """Whether the words of a reply without a verdict decline to judge."""
+    return _REFUSAL.search(_THOUGHT.sub("", text).replace("’", "'")) is not None
+
+
+def _last_verdict(text: str) -> tuple[str, str]:
+    """The last verdict in capitals and the text behind it, or two empty strings."""
+    matches = list(_VERDICT.finditer(text))
+    last = matches[-1] if matches else _CONTINUED.match(text) or _BARE.match(text)
+    return (last[1].upper(), text[last.end() :]) if last else ("", "")
+
+
+def _certainty(text: str, behind: str) -> int | None:
+    if _BRACKETED_NUMBER.search(text):
+        numbers = [int(n) for n in _BRACKETED_NUMBER.findall(text)]
+    elif match := _NUMBER_BEHIND.match(behind):
+        numbers = [int(match[1])]
+    else:
+        numbers = [int(before or after) for before, after in _NUMBER_NAMED.findall(behind)]
+    usable = [n for n in numbers if 1 <= n <= 100]
+    return usable[-1] if usable else None

@@ -1,0 +1,171 @@
+"""The words that engine, backends and ledger share."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Side = Literal["A", "B", "C"]
+State = Literal["done", "unparseable", "refused", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One prompt to one model; `id` is the ledger's name for it."""
+
+    id: int
+    prompt: str
+    offers_tie: bool
+    asks_certainty: bool
+    seed: int
+    replies: int = 0  # stored by an earlier worker; they count towards the ceiling
+    attempts: int = 0  # number of the last attempt that the ledger holds
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered, and what the server told about it."""
+
+    text: str
+    refused: bool = False  # said so by the server, not guessed from the words
+    truncated: bool = False
+    usage: Usage | None = None
+    model: str = ""
+    fingerprint: str = ""
+    request_id: str = ""
+
+
+class Fault(Exception):
+    """A request that brought no reply. The subclass says why and whether to try again."""
+
+    outcome = "server_error"
+    maybe_billed = False
+
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class RateLimited(Fault):
+    """429: the server asks everybody to wait."""
+
+    outcome = "rate_limited"
+
+
+class ServerError(Fault):
+    """5xx, 408 or 409."""
+
+
+class TimedOut(Fault):
+    """No answer in time; the server may have worked, and may bill, all the same."""
+
+    outcome = "timeout"
+    maybe_billed = True
+
+
+class Unreachable(Fault):
+    """No connection: the request never left."""
+
+    outcome = "unreachable"
+
+
+class Interrupted(Fault):
+    """The connection broke while the answer was awaited."""
+
+    outcome = "interrupted"
+    maybe_billed = True
+
+
+class Garbage(Fault):
+    """A success whose body is no chat completion."""
+
+    outcome = "garbage"
+    maybe_billed = True
+
+
+class Rejected(Fault):
+    """The server will not take this request, now or later."""
+
+    outcome = "rejected"
+
+
+class Misconfigured(Rejected):
+    """The server will take no request at all: wrong key, wrong model, wrong address, no quota."""
+
+
+class Adjusted(Rejected):
+    """Rejected for a parameter that the backend will now leave out or name otherwise."""
+
+
+class Stopped(Exception):
+    """Base of the reasons why a question was put back unanswered; the message is a sentence."""
+
+
+class Outage(Stopped):
+    """The endpoint gave nothing useful for longer than it is waited for."""
+
+
+class OverBudget(Stopped):
+    """The next request could cost more than the run may spend."""
+
+
+class Halted(Stopped):
+    """Somebody paused or cancelled the run, or the process is ending."""
+
+
+class LedgerFailed(Exception):
+    """The ledger could not be written; nothing may be sent without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """How a request ended."""
+
+    outcome: str
+    latency_ms: int
+    status: int | None = None
+    usage: Usage | None = None
+    maybe_billed: bool = False
+    text: str = ""
+    error: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The final word on a question."""
+
+    state: State
+    side: Side | None = None
+    certainty: int | None = None
+    text: str = ""
+    model: str = ""
+    fingerprint: str = ""
+    error: str = ""
+
+
+class Backend(Protocol):
+    async def ask(self, question: Question, *, seed: int) -> Reply:
+        """Send one request, without any retry of its own. Raises a `Fault`."""
+
+    async def close(self) -> None: ...
+
+
+class Ledger(Protocol):
+    async def open(self, question: Question, number: int) -> None:
+        """Return when attempt `number` is stored. Raises `Stopped` when it must not be sent."""
+
+    async def close(
+        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> None:
+        """Return when the end of attempt `number` is stored, with the final answer if it has one.
+
+        `replies` is how many replies the question now has.
+        """

@@ -1,0 +1,63 @@
+"""Recorded replies: the same prompts answered as they were, without any server."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from judging.engine.protocol import Question, Rejected, Reply
+
+
+def prompt_sha256(prompt: str) -> str:
+    return hashlib.sha256(prompt.encode()).hexdigest()
+
+
+class BadRecording(ValueError):
+    """A file of recorded replies that cannot be read; the message names the line."""
+
+
+def read_recording(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Read JSON lines {"prompt" or "prompt_sha256", "reply"} into replies by prompt hash.
+
+    Lines of one prompt are its replies in order.
+    """
+    replies: dict[str, list[str]] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            digest = row.get("prompt_sha256") or prompt_sha256(row["prompt"])
+            reply = row["reply"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadRecording(
+                f'Line {number}: expected {{"prompt": …, "reply": …}} or '
+                '{"prompt_sha256": …, "reply": …}.'
+            ) from error
+        if not isinstance(reply, str) or not isinstance(digest, str):
+            raise BadRecording(f"Line {number}: prompt and reply must be text.")
+        replies.setdefault(digest, []).append(reply)
+    return replies
+
+
+class ReplayBackend:
+    """Gives every question the next recorded reply to its prompt."""
+
+    def __init__(self, replies: Mapping[str, Sequence[str]], *, model: str = "") -> None:
+        self._replies = replies
+        self._model = model
+        self._given: dict[int, int] = {}
+
+    async def ask(self, question: Question, *, seed: int) -> Reply:
+        recorded = self._replies.get(prompt_sha256(question.prompt), ())
+        position = self._given.get(question.id, question.replies)
+        if position >= len(recorded):
+            raise Rejected(
+                "nothing is recorded for this prompt"
+                if not recorded
+                else f"only {len(recorded)} replies are recorded for this prompt"
+            )
+        self._given[question.id] = position + 1
+        return Reply(text=recorded[position], model=self._model)
+
+    async def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,17 @@
+"""What can go wrong with judges; the message says what, where and how to mend it."""
+
+
+class JudgingError(Exception):
+    """Base of this app's errors."""
+
+
+class BadJudge(JudgingError):
+    """The judge cannot be stored, or cannot be asked, as it is described."""
+
+
+class BadRun(JudgingError):
+    """The run cannot be started or changed as asked."""
+
+
+class ImportRefused(JudgingError):
+    """A file of judgments was not imported; nothing of it was stored."""

@@ -1,0 +1,76 @@
+from argparse import ArgumentParser
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import BadJudge
+from judging.models import Judge
+from judging.presets import PRESETS
+from judging.services.judges import add_judge
+
+# Options that are stored as they are given; what is not given keeps its default or its value.
+_FIELDS = (
+    "backend", "model", "base_url", "api_key_env", "temperature", "top_p", "max_tokens",
+    "timeout_seconds", "outage_seconds", "price_input", "price_output", "concurrency", "rpm",
+    "tpm",
+)  # fmt: skip
+
+
+def dollars(text: str) -> Decimal:
+    """An amount of money; argparse turns the `ValueError` into its message."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(text) from None
+    if not amount.is_finite():
+        raise ValueError(text)
+    return amount
+
+
+class Command(BaseCommand):
+    help = (
+        "Add a judge: a model behind any OpenAI-compatible server, or a file of recorded replies. "
+        "The same call again changes nothing; prices, limits, address and key may be changed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--backend", choices=Judge.Backend.values)
+        parser.add_argument("--model", help="as the server calls it; for replay, the file")
+        parser.add_argument("--base-url", help="as it is, with /v1; default: OpenAI")
+        parser.add_argument("--api-key-env", metavar="VAR", help="variable that holds the key")
+        parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper")
+        parser.add_argument("--temperature", type=float)
+        parser.add_argument("--top-p", type=float)
+        parser.add_argument("--max-tokens", type=int, help="of one reply, thinking included")
+        parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once")
+        parser.add_argument("--rpm", type=int, help="requests a minute")
+        parser.add_argument("--tpm", type=int, help="tokens a minute")
+        parser.add_argument("--timeout-seconds", type=int, help="of one request")
+        parser.add_argument("--outage-seconds", type=int, help="patience with a dead server")
+        parser.add_argument(
+            "--price-input", type=dollars, metavar="USD", help="per million input tokens"
+        )
+        parser.add_argument(
+            "--price-output", type=dollars, metavar="USD", help="per million output tokens"
+        )
+        parser.add_argument(
+            "--own-source", action="append", metavar="S",
+            help="model, family or provider whose responses it must not judge; may be repeated",
+        )  # fmt: skip
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        fields = {key: options[key] for key in _FIELDS if options[key] is not None}
+        if options["own_source"] is not None:
+            fields["own_sources"] = options["own_source"]
+        try:
+            judge, is_new = add_judge(
+                name=options["name"], preset=options["preset"] or "", **fields
+            )
+        except BadJudge as error:
+            raise CommandError(str(error)) from error
+        where = f" at {judge.base_url}" if judge.base_url else ""
+        self.stdout.write(
+            f"Judge “{judge.name}” {'added' if is_new else 'is up to date'}: {judge.model}{where}."
+        )

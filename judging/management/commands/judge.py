@@ -1,0 +1,119 @@
+import sys
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.models import Judge, JudgeRun
+from judging.selectors import run_cost, run_progress
+from judging.services import runs, runtime
+from studies.errors import StudyError
+from studies.models import Study
+from studies.progress import ProgressBar
+
+_POLL_SECONDS = 0.5
+_NO_WORKER_SECONDS = 30.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a judge judge the items of a study. The same call again continues the same run: "
+        "what is answered is not asked again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--judge", required=True, metavar="NAME")
+        parser.add_argument("--setting", choices=JudgeRun.Setting.values, default="standard")
+        parser.add_argument(
+            "--features", default="all", help="all, none, a set, or feature keys a,b,c"
+        )
+        parser.add_argument("--orders", choices=JudgeRun.Orders.values, default="random")
+        parser.add_argument("--samples", type=int, default=1, metavar="K")
+        parser.add_argument("--seed", type=int, help="of the random orders; default: the study's")
+        parser.add_argument("--limit", type=int, metavar="N", help="first N items by key")
+        parser.add_argument("--budget", type=dollars, metavar="USD")
+        parser.add_argument("--token-budget", type=int, metavar="N")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--wait", action="store_true", help="follow the workers until the end")
+        how.add_argument("--inline", action="store_true", help="do the work here, without broker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study “{options['study']}”.")
+        judge = Judge.objects.filter(name=options["judge"]).first()
+        if judge is None:
+            raise CommandError(
+                f"There is no judge “{options['judge']}”. Add it with add_judge first."
+            )
+        try:
+            run = runs.start_run(
+                study_id=study.pk,
+                judge_id=judge.pk,
+                setting=options["setting"],
+                features=options["features"],
+                orders=options["orders"],
+                samples=options["samples"],
+                seed=options["seed"],
+                limit=options["limit"],
+                budget=options["budget"],
+                token_budget=options["token_budget"],
+                enqueue=not options["inline"],
+            )
+        except (JudgingError, StudyError) as error:
+            raise CommandError(str(error)) from error
+
+        if options["inline"]:
+            self._work(run)
+        elif options["wait"]:
+            self._follow(run)
+        run.refresh_from_db()
+        self._report(run, is_over=options["inline"] or options["wait"])
+
+    def _work(self, run: JudgeRun) -> None:
+        total = run_progress(run).total
+        try:
+            with ProgressBar(sys.stderr, total=total, label=run.judge.name) as bar:
+                runs.work_off(
+                    run_id=run.pk, on_wait=lambda: bar.step(run_progress(run).ended - bar.done)
+                )
+        finally:
+            runtime.shut_down()
+
+    def _follow(self, run: JudgeRun) -> None:
+        started, warned = time.monotonic(), False
+        with ProgressBar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
+            while run.is_active:
+                time.sleep(_POLL_SECONDS)
+                run.refresh_from_db()
+                bar.step(run_progress(run).ended - bar.done)
+                silent = run.state == JudgeRun.State.QUEUED and not warned
+                if silent and time.monotonic() - started > _NO_WORKER_SECONDS:
+                    warned = True
+                    self.stderr.write(
+                        "No worker has taken the run yet. Start one with: celery -A config "
+                        "worker -P threads --concurrency 16 --beat, or use --inline."
+                    )
+
+    def _report(self, run: JudgeRun, *, is_over: bool) -> None:
+        progress = run_progress(run)
+        if not is_over and run.is_active:
+            self.stdout.write(
+                f"Run {run.public_id} is queued: {progress.left:,} of {progress.total:,} "
+                "judgments left. The workers do the rest."
+            )
+            return
+        cost = run_cost(run)
+        money = "price unknown" if cost.dollars is None else f"${cost.dollars:.4f}"
+        tokens = cost.prompt_tokens + cost.completion_tokens
+        summary = (
+            f"Run {run.public_id}: {run.get_state_display()}. {run.sentence} "
+            f"{cost.attempts:,} requests, {tokens:,} tokens, {money}."
+        )
+        if is_over and (run.state != JudgeRun.State.DONE or progress.error):
+            raise CommandError(summary)
+        self.stdout.write(summary)

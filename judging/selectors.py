@@ -1,0 +1,179 @@
+"""What a page, a command or a report may read of runs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db.models import Avg, Count, Q, QuerySet, Sum
+from django.http import Http404
+
+from judging.models import NANO, Attempt, JudgeRun, Judgment
+from studies.models import Study
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """How many judgments of a run are in which state."""
+
+    done: int = 0
+    unparseable: int = 0
+    refused: int = 0
+    skipped: int = 0
+    error: int = 0
+    pending: int = 0
+    leased: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.ended + self.left
+
+    @property
+    def ended(self) -> int:
+        return self.done + self.unparseable + self.refused + self.skipped + self.error
+
+    @property
+    def left(self) -> int:
+        return self.pending + self.leased
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What a run's requests took, by the ledger.
+
+    `estimated` is the part of `dollars` for requests whose usage the server never told: the most
+    that they can have cost. `dollars` is None where the judge has no price.
+    """
+
+    attempts: int
+    outcomes: dict[str, int]
+    prompt_tokens: int
+    completion_tokens: int
+    dollars: Decimal | None
+    estimated: Decimal
+    mean_latency_ms: float | None
+
+    @property
+    def retries(self) -> int:
+        """Requests that brought no reply."""
+        return self.attempts - self.outcomes.get(Attempt.Outcome.REPLIED, 0)
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run as a row of the study's panel."""
+
+    run: JudgeRun
+    progress: RunProgress
+    attempts: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JudgmentRow:
+    """A judgment as the analysis needs it."""
+
+    item_key: str
+    shown_first: str
+    sample: int
+    choice: str
+    certainty: int | None
+    state: str
+    replies: int
+
+
+def run_progress(run: JudgeRun) -> RunProgress:
+    """Count the judgments of one run by state; one query."""
+    return _progress_of([run.pk])[run.pk]
+
+
+def run_rows(study: Study) -> list[RunRow]:
+    """The study's runs in the order they were made; three queries, however many runs."""
+    runs = list(JudgeRun.objects.filter(study=study).select_related("judge", "study"))
+    progress = _progress_of([run.pk for run in runs])
+    attempts: dict[int, dict[str, int]] = {run.pk: {} for run in runs}
+    for run_id, outcome, n in (
+        Attempt.objects.filter(judgment__run__in=runs)
+        .order_by()
+        .values_list("judgment__run", "outcome")
+        .annotate(n=Count("pk"))
+    ):
+        attempts[run_id][outcome] = n
+    return [
+        RunRow(run, progress[run.pk], sum(attempts[run.pk].values()), attempts[run.pk])
+        for run in runs
+    ]
+
+
+def _progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
+    counts: dict[int, dict[str, int]] = {pk: {} for pk in run_ids}
+    for run_id, state, n in (
+        Judgment.objects.filter(run__in=run_ids)
+        .order_by()
+        .values_list("run", "state")
+        .annotate(n=Count("pk"))
+    ):
+        counts[run_id][state] = n
+    return {pk: RunProgress(**states) for pk, states in counts.items()}
+
+
+def run_cost(run: JudgeRun) -> RunCost:
+    """Add up the ledger of one run; two queries. In-flight requests are counted, not priced."""
+    attempts = Attempt.objects.filter(judgment__run=run)
+    outcomes = dict(attempts.order_by().values_list("outcome").annotate(n=Count("pk")))
+    ended = ~Q(outcome=Attempt.Outcome.SENT)
+    sums = attempts.aggregate(
+        prompt=Sum("prompt_tokens"),
+        completion=Sum("completion_tokens"),
+        nano=Sum("cost_nano", filter=ended),
+        estimated=Sum("cost_nano", filter=ended & Q(cost_is_estimate=True)),
+        latency=Avg("latency_ms", filter=Q(outcome=Attempt.Outcome.REPLIED)),
+    )
+    return RunCost(
+        attempts=sum(outcomes.values()),
+        outcomes=outcomes,
+        prompt_tokens=sums["prompt"] or 0,
+        completion_tokens=sums["completion"] or 0,
+        dollars=Decimal(sums["nano"] or 0) / NANO if run.judge.is_priced else None,
+        estimated=Decimal(sums["estimated"] or 0) / NANO,
+        mean_latency_ms=sums["latency"],
+    )
+
+
+def judgment_rows(run: JudgeRun) -> Iterator[JudgmentRow]:
+    """Every judgment of a run, by item key, order and sample."""
+    rows = (
+        Judgment.objects.filter(run=run)
+        .order_by("item__key", "shown_first", "sample")
+        .values_list(
+            "item__key", "shown_first", "sample", "choice", "certainty", "state", "replies"
+        )
+    )
+    for row in rows.iterator(chunk_size=2000):
+        yield JudgmentRow(*row)
+
+
+def get_run(study: Study, public_id: str) -> JudgeRun:
+    """A run of `study`, otherwise 404."""
+    try:
+        return JudgeRun.objects.select_related("judge", "study").get(
+            study=study, public_id=public_id
+        )
+    except JudgeRun.DoesNotExist:
+        raise Http404 from None
+
+
+def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QuerySet[Judgment]:
+    """The judgments of a run for its page, filtered by state and by item key."""
+    judgments = (
+        Judgment.objects.filter(run=run)
+        .select_related("item")
+        .prefetch_related("attempts")
+        .order_by("item__key", "shown_first", "sample")
+    )
+    if state == "open":
+        judgments = judgments.filter(state__in=Judgment.OPEN)
+    elif state in Judgment.State.values:
+        judgments = judgments.filter(state=state)
+    if query:
+        judgments = judgments.filter(item__key__icontains=query)
+    return judgments

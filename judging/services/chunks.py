@@ -1,0 +1,218 @@
+"""Working off a run: lease some judgments, ask, store, give back what was not answered.
+
+A worker pulls the next judgments itself instead of being told their ids: a queue then holds a few
+tokens per run instead of all its judgments, runs take turns, and a token that is lost with its
+worker costs nothing but the time until the sweeper notices.
+"""
+
+import concurrent.futures
+import hashlib
+import logging
+import math
+import secrets
+from collections.abc import Callable, Collection
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet
+from django.utils import timezone
+
+from judging.engine.protocol import Outage, OverBudget, Question, Stopped
+from judging.errors import BadJudge
+from judging.models import Attempt, JudgeRun, Judgment
+from judging.services import runtime
+from judging.services.ledger import RunLedger
+from studies.prompts import build_prompt
+
+logger = logging.getLogger(__name__)
+
+CHUNK = 25
+MOST_TOKENS = 64  # of one run in the queue: enough for every thread, few enough to take turns
+LEASE = timedelta(seconds=30)
+_RENEW_SECONDS = 10.0
+
+
+def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int:
+    """Judge up to 25 waiting judgments of a run; return how many were taken, 0 at its end.
+
+    `then` is called with the run's id when more may be waiting. Safe to run any number of times
+    at once: what one call has leased no other call takes.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    if not run.is_active or runtime.is_stopping():
+        return 0
+    lease = secrets.token_hex(16)
+    judgments = _claim(run, lease)
+    if judgments:
+        _ask(run, judgments, lease)
+    settle(run_id=run_id)
+    if judgments and then is not None:
+        then(run_id)
+    return len(judgments)
+
+
+@transaction.atomic
+def _claim(run: JudgeRun, lease: str) -> list[Judgment]:
+    """Lease the next waiting judgments, in order, and mark the run as running."""
+    now = timezone.now()
+    JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
+        state=JudgeRun.State.RUNNING, started_at=now
+    )
+    waiting = Judgment.objects.filter(run=run, state=Judgment.State.PENDING).order_by("pk")
+    # Skipping means "somebody else does it": this is a work queue.
+    ids = list(
+        waiting.select_for_update(skip_locked=True, no_key=True, of=("self",)).values_list(
+            "pk", flat=True
+        )[:CHUNK]
+    )
+    if not ids:
+        return []
+    Judgment.objects.filter(pk__in=ids).update(
+        state=Judgment.State.LEASED, lease=lease, leased_until=now + LEASE
+    )
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=now)
+    return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
+
+
+def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
+    """Ask about leased judgments and wait; whatever happens, none stays leased behind."""
+    ledger = RunLedger(
+        writer=runtime.get().writer,
+        run=run,
+        lease=lease,
+        sides={judgment.pk: judgment.shown_first for judgment in judgments},
+        is_stopping=runtime.is_stopping,
+    )
+    try:
+        try:
+            asker = runtime.asker(run.judge, ledger)
+        except BadJudge as error:
+            stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+            return
+        questions = _questions(run, judgments)
+        problems = _wait(runtime.get().loop.submit(asker.ask_all(questions)), lease)
+        _judge_problems(run, [problem for problem in problems if problem is not None])
+    finally:
+        release(Judgment.objects.filter(lease=lease))
+
+
+def _wait(
+    work: concurrent.futures.Future[list[BaseException | None]], lease: str
+) -> list[BaseException | None]:
+    """Wait for the answers, renewing the lease: who waits for a slow server is not dead."""
+    while True:
+        try:
+            return work.result(timeout=_RENEW_SECONDS)
+        except concurrent.futures.TimeoutError:
+            Judgment.objects.filter(lease=lease, state=Judgment.State.LEASED).update(
+                leased_until=timezone.now() + LEASE
+            )
+
+
+def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
+    for kind, state in (
+        (Outage, JudgeRun.State.STOPPED_OUTAGE),
+        (OverBudget, JudgeRun.State.STOPPED_BUDGET),
+    ):
+        if reason := next((p for p in problems if isinstance(p, kind)), None):
+            stop(run_id=run.pk, state=state, sentence=str(reason))
+            return
+    for problem in problems:
+        if not isinstance(problem, Stopped):
+            raise problem
+    if problems:
+        logger.info("Run %s was halted: %s", run.pk, problems[0])
+
+
+def _questions(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
+    """Build the prompts and note which text each judgment was asked with."""
+    attempts = dict(
+        Attempt.objects.filter(judgment__in=judgments)
+        .order_by("judgment")
+        .values_list("judgment")
+        .annotate(last=Max("number"))
+    )
+    questions = []
+    for judgment in judgments:
+        judgment.item.study = run.study  # spares a query per item: all are of this study
+        prompt = build_prompt(
+            judgment.item,
+            setting=run.setting,
+            shown_first=judgment.shown_first,
+            features=run.feature_keys,
+        )
+        judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+        questions.append(
+            Question(
+                id=judgment.pk,
+                prompt=prompt,
+                offers_tie=run.setting == JudgeRun.Setting.TIE,
+                asks_certainty=run.setting == JudgeRun.Setting.CERTAINTY,
+                seed=_seed(run.seed, judgment),
+                replies=judgment.replies,
+                attempts=attempts.get(judgment.pk, 0),
+            )
+        )
+    Judgment.objects.bulk_update(judgments, ["prompt_sha256"])
+    return questions
+
+
+def _seed(seed: int, judgment: Judgment) -> int:
+    """The same question of the same run gets the same seed; two samples never share one."""
+    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{judgment.sample}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1
+
+
+def release(judgments: QuerySet[Judgment]) -> int:
+    return judgments.filter(state=Judgment.State.LEASED).update(
+        state=Judgment.State.PENDING, lease="", leased_until=None
+    )
+
+
+def stop(
+    *, run_id: int, state: str, sentence: str, among: Collection[str] = JudgeRun.ACTIVE
+) -> bool:
+    """End a run that is in one of the states `among`; False when it is in none of them."""
+    stopped = JudgeRun.objects.filter(pk=run_id, state__in=among).update(
+        state=state, sentence=sentence, ended_at=timezone.now()
+    )
+    return bool(stopped)
+
+
+def settle(*, run_id: int) -> bool:
+    """End a run in which nothing is left to ask; True for the one call that ended it."""
+    still_open = Judgment.objects.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
+    active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
+    if not active.filter(~Exists(still_open)).exists():
+        return False
+    ended = active.filter(~Exists(still_open)).update(
+        state=JudgeRun.State.DONE, sentence=_closing_words(run_id), ended_at=timezone.now()
+    )
+    return bool(ended)
+
+
+def _closing_words(run_id: int) -> str:
+    """Say how the judgments of a run ended, for example "300 of 300 answered."."""
+    counts = dict(
+        Judgment.objects.filter(run=run_id)
+        .order_by("state")
+        .values_list("state")
+        .annotate(n=Count("pk"))
+    )
+    total = sum(counts.values())
+    words = [f"{counts.get(Judgment.State.DONE, 0)} of {total} answered"]
+    for state in ("unparseable", "refused", "skipped"):
+        if counts.get(state):
+            words.append(f"{counts[state]} {state}")
+    if failed := counts.get(Judgment.State.ERROR, 0):
+        words.append(f"{failed} failed, which the same call asks again")
+    return ", ".join(words) + "."
+
+
+def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
+    """Put tokens for a run into the queue; each works off chunks until nothing is left."""
+    waiting = run.judgments.filter(state=Judgment.State.PENDING).count()
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
+    for _ in range(min(math.ceil(waiting / CHUNK), MOST_TOKENS)):
+        call(run.pk)

@@ -1,0 +1,159 @@
+"""Registering judges, and turning a judge into something that can be asked."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from judging.engine.limits import Limits
+from judging.engine.openai import (
+    OPENAI_URL,
+    OpenAIBackend,
+    OpenAISettings,
+    is_openai,
+    make_client,
+)
+from judging.engine.protocol import Backend
+from judging.engine.replay import BadRecording, ReplayBackend, read_recording
+from judging.errors import BadJudge
+from judging.models import Judge
+from judging.presets import PRESETS
+
+IMPORTED = "imported"  # the model of a judge whose judgments came from a file
+# What an answer depends on. It may not change once a run has used the judge.
+_IDENTITY = ("backend", "model", "temperature", "top_p", "max_tokens", "own_sources")
+
+
+@transaction.atomic
+def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, bool]:
+    """Store a judge and return it with whether it is new.
+
+    The same call again changes nothing. Address, key, limits and prices of a known judge may be
+    changed; what its answers depend on may not, once a run has used it. Raises `BadJudge`.
+    """
+    if preset:
+        fields = _preset_fields(preset) | fields
+    judge = Judge.objects.filter(name=name).first() or Judge(name=name)
+    is_new = judge.pk is None
+    changed = [key for key in _IDENTITY if key in fields and getattr(judge, key) != fields[key]]
+    if not is_new and changed and judge.runs.exists():
+        raise BadJudge(
+            f"Judge “{name}” has runs, so its {changed[0].replace('_', ' ')} cannot change any "
+            "more. Add a judge with another name."
+        )
+    for key, value in fields.items():
+        setattr(judge, key, value)
+    _check(judge)
+    judge.save()
+    return judge, is_new
+
+
+def _preset_fields(preset: str) -> dict[str, Any]:
+    if preset not in PRESETS:
+        raise BadJudge(f"There is no preset “{preset}”. Use one of: {', '.join(PRESETS)}.")
+    chosen = PRESETS[preset]
+    fields: dict[str, Any] = {
+        "backend": Judge.Backend.OPENAI,
+        "model": chosen.model,
+        "own_sources": list(chosen.own_sources),
+    }
+    if chosen.base_url:
+        fields["base_url"] = chosen.base_url
+    return fields
+
+
+def _check(judge: Judge) -> None:
+    if judge.backend == Judge.Backend.TRANSFORMERS:
+        raise BadJudge(
+            "The in-process transformers backend is not part of this version. Serve the model "
+            "with an OpenAI-compatible server, for example “vllm serve MODEL”, and add it with "
+            "--backend openai --base-url http://HOST:8000/v1."
+        )
+    if judge.backend == Judge.Backend.OPENAI:
+        judge.base_url = judge.base_url or OPENAI_URL
+        parts = urlsplit(judge.base_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise BadJudge(
+                f"--base-url must be an address like http://localhost:8000/v1, "
+                f"not “{judge.base_url}”."
+            )
+        if parts.username or parts.password or parts.query:
+            raise BadJudge(
+                "--base-url must hold neither a password nor a query. Put the key into an "
+                "environment variable and name it with --api-key-env."
+            )
+        if judge.api_key_env == "OPENAI_API_KEY" and not is_openai(judge.base_url):
+            raise BadJudge(
+                "OPENAI_API_KEY is sent to api.openai.com alone. Put this server's key into a "
+                "variable of its own and name that with --api-key-env."
+            )
+    try:
+        judge.full_clean(validate_unique=False)
+    except ValidationError as error:
+        field, problems = next(iter(error.message_dict.items()))
+        option = f"--{field.replace('_', '-')}: " if field != "__all__" else ""
+        raise BadJudge(f"{option}{problems[0]}") from None
+
+
+def api_key(judge: Judge) -> str:
+    """The key to send, or an empty text where there is none. Raises `BadJudge`."""
+    name = judge.api_key_env or ("OPENAI_API_KEY" if is_openai(judge.base_url) else "")
+    if not name:
+        return ""
+    key = os.environ.get(name, "").strip()
+    if not key:
+        raise BadJudge(
+            f"Judge “{judge.name}” needs a key, and the environment variable {name} is empty. "
+            "Set it for the worker, or in .env, and start again."
+        )
+    return key
+
+
+def limits_of(judge: Judge) -> Limits:
+    return Limits(
+        concurrency=judge.concurrency,
+        rpm=judge.rpm,
+        tpm=judge.tpm,
+        patience=float(judge.outage_seconds),
+    )
+
+
+def backend_maker(judge: Judge) -> Callable[[], Backend]:
+    """How to make the judge's backend. Raises `BadJudge` when the judge cannot be asked."""
+    if judge.backend == Judge.Backend.REPLAY:
+        return _replay_maker(judge)
+    _check(judge)
+    key = api_key(judge)
+
+    def make() -> Backend:
+        client = make_client(
+            base_url=judge.base_url, api_key=key, timeout=float(judge.timeout_seconds)
+        )
+        settings = OpenAISettings(
+            model=judge.model,
+            base_url=judge.base_url,
+            temperature=judge.temperature,
+            top_p=judge.top_p,
+            max_tokens=judge.max_tokens,
+            timeout=float(judge.timeout_seconds),
+        )
+        return OpenAIBackend(settings, client)
+
+    return make
+
+
+def _replay_maker(judge: Judge) -> Callable[[], Backend]:
+    if judge.model == IMPORTED:
+        raise BadJudge(
+            f"Judge “{judge.name}” holds imported judgments; it cannot be asked anything new."
+        )
+    try:
+        with Path(judge.model).open(encoding="utf-8") as lines:
+            replies = read_recording(lines)
+    except (OSError, UnicodeDecodeError, BadRecording) as error:
+        raise BadJudge(f"Cannot read the recorded replies “{judge.model}”: {error}") from None
+    return lambda: ReplayBackend(replies, model=Path(judge.model).name)

@@ -1,0 +1,59 @@
+"""Which response a judge sees first."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from judging.models import JudgeRun
+from studies.models import Item, Side
+
+_OTHER = {Side.R1: Side.R2, Side.R2: Side.R1}
+
+
+def shown_first(
+    items: Sequence[Item], *, orders: str, seed: int, drawn: Iterable[tuple[Item, str]] = ()
+) -> dict[int, list[str]]:
+    """For every item (by id), the sides to show first.
+
+    `random` draws by a hash of the seed and the item's key, balanced so that the right answer is
+    side A in half of the items whose truth is known, and response 1 in half of the others. What
+    an earlier call drew is handed in as `drawn` and counts for the balance. Items with a fixed
+    order keep it.
+    """
+    if orders != JudgeRun.Orders.RANDOM:
+        every = {
+            JudgeRun.Orders.BOTH: [Side.R1, Side.R2],
+            JudgeRun.Orders.R1_FIRST: [Side.R1],
+            JudgeRun.Orders.R2_FIRST: [Side.R2],
+        }[JudgeRun.Orders(orders)]
+        return {i.pk: [i.fixed_first] if i.fixed_first else [str(s) for s in every] for i in items}
+
+    # Per stratum, how often the reference side (the truth, or response 1) was shown first.
+    balance = Counter[bool]()
+    for item, first in drawn:
+        if not item.fixed_first:
+            balance[_has_truth(item)] += 1 if first == _reference(item) else -1
+    chosen = {}
+    for item in sorted(items, key=lambda item: _hash(seed, item.key)):
+        if item.fixed_first:
+            chosen[item.pk] = [str(item.fixed_first)]
+            continue
+        lead = balance[_has_truth(item)]
+        # Level: the hash decides, and the next item of the stratum evens it out.
+        reference_first = lead < 0 or (lead == 0 and _hash(seed, item.key)[-1] % 2 == 0)
+        balance[_has_truth(item)] += 1 if reference_first else -1
+        side = _reference(item) if reference_first else _OTHER[_reference(item)]
+        chosen[item.pk] = [str(side)]
+    return chosen
+
+
+def _has_truth(item: Item) -> bool:
+    return item.first_person in _OTHER
+
+
+def _reference(item: Item) -> Side:
+    return Side(item.first_person) if _has_truth(item) else Side.R1
+
+
+def _hash(seed: int, key: str) -> bytes:
+    return hashlib.blake2b(key.encode(), key=str(seed).encode()).digest()

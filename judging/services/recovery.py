@@ -1,0 +1,62 @@
+"""Taking up what killed workers left behind."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from judging.models import Attempt, JudgeRun, Judgment
+from judging.services.chunks import call_workers, release, settle
+
+SILENCE = timedelta(seconds=25)  # without a sign of a worker before tokens are put out again
+
+
+def recover_runs(*, call: Callable[[int], Any]) -> int:
+    """Give back expired leases and call the workers; returns for how many runs.
+
+    A run with waiting judgments in which nobody has been seen for a while has lost its tokens
+    with a worker, or stands behind others in the queue: it gets new ones. A token too many finds
+    nothing to do and ends.
+    """
+    released = release_expired()
+    called = 0
+    for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
+        if settle(run_id=run.pk):
+            continue
+        silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
+        alive = run.judgments.filter(state=Judgment.State.LEASED).exists()
+        if run.pk in released or (silent and not alive):
+            call_workers(run, call)
+            called += 1
+    return called
+
+
+@transaction.atomic
+def release_expired(*, run_id: int | None = None) -> dict[int, int]:
+    """Give back what killed workers held; returns how many judgments of which run.
+
+    Their requests in flight may have been answered and paid for: they become `lost`, and the most
+    they can have cost counts as spent.
+    """
+    expired = Judgment.objects.filter(
+        state=Judgment.State.LEASED, leased_until__lt=timezone.now()
+    ).filter(Q(run=run_id) if run_id is not None else Q())
+    held = list(
+        expired.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        .order_by("run_id", "pk")
+        .values_list("pk", "run_id")
+    )
+    released: dict[int, int] = {}
+    for run in sorted({owner for _, owner in held}):
+        ids = [pk for pk, owner in held if owner == run]
+        in_flight = Attempt.objects.filter(judgment__in=ids, outcome=Attempt.Outcome.SENT)
+        costs = [nano or 0 for nano in in_flight.values_list("cost_nano", flat=True)]
+        in_flight.update(
+            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
+        )
+        JudgeRun.objects.filter(pk=run).update(spent_nano=F("spent_nano") + sum(costs))
+        released[run] = release(Judgment.objects.filter(pk__in=ids))
+    return released

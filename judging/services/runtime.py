@@ -1,0 +1,70 @@
+"""What a process that judges has once: the engine's loop and the writer."""
+
+import threading
+from dataclasses import dataclass
+
+from judging.engine.asking import Asker
+from judging.engine.loop import EngineLoop
+from judging.models import Judge
+from judging.services import ledger
+from judging.services.judges import backend_maker, limits_of
+from judging.services.writer import Writer
+
+
+@dataclass(frozen=True)
+class _Runtime:
+    loop: EngineLoop
+    writer: Writer
+
+
+_lock = threading.Lock()
+_runtime: _Runtime | None = None
+_stopping = threading.Event()
+
+
+def get() -> _Runtime:
+    """Start loop and writer with the first use, in the process that uses them."""
+    global _runtime
+    with _lock:
+        if _runtime is None:
+            _stopping.clear()
+            _runtime = _Runtime(EngineLoop(), Writer(ledger.apply))
+        return _runtime
+
+
+def stop_asking() -> None:
+    """Send nothing more; what is in flight is still stored. For a worker that ends."""
+    _stopping.set()
+
+
+def is_stopping() -> bool:
+    return _stopping.is_set()
+
+
+def sleep(seconds: float) -> None:
+    """Sleep, but not longer than the process is to go on."""
+    _stopping.wait(seconds)
+
+
+def shut_down() -> None:
+    """End loop and writer, and close what they hold open."""
+    global _runtime
+    with _lock:
+        runtime, _runtime = _runtime, None
+    if runtime is not None:
+        runtime.loop.stop()
+        runtime.writer.stop()
+
+
+def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
+    """An asker that shares backend and limiter with everybody who asks the same endpoint.
+
+    Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
+    """
+    make = backend_maker(judge)
+    key = (
+        judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
+        judge.temperature, judge.top_p, judge.max_tokens,
+    )  # fmt: skip
+    backend, limiter = get().loop.endpoint(key, make, limits_of(judge))
+    return Asker(backend=backend, limiter=limiter, ledger=run_ledger)

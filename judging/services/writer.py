@@ -1,0 +1,132 @@
+"""One thread with its own connection that writes for everybody.
+
+The engine's loop may not touch the ORM, and a transaction per row would be most of the work.
+Rows are committed together: up to 16, or what came within 10 ms. Whoever hands in a row is told
+when it is committed, and not before.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from judging.engine.protocol import LedgerFailed
+
+logger = logging.getLogger(__name__)
+
+BATCH = 16
+GATHER_SECONDS = 0.010
+# How long a database that restarts is waited for.
+RETRY_SECONDS = 60.0
+
+# Applies rows in one transaction; says for each what refused it, or None.
+Apply = Callable[[Sequence[Any]], list[Exception | None]]
+
+
+@dataclass(slots=True)
+class _Entry:
+    row: Any
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[None]
+
+
+class Writer:
+    def __init__(self, apply: Apply) -> None:
+        self._apply = apply
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="judging-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, row: Any) -> None:
+        """Return when `row` is committed. Raises what refused it, or `LedgerFailed`."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._queue.put(_Entry(row, loop, future))
+        await future
+
+    def stop(self) -> None:
+        """Write what is queued, close the connection and end."""
+        self._queue.put(None)
+        self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        try:
+            running = True
+            while running:
+                batch, running = self._gather()
+                if batch:
+                    self._write(batch)
+        finally:
+            connection.close()
+
+    def _gather(self) -> tuple[list[_Entry], bool]:
+        batch: list[_Entry] = []
+        deadline = 0.0
+        while len(batch) < BATCH:
+            try:
+                wait = max(0.0, deadline - time.monotonic()) if batch else None
+                entry = self._queue.get(timeout=wait)
+            except queue.Empty:
+                break
+            if entry is None:
+                return batch, False
+            if not batch:
+                deadline = time.monotonic() + GATHER_SECONDS
+            batch.append(entry)
+        return batch, True
+
+    def _write(self, batch: list[_Entry]) -> None:
+        deadline = time.monotonic() + RETRY_SECONDS
+        pause = 0.1
+        while True:
+            try:
+                _answer(batch, self._apply([entry.row for entry in batch]))
+                return
+            except (OperationalError, InterfaceError) as error:
+                # A restart of the database, or a lock held for long: nothing was committed.
+                connection.close()
+                if time.monotonic() > deadline:
+                    self._refuse(batch, error)
+                    return
+                logger.warning("The ledger could not be written, trying again: %s", error)
+                time.sleep(pause)
+                pause = min(5.0, pause * 2)
+            except DatabaseError as error:
+                # One row that the tables refuse must not take the others down with it.
+                if len(batch) == 1:
+                    self._refuse(batch, error)
+                    return
+                for entry in batch:
+                    self._write([entry])
+                return
+
+    def _refuse(self, batch: list[_Entry], error: Exception) -> None:
+        logger.error("The ledger could not be written: %s", error)
+        _answer(batch, [LedgerFailed(str(error)) for _ in batch])
+
+
+def _answer(batch: list[_Entry], refusals: Sequence[Exception | None]) -> None:
+    """Wake everybody up, with one call into each loop: a call per row costs a system call each."""
+    pairs = list(zip(batch, refusals, strict=True))
+    for loop in {entry.loop for entry in batch}:
+        mine = [(entry.future, refusal) for entry, refusal in pairs if entry.loop is loop]
+        try:
+            loop.call_soon_threadsafe(_resolve, mine)
+        except RuntimeError:  # the loop was stopped; nobody waits any more
+            logger.debug("The engine's loop ended before its rows were acknowledged.")
+
+
+def _resolve(pairs: list[tuple[asyncio.Future[None], Exception | None]]) -> None:
+    for future, refusal in pairs:
+        if future.done():
+            continue
+        if refusal is None:
+            future.set_result(None)
+        else:
+            future.set_exception(refusal)

@@ -1,0 +1,24 @@
+"""What the workers do for judges; each task is safe to run any number of times."""
+
+from typing import Any
+
+from celery import shared_task
+from celery.signals import worker_shutting_down
+
+from judging.services import chunks, recovery, runtime
+
+
+@shared_task
+def judge_chunk(run_id: int) -> None:
+    chunks.judge_chunk(run_id=run_id, then=judge_chunk.delay)
+
+
+@shared_task
+def recover_runs() -> None:
+    recovery.recover_runs(call=judge_chunk.delay)
+
+
+@worker_shutting_down.connect
+def stop_asking(**_: Any) -> None:
+    """A worker that ends sends nothing more and stores what is under way."""
+    runtime.stop_asking()
