@@ -35,8 +35,8 @@ def assign(annotator_id: int) -> list[Assignment]:
 
     rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
     wanted = study.items_per_annotator
-    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted))
-    surplus = list(_least_covered(study, wanted - len(seats), besides=seats))
+    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
+    surplus = list(_least_covered(study, wanted - len(seats), rng, besides=seats))
     orders = choose_orders(_showings(seats, surplus), rng)
     seat_ids = {item.pk for item in seats}
 
@@ -127,18 +127,20 @@ def _items(item_ids: Iterable[int]) -> QuerySet[Item]:
     return Item.everything.filter(pk__in=list(item_ids))
 
 
-def _open_seats(study: Study, wanted: int) -> Iterator[Item]:
+def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]:
     """Up to `wanted` items with an open seat, the least covered first."""
     open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
     for coverage in range(study.annotations_per_item):
-        found = _from_random_point(open_items.filter(seats_taken=coverage), wanted)
+        found = _from_random_point(open_items.filter(seats_taken=coverage), wanted, rng)
         yield from found
         wanted -= len(found)
         if wanted <= 0:
             return
 
 
-def _least_covered(study: Study, wanted: int, *, besides: list[Item]) -> Iterator[Item]:
+def _least_covered(
+    study: Study, wanted: int, rng: random.Random, *, besides: list[Item]
+) -> Iterator[Item]:
     """Up to `wanted` items that people get in this study, whether a seat is open or not."""
     items = Item.objects.filter(study=study, seats_needed__gt=0).exclude(
         pk__in=[item.pk for item in besides]
@@ -146,17 +148,17 @@ def _least_covered(study: Study, wanted: int, *, besides: list[Item]) -> Iterato
     for coverage in range(study.annotations_per_item + 1):
         if wanted <= 0:
             return
-        found = _from_random_point(items.filter(seats_taken=coverage), wanted)
+        found = _from_random_point(items.filter(seats_taken=coverage), wanted, rng)
         yield from found
         wanted -= len(found)
 
 
-def _from_random_point(items: QuerySet[Item], count: int) -> list[Item]:
+def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
     """Up to `count` items in shuffled order, going round from a random point of it.
 
     Two reads along an index, whatever the number of items.
     """
-    start = random.randrange(_SHUFFLE_KEYS)  # noqa: S311  spread, not secrecy
+    start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(
         "pk", "study_id", "group", "first_person", "fixed_first", "shuffle_sides",
         "seats_needed", "seats_taken",
