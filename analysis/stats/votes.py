@@ -1,6 +1,6 @@
 """Who chose what on which item: the one input that most statistics share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ class Votes:
     n_items, n_annotators, n_options : int
         Sizes. Items without a vote and options that nobody chose count.
     n_missing : int
-        Rows that were dropped because they held no choice.
+        Rows of long form that were dropped because they held no choice. A matrix cannot tell
+        an item that was not answered from one that was not asked: 0.
     """
 
     item: IntArray
@@ -161,7 +162,7 @@ class Votes:
             n_items=matrix.shape[0],
             n_annotators=matrix.shape[1],
         )
-        return votes
+        return replace(votes, n_missing=0)
 
     @property
     def n(self) -> int:
@@ -177,15 +178,12 @@ class Votes:
 
     def take(self, rows: BoolArray) -> "Votes":
         """Votes of the rows where `rows`, shape (n,), is true; sizes stay as they are."""
-        return Votes(
+        return replace(
+            self,
             item=self.item[rows],
             annotator=self.annotator[rows],
             choice=self.choice[rows],
             certainty=self.certainty[rows],
-            n_items=self.n_items,
-            n_annotators=self.n_annotators,
-            n_options=self.n_options,
-            n_missing=self.n_missing,
         )
 
 

@@ -1,0 +1,295 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.stats import (
+    Votes,
+    certainty_weights,
+    dawid_skene,
+    log_odds_weights,
+    majority_vote,
+    tie_credit_accuracy,
+    unanimity,
+    weighted_vote,
+)
+
+from .reference import random_votes, shuffled, swapped, vector
+
+LETTERS = "ABC"
+
+
+def one_item(labels, certainty=None):
+    """Votes of one item from letters; None is a missing certainty."""
+    choice = [LETTERS.index(label) for label in labels]
+    values = None if certainty is None else [np.nan if c is None else c for c in certainty]
+    n = len(choice)
+    return Votes.from_long([0] * n, range(n), choice, values, n_options=3, n_items=1)
+
+
+@pytest.mark.parametrize("case", vector("majority_vote")["cases"])
+def test_majority_and_its_certainty_match_the_reference(case):
+    expected = case["expected"]
+
+    result = majority_vote(one_item(case["labels"], case["certainty"]))
+
+    answer = expected["answer"]
+    assert result.answer[0] == (-1 if answer is None else LETTERS.index(answer))
+    if expected.get("certainty") is None:
+        assert np.isnan(result.certainty[0])
+    else:
+        assert result.certainty[0] == expected["certainty"]
+    if "share" in expected:
+        assert result.share[0] == pytest.approx(expected["share"])
+    tied = [LETTERS[option] for option in np.flatnonzero(result.tied[0])]
+    assert tied == expected.get("tied", [])
+    assert result.undecided[0] == (expected.get("reason") == "tie")
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in vector("majority_vote")["cases"] if "certainty_weighted_totals" in c]
+)
+def test_certainty_weights_add_up_to_the_reference_totals(case):
+    votes = one_item(case["labels"], case["certainty"])
+
+    weights = certainty_weights(votes)
+
+    totals = {
+        letter: round(100 * weights[votes.choice == LETTERS.index(letter)].sum(), 9)
+        for letter in case["certainty_weighted_totals"]
+    }
+    assert totals == case["certainty_weighted_totals"]
+
+
+def test_two_ties_beat_one_r1_because_the_tie_is_an_option():
+    assert majority_vote(one_item("CCA")).answer.tolist() == [2]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3))
+def test_majority_equals_counting_by_hand(seed, n_options):
+    votes = random_votes(np.random.default_rng(seed), n_items=8, n_options=n_options, answered=0.5)
+
+    result = majority_vote(votes)
+
+    for item in range(votes.n_items):
+        rows = [
+            (int(c), float(x))
+            for i, c, x in zip(votes.item, votes.choice, votes.certainty, strict=True)
+            if i == item
+        ]
+        tally = {o: sum(c == o for c, _ in rows) for o in range(n_options)}
+        best = [o for o, n in tally.items() if n == max(tally.values()) and n > 0]
+        answer = best[0] if len(best) == 1 else -1
+        winners = [x for c, x in rows if c == answer and x == x]
+        assert result.answer[item] == answer
+        if winners:
+            assert result.certainty[item] == pytest.approx(sum(winners) / len(winners))
+        else:
+            assert np.isnan(result.certainty[item])
+        assert set(np.flatnonzero(result.tied[item])) == (set(best) if len(best) > 1 else set())
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_no_order_of_items_annotators_or_responses_changes_the_majority(seed):
+    rng = np.random.default_rng(seed)
+    votes = random_votes(rng, n_options=3)
+    other, new_code = shuffled(votes, rng)
+
+    for ties in ("exclude", "half", "certainty"):
+        result = majority_vote(votes, ties=ties)
+        moved = majority_vote(other, ties=ties)
+        mirrored = majority_vote(swapped(votes), ties=ties)
+
+        np.testing.assert_array_equal(moved.answer[new_code], result.answer)
+        np.testing.assert_allclose(moved.certainty[new_code], result.certainty, rtol=1e-12)
+        swap = np.array([1, 0, 2, -1])
+        np.testing.assert_array_equal(mirrored.answer, swap[result.answer])
+        np.testing.assert_allclose(mirrored.certainty, result.certainty, rtol=1e-12)
+
+
+def test_certainty_breaks_a_tie_unless_it_is_tied_or_missing_too():
+    votes = Votes.from_matrix(
+        [[0, 1], [0, 1], [0, 1], [0, 1]],
+        [[60, 50], [50, 50], [np.nan, np.nan], [np.nan, 10]],
+    )
+
+    result = majority_vote(votes, ties="certainty")
+
+    assert result.answer.tolist() == [0, -1, -1, 1]
+    assert result.tied.all()
+
+
+def test_random_ties_fall_on_each_tied_option_equally_often_and_repeat_with_the_seed():
+    votes = Votes.from_matrix([[0, 1, 2, 2, 1]] * 4000, n_options=3)
+
+    result = majority_vote(votes, ties="random", rng=np.random.default_rng(3))
+    again = majority_vote(votes, ties="random", rng=np.random.default_rng(3))
+
+    share = (result.answer == 1).mean()
+    assert set(result.answer.tolist()) == {1, 2}
+    assert share == pytest.approx(0.5, abs=4 * 0.5 / 4000**0.5)
+    np.testing.assert_array_equal(result.answer, again.answer)
+
+
+def test_half_credit_is_the_expectation_of_breaking_ties_by_chance():
+    rng = np.random.default_rng(5)
+    votes, truth = random_votes(rng, n_items=60, n_options=3), rng.integers(0, 3, 60)
+
+    half = tie_credit_accuracy(majority_vote(votes, ties="half"), truth).value
+
+    drawn = [
+        tie_credit_accuracy(majority_vote(votes, ties="random", rng=rng), truth).value
+        for _ in range(2000)
+    ]
+    assert half == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 2000**0.5)
+
+
+def test_a_random_tie_needs_a_generator_and_a_policy_a_known_name():
+    votes = one_item("AB")
+
+    with pytest.raises(ValueError, match="needs `rng`"):
+        majority_vote(votes, ties="random")
+    with pytest.raises(ValueError, match="must be one of exclude, half, certainty, random"):
+        majority_vote(votes, ties="coin")
+
+
+def test_weighted_votes_that_differ_by_rounding_alone_are_tied():
+    votes = Votes.from_matrix([[0, 0, 0, 1]], [[10, 20, 30, 60]])
+
+    assert weighted_vote(votes).answer.tolist() == [-1]
+
+
+def test_a_missing_certainty_weighs_as_that_annotators_mean_or_one_half():
+    votes = Votes.from_matrix([[0, 1], [0, 1], [0, 1]], [[40, np.nan], [60, np.nan], [np.nan] * 2])
+
+    weights = certainty_weights(votes)
+
+    assert weights.tolist() == [0.4, 0.5, 0.6, 0.5, 0.5, 0.5]
+
+
+def test_weights_may_be_negative_and_still_only_options_with_votes_win():
+    votes = Votes.from_matrix([[0, 0]], n_options=3)
+
+    assert weighted_vote(votes, [-1.0, -2.0]).answer.tolist() == [0]
+
+
+def test_weights_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="`weights` must be 2 finite numbers"):
+        weighted_vote(one_item("AB"), [1.0])
+
+
+def test_log_odds_leave_the_item_itself_out():
+    votes = Votes.from_matrix([[0], [0], [0]])
+
+    weights = log_odds_weights(votes, [0, 0, 1])
+
+    # Others of the first item: one right of two; of the last: two right of two.
+    assert weights == pytest.approx(np.log([3 / 3, 3 / 3, 4 / 2]))
+
+
+def test_unanimity_counts_items_with_two_votes_and_names_single_ones():
+    result = unanimity(Votes.from_matrix([[0, 0], [0, 1], [1, -1], [-1, -1]]))
+
+    assert (result.unanimous, result.n, result.single, result.value) == (1, 2, 1, 0.5)
+    assert unanimity(Votes.from_matrix([[1, -1]])).value is None
+
+
+def anaesthetists(first_only):
+    """The 45 patients of Dawid and Skene: observer 1 read each three times."""
+    item, annotator, choice = [], [], []
+    for patient, observers in enumerate(vector("dawid_skene_1979")["data"]):
+        for observer, labels in enumerate(observers):
+            readings = labels if isinstance(labels, list) else [labels]
+            for label in readings[: 1 if first_only else None]:
+                item.append(patient)
+                annotator.append(observer)
+                choice.append(label - 1)
+    return Votes.from_long(item, annotator, choice, n_options=4)
+
+
+def test_dawid_skene_reproduces_the_anaesthetists():
+    expected = vector("dawid_skene_1979")["expected"]
+
+    result = dawid_skene(anaesthetists(first_only=False), smoothing=0)
+
+    assert result.converged
+    assert result.priors == pytest.approx(expected["class_priors"], abs=1e-6)
+    assert result.log_likelihood == pytest.approx(expected["loglik"], abs=1e-6)
+    assert (result.answer + 1).tolist() == expected["labels"]
+    np.testing.assert_allclose(result.confusion[0], expected["observer1_confusion"], atol=1e-6)
+    np.testing.assert_allclose(result.posterior[:5], expected["posteriors_first5"], atol=1e-6)
+
+
+def test_dawid_skene_reproduces_the_first_readings_alone():
+    expected = vector("dawid_skene_first_label_only")
+
+    result = dawid_skene(anaesthetists(first_only=True), smoothing=0)
+
+    assert result.priors == pytest.approx(expected["priors"], abs=1e-5)
+    assert result.log_likelihood == pytest.approx(expected["loglik"], abs=1e-5)
+
+
+def test_dawid_skene_weighs_a_good_annotator_above_two_who_guess():
+    rng = np.random.default_rng(11)
+    truth = rng.integers(0, 2, 2000)
+    right = rng.random((2000, 5)) < [0.95, 0.9, 0.55, 0.55, 0.55]
+    votes = Votes.from_matrix(np.where(right, truth[:, None], 1 - truth[:, None]))
+
+    fitted = dawid_skene(votes)
+    majority = majority_vote(votes)
+
+    assert (fitted.answer == truth).mean() > (majority.answer == truth).mean() + 0.03
+    diagonal = fitted.confusion[:, [0, 1], [0, 1]].mean(axis=1)
+    np.testing.assert_allclose(diagonal, [0.95, 0.9, 0.55, 0.55, 0.55], atol=0.06)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_dawid_skene_does_not_depend_on_codes_or_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    votes = random_votes(rng, n_options=3)
+    other, new_code = shuffled(votes, rng)
+
+    one, two = dawid_skene(votes, max_iterations=20), dawid_skene(other, max_iterations=20)
+
+    np.testing.assert_allclose(two.posterior[new_code], one.posterior, atol=1e-7)
+    assert np.isfinite(one.posterior).all()
+    np.testing.assert_allclose(one.confusion.sum(axis=2), 1)
+
+
+def test_dawid_skene_never_lowers_the_likelihood():
+    votes = random_votes(np.random.default_rng(2), n_items=50, n_options=3)
+
+    path = [dawid_skene(votes, smoothing=0, max_iterations=n).log_likelihood for n in range(1, 25)]
+
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(path))
+
+
+def test_dawid_skene_names_a_class_that_it_explained_away():
+    votes = Votes.from_matrix([[0, 0, 0]] * 30 + [[0, 0, 1]])
+
+    assert dawid_skene(votes).collapsed == (1,)
+
+
+@pytest.mark.parametrize(
+    "votes",
+    [
+        Votes.from_long([], [], []),
+        Votes.from_matrix([[-1, -1], [-1, -1]]),
+        Votes.from_matrix([[1]]),
+        Votes.from_matrix([[0, 0], [0, 0]], n_options=3),
+        Votes.from_matrix([[0, 1], [-1, -1]]),
+    ],
+    ids=["nothing", "no votes", "one vote", "one option", "an item without votes"],
+)
+@pytest.mark.parametrize("smoothing", [0, 0.01])
+def test_poor_data_give_finite_estimates(votes, smoothing):
+    fitted = dawid_skene(votes, smoothing=smoothing)
+
+    assert np.isfinite(fitted.posterior).all()
+    assert np.isfinite(fitted.confusion).all()
+    assert np.isfinite(fitted.log_likelihood)
+    assert (fitted.answer[votes.counts().sum(axis=1) == 0] == -1).all()
+    assert majority_vote(votes).answer.shape == (votes.n_items,)
+    assert weighted_vote(votes).answer.shape == (votes.n_items,)
