@@ -1,4 +1,13 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from studies import views
 
 app_name = "studies"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("<slug:slug>/", views.detail, name="detail"),
+    path("<slug:slug>/state/", views.change_state, name="state"),
+    path("<slug:slug>/import/", views.import_page, name="import"),
+    path("<slug:slug>/items/", views.items, name="items"),
+    path("<slug:slug>/items/<str:key>/", views.item, name="item"),
+]

@@ -1,0 +1,100 @@
+// Fills the slots of a page with panels that other addresses serve, and keeps them fresh:
+// every 3 s while the page is visible and in use, otherwise every 60 s. Without this script
+// each slot is a plain link to its panel.
+"use strict";
+
+const FAST = 3_000;
+const SLOW = 60_000;
+const IN_USE = 30_000;
+
+const slots = [...document.querySelectorAll("[data-src]")];
+const bar = document.querySelector("[data-refresh]");
+let usedAt = Date.now();
+let updatedAt = null;
+let startedAt = 0;
+let loading = false;
+let paused = false;
+let problem = "";
+
+// A form that somebody fills in is left alone.
+function isBusy(slot) {
+  const focus = document.activeElement;
+  return slot.contains(focus) && focus.matches("input, select, textarea");
+}
+
+function show(slot, html) {
+  const open = [...slot.querySelectorAll("details")].map((details) => details.open);
+  const places = () => [...slot.querySelectorAll("a, button, summary")];
+  const focused = places().indexOf(document.activeElement);
+  slot.innerHTML = html;
+  slot.querySelectorAll("details").forEach((details, n) => { if (n in open) details.open = open[n]; });
+  if (focused >= 0) places()[focused]?.focus({ preventScroll: true });
+}
+
+async function load(slot) {
+  const response = await fetch(slot.dataset.src, { headers: { "X-Requested-With": "fetch" } });
+  if (response.redirected && new URL(response.url).pathname.startsWith("/accounts/")) {
+    throw new Error("You are signed out. Reload this page to sign in.");
+  }
+  if (!response.ok) throw new Error(`${slot.dataset.name} cannot be shown now.`);
+  // A token is new in every answer; what stands around it decides whether anything changed.
+  const html = await response.text();
+  const bare = html.replace(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
+  if (slot.bare === bare || isBusy(slot)) return;
+  show(slot, html);
+  slot.bare = bare;
+}
+
+async function refresh() {
+  loading = true;
+  startedAt = Date.now();
+  const results = await Promise.allSettled(slots.map(load));
+  const failed = results.find((result) => result.status === "rejected");
+  problem = failed ? (failed.reason instanceof TypeError ? "The server does not answer; trying again." : failed.reason.message) : "";
+  if (!failed) updatedAt = Date.now();
+  loading = false;
+  tell();
+}
+
+function tell() {
+  const parts = [];
+  if (updatedAt) parts.push(`Updated ${Math.round((Date.now() - updatedAt) / 1000)} s ago`);
+  if (problem) parts.push(problem);
+  bar.querySelector("[data-updated]").textContent = parts.join(". ") || "Loading …";
+}
+
+function tick() {
+  const inUse = document.visibilityState === "visible" && Date.now() - usedAt < IN_USE;
+  if (!paused && !loading && Date.now() - startedAt >= (inUse ? FAST : SLOW)) refresh();
+  tell();
+}
+
+if (slots.length && bar) {
+  bar.hidden = false;
+  for (const event of ["pointermove", "keydown", "scroll", "focus"]) {
+    window.addEventListener(event, () => { usedAt = Date.now(); }, { passive: true });
+  }
+  document.addEventListener("visibilitychange", () => { usedAt = Date.now(); });
+  const pause = bar.querySelector("[data-pause]");
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    if (!paused) refresh();
+  });
+  refresh();
+  setInterval(tick, 1_000);
+}
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  const field = document.getElementById(button.dataset.copy);
+  field.addEventListener("focus", () => field.select());
+  if (!navigator.clipboard) continue;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(field.value);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2_000);
+  });
+}
+
+document.querySelector("[data-focus]")?.focus();

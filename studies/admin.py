@@ -1,0 +1,90 @@
+"""The administration of studies: items are only looked at, frozen studies stay as they are."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from studies.models import FeatureSet, Item, Membership, Persona, Study, StudyLog
+
+# What people and models have seen once the first answer is in.
+FROZEN = (
+    "task", "allow_tie", "ask_certainty", "persona_style", "show_history", "language",
+    "instructions", "consent",
+)  # fmt: skip
+
+
+class LookOnly:
+    """Rows that are made elsewhere and never changed by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class MembershipInline(admin.TabularInline):
+    model = Membership
+    autocomplete_fields = ("user",)
+    extra = 0
+
+
+@admin.register(Study)
+class StudyAdmin(admin.ModelAdmin):
+    list_display = ("title", "slug", "state", "task", "frozen_at", "is_simulated", "created_at")
+    list_filter = ("state", "task", "is_simulated")
+    search_fields = ("title", "slug")
+    readonly_fields = (
+        "state", "is_simulated", "seed", "version", "frozen_at", "content_hash", "created_at",
+    )  # fmt: skip
+    prepopulated_fields = {"slug": ("title",)}
+    inlines = (MembershipInline,)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        if obj is None:
+            return self.readonly_fields
+        fixed = (*self.readonly_fields, "slug")
+        return (*fixed, *FROZEN) if obj.frozen_at else fixed
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        return {} if obj else self.prepopulated_fields
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return False
+
+
+@admin.register(Item)
+class ItemAdmin(LookOnly, admin.ModelAdmin):
+    list_display = ("key", "study", "split", "topic", "first_person", "answered", "seats_needed")
+    list_filter = ("split", "study")
+    list_select_related = ("study",)
+    search_fields = ("key", "question")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return Item.everything.select_related("study", "persona")
+
+
+@admin.register(Persona)
+class PersonaAdmin(LookOnly, admin.ModelAdmin):
+    list_display = ("key", "study", "created_at")
+    list_filter = ("study",)
+    list_select_related = ("study",)
+    search_fields = ("key",)
+
+
+@admin.register(FeatureSet)
+class FeatureSetAdmin(admin.ModelAdmin):
+    list_display = ("name", "study", "keys")
+    list_filter = ("study",)
+    list_select_related = ("study",)
+
+
+@admin.register(StudyLog)
+class StudyLogAdmin(LookOnly, admin.ModelAdmin):
+    list_display = ("created_at", "study", "event", "user", "detail")
+    list_filter = ("event", "study")
+    list_select_related = ("study", "user")
