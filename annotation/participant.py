@@ -22,7 +22,6 @@ from studies.selectors import studies_for
 ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
-_COOKIE = "participant"
 _SALT = "annotation.participant"
 _KEPT_FOR = 60 * 24 * 3600
 
@@ -33,14 +32,15 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
     A new owner of the browser gets a new CSRF secret; for the same one the forms that are open
     in other tabs stay good.
     """
-    if _bound_id(request) != annotator.pk:
+    slug = annotator.study.slug
+    if _bound_id(request, slug) != annotator.pk:
         rotate_token(request)
     response.set_signed_cookie(
-        _COOKIE,
+        _cookie(slug),
         str(annotator.pk),
         salt=_SALT,
         max_age=_KEPT_FOR,
-        path=reverse("annotation:entry", args=[annotator.study.slug]),
+        path=reverse("annotation:entry", args=[slug]),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -48,9 +48,13 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
     return response
 
 
-def _bound_id(request: HttpRequest) -> int | None:
+def _cookie(slug: str) -> str:
+    return f"participant-{slug}"
+
+
+def _bound_id(request: HttpRequest, slug: str) -> int | None:
     try:
-        value = request.get_signed_cookie(_COOKIE, salt=_SALT, max_age=_KEPT_FOR)
+        value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
     except (KeyError, signing.BadSignature):
         return None
     return int(value or 0)
@@ -58,7 +62,7 @@ def _bound_id(request: HttpRequest) -> int | None:
 
 def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
     """The annotator of study `slug` whom this browser is bound to."""
-    annotator_id = _bound_id(request)
+    annotator_id = _bound_id(request, slug)
     if annotator_id is None:
         return None
     return (

@@ -1,0 +1,255 @@
+"""Who may come in, who is told what instead, and that nothing is stored then."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation.models import Annotator, CompletionCode, Invitation, ProlificStudy
+from studies.models import Membership
+from tests.annotation.pages.walking import PID, arrive, entry_url, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_link_from_prolific_leads_to_the_consent_page():
+    study = make_study()
+
+    response = Client().get(entry_url(study), follow=True)
+
+    assert response.redirect_chain == [(f"/s/{study.slug}/consent/", 302)]
+    assert response.status_code == 200
+    assert Annotator.objects.get().prolific_identity.session_ids == ["se1"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "?PROLIFIC_PID=",
+        "?PROLIFIC_PID={{%PROLIFIC_PID%}}",
+        "?PROLIFIC_PID=%7B%7B%25PROLIFIC_PID%25%7D%7D&STUDY_ID=s&SESSION_ID=s",
+        "?PROLIFIC_PID=<script>alert(1)</script>",
+        "?PROLIFIC_PID=../../etc",
+        "?PROLIFIC_PID=" + "a" * 65,
+        "?PROLIFIC_PID=a b",
+        f"?PROLIFIC_PID={PID}&STUDY_ID={{{{%STUDY_ID%}}}}",
+        f"?PROLIFIC_PID={PID}&SESSION_ID={{{{%SESSION_ID%}}}}",
+    ],
+)
+def test_a_link_without_a_usable_id_gets_the_help_page_and_stores_nothing(query):
+    study = make_study()
+
+    response = Client().get(f"/s/{study.slug}/{query}")
+
+    assert response.status_code == 400
+    assert "Open the study from where you found it" in response.content.decode()
+    assert "alert(1)" not in response.content.decode()
+    assert not Annotator.objects.exists()
+    assert not [name for name in response.cookies if name.startswith("participant")]
+
+
+def test_a_study_bound_to_prolific_takes_only_ids_of_its_form():
+    study = make_study()
+    ProlificStudy.objects.create(study=study, prolific_id="6" * 24)
+
+    refused = Client().get(entry_url(study, "lab-7"))
+    taken = Client().get(entry_url(study))
+
+    assert (refused.status_code, taken.status_code) == (400, 302)
+    assert Annotator.objects.count() == 1
+
+
+@pytest.mark.parametrize("state", ["draft", "closed"])
+def test_a_study_that_is_not_open_takes_nobody_in(state):
+    study = make_study(state=state)
+
+    response = Client().get(entry_url(study))
+
+    assert response.status_code == 403
+    assert "The study is closed" in response.content.decode()
+    assert not Annotator.objects.exists()
+
+
+def test_a_paused_study_asks_new_people_to_come_later_and_lets_others_go_on():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    study.state = "paused"
+    study.save()
+
+    new = Client().get(entry_url(study, "somebody-new"))
+    old = client.get(f"/s/{study.slug}/task/")
+
+    assert new.status_code == 403
+    assert "taking a break" in new.content.decode()
+    assert old.status_code == 200
+
+
+def test_an_unknown_study_is_not_found():
+    assert Client().get("/s/nothing-here/?PROLIFIC_PID=abc").status_code == 404
+
+
+def test_the_same_link_on_a_second_device_continues_at_the_first_unfinished_step():
+    study = make_study(items_per_annotator=2)
+    make_items(study, 2)
+    start(study)
+
+    second = Client().get(entry_url(study), follow=True)
+
+    assert second.redirect_chain[-1] == (f"/s/{study.slug}/task/", 302)
+    assert Annotator.objects.count() == 1
+
+
+def test_one_browser_can_hold_places_in_two_studies():
+    first, second = make_study(), make_study()
+    client = arrive(first)
+    arrive(second, client=client)
+
+    assert client.get(f"/s/{first.slug}/consent/").status_code == 200
+    assert client.get(f"/s/{second.slug}/consent/").status_code == 200
+    assert Annotator.objects.count() == 2
+
+
+def test_another_person_at_the_same_browser_takes_it_over():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study, "first-person")
+
+    response = client.get(entry_url(study, "second-person"), follow=True)
+
+    assert response.redirect_chain[-1][0] == f"/s/{study.slug}/consent/"
+
+
+def test_a_new_person_gets_a_new_csrf_secret_and_an_old_one_keeps_theirs():
+    study = make_study()
+    client = arrive(study, "first-person")
+    before = client.cookies["csrftoken"].value
+    arrive(study, "first-person", client)
+    same = client.cookies["csrftoken"].value
+
+    arrive(study, "second-person", client)
+
+    assert same == before
+    assert client.cookies["csrftoken"].value != before
+
+
+def test_the_cookie_is_signed_private_and_of_this_study_alone():
+    study = make_study()
+
+    cookie = Client().get(entry_url(study)).cookies[f"participant-{study.slug}"]
+
+    assert cookie["path"] == f"/s/{study.slug}/"
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert PID not in cookie.value
+
+
+def test_a_forged_cookie_is_nobody():
+    study = make_study()
+    arrive(study)
+    client = Client()
+    client.cookies[f"participant-{study.slug}"] = f"{Annotator.objects.get().pk}:forged:signature"
+
+    response = client.get(f"/s/{study.slug}/consent/")
+
+    assert response.status_code == 400
+
+
+def test_a_cookie_of_one_study_opens_no_other():
+    first, second = make_study(), make_study()
+    client = arrive(first)
+    client.cookies[f"participant-{second.slug}"] = client.cookies[f"participant-{first.slug}"].value
+
+    assert client.get(f"/s/{second.slug}/consent/").status_code == 400
+
+
+def test_no_page_may_be_kept_by_a_cache():
+    study = make_study()
+
+    response = arrive(study).get(f"/s/{study.slug}/consent/")
+
+    assert "no-store" in response["Cache-Control"]
+    assert response["Referrer-Policy"] == "no-referrer"
+
+
+def test_a_list_study_takes_invited_ids_alone():
+    study = make_study(entry="list")
+    Invitation.objects.create(study=study, key="student-7")
+
+    invited = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7")
+    stranger = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-8")
+
+    assert (invited.status_code, stranger.status_code) == (302, 400)
+    assert Annotator.objects.count() == 1
+
+
+def test_an_open_link_starts_by_a_button_and_shows_a_code_to_come_back():
+    study = make_study(entry="link")
+    client = Client()
+
+    page = client.get(f"/s/{study.slug}/")
+    assert page.status_code == 200
+    assert not Annotator.objects.exists()
+
+    consent = client.post(f"/s/{study.slug}/", follow=True)
+    code = Annotator.objects.get().resume_code
+    assert code in consent.content.decode()
+    again = client.get(f"/s/{study.slug}/")
+    assert again["Location"] == f"/s/{study.slug}/consent/"
+
+
+def test_the_resume_code_leads_back_on_another_device():
+    study = make_study(entry="link", items_per_annotator=1)
+    make_items(study, 1)
+    client = Client()
+    client.post(f"/s/{study.slug}/")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    code = Annotator.objects.get().resume_code
+
+    other = Client()
+    response = other.post(f"/s/{study.slug}/", {"code": f" {code.lower()} "})
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/instructions/")
+    assert Annotator.objects.count() == 1
+
+
+def test_an_unknown_resume_code_is_explained_and_stores_nothing():
+    study = make_study(entry="link")
+
+    response = Client().post(f"/s/{study.slug}/", {"code": '"><script>'})
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "There is a problem" in page
+    assert "<script>" not in page.split("<main")[1].split("</main>")[0]
+    assert not Annotator.objects.exists()
+
+
+def test_a_researcher_without_an_id_gets_the_preview_and_stores_nothing():
+    study = make_study(state="draft")
+    make_items(study, 2)
+    user = User.objects.create_user("r")
+    Membership.objects.create(user=user, study=study)
+    client = Client()
+    client.force_login(user)
+
+    page = client.get(f"/s/{study.slug}/", follow=True)
+
+    assert page.redirect_chain == [(f"/s/{study.slug}/preview/task/", 302)]
+    assert "Nothing you do here is stored" in page.content.decode()
+    assert not Annotator.objects.exists()
+
+
+def test_a_closed_study_gives_who_had_begun_the_code_of_that_ending():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    study.state = "closed"
+    study.save()
+
+    response = client.get(f"/s/{study.slug}/task/")
+
+    code = CompletionCode.objects.get(study=study, ending="closed").code
+    assert response.status_code == 403
+    assert f"https://app.prolific.com/submissions/complete?cc={code}" in response.content.decode()

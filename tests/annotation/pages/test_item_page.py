@@ -1,0 +1,455 @@
+"""The item page: what it shows, what it takes, and what it refuses."""
+
+import gzip
+import re
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.core import signing
+from django.test import Client
+
+from annotation import services
+from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
+from studies.prompts import BANDS, wording
+from tests.annotation.pages.walking import post_answer, start, token_of
+from tests.factories import make_item, make_items, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+
+
+@pytest.fixture
+def study():
+    study = make_study(items_per_annotator=3)
+    make_items(study, 3)
+    return study
+
+
+@pytest.fixture
+def client(study):
+    return start(study)
+
+
+def item_page(client, study):
+    return client.get(f"/s/{study.slug}/task/")
+
+
+def test_the_page_reads_person_question_a_b_certainty_button(client, study):
+    page = item_page(client, study).content.decode()
+
+    order = ['id="person"', "Question ", "<legend><h1>", 'id="choice-a"', 'id="choice-b"',
+             'id="certainty"', 'id="submit"']  # fmt: skip
+    places = [page.index(mark) for mark in order]
+    assert places == sorted(places)
+    assert "<title>Item 1 of 3 – " in " ".join(page.split())
+
+
+def test_nothing_is_chosen_and_no_certainty_is_set_on_a_fresh_item(client, study):
+    page = item_page(client, study).content.decode()
+
+    assert "checked" not in page
+    assert re.search(r'id="certainty"[^>]*value=""', page)
+    assert page.count('type="radio"') == 2
+
+
+def test_question_and_levels_are_those_of_the_judges_prompt(client, study):
+    page = item_page(client, study).content.decode()
+
+    assert wording("preference", "certainty").question in page
+    for band in BANDS:
+        assert f"{band.low}–{band.high}" in page
+        assert band.definition in page
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"),
+    [("facts", "<dt>Age</dt><dd>35-44</dd>"), ("sentences", "The person is 35-44.")],
+)
+def test_the_person_is_shown_in_the_style_of_the_study(style, shown):
+    study = make_study(items_per_annotator=1, persona_style=style)
+    make_items(study, 1)
+
+    page = item_page(start(study), study).content.decode()
+
+    assert shown in page
+
+
+def test_what_is_shown_as_a_is_stored_in_content_terms(client, study):
+    page = item_page(client, study)
+
+    post_answer(client, page, choice="b", certainty="81")
+
+    annotation = Annotation.objects.get()
+    assert annotation.choice == annotation.assignment.shown_second
+    assert (annotation.certainty, annotation.standing) == (81, "counted")
+    shown = page.content.decode()
+    first = annotation.assignment.item.response(annotation.assignment.shown_first)["text"]
+    second = annotation.assignment.item.response(annotation.assignment.shown_second)["text"]
+    assert shown.index(first) < shown.index(second)
+
+
+def test_the_next_item_follows_by_303(client, study):
+    response = post_answer(client, item_page(client, study))
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/2/")
+    assert "2 of 3" in client.get(response["Location"]).content.decode()
+
+
+@pytest.mark.parametrize("typed", ["72", " 72 ", "72%", "72 %", "７２"])
+def test_a_certainty_may_be_typed_as_people_type_it(client, study, typed):
+    post_answer(client, item_page(client, study), certainty=typed)
+
+    assert Annotation.objects.get().certainty == 72
+
+
+@pytest.mark.parametrize(
+    "typed", ["0", "101", "7.5", "abc", "", "-5", "+7", "1e2", "72 of 100", "9999", "٧٢x", None]
+)
+def test_a_certainty_that_is_none_is_refused_with_clear_words_and_stores_nothing(
+    client, study, typed
+):
+    response = post_answer(client, item_page(client, study), choice="b", certainty=typed)
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "There is a problem" in page
+    assert '<a href="#certainty">Enter a certainty from 1 to 100</a>' in page
+    assert "<title>Error:" in page
+    assert re.search(r'value="b" id="choice-b"[^>]*checked', page)
+    assert 'aria-invalid="true"' in page
+    assert not Annotation.objects.exists()
+
+
+@pytest.mark.parametrize("choice", [None, "", "ZZZ", "r1", "tie"])
+def test_a_choice_that_is_not_offered_is_refused_and_keeps_the_certainty(client, study, choice):
+    response = post_answer(client, item_page(client, study), choice=choice, certainty="64")
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert '<a href="#choice-a">Select the response this person would prefer</a>' in page
+    assert re.search(r'id="certainty"[^>]*value="64"', page)
+    assert not Annotation.objects.exists()
+
+
+def test_an_untouched_item_names_both_problems_in_order(client, study):
+    response = post_answer(client, item_page(client, study), choice=None, certainty="")
+
+    links = re.findall(r'<li><a href="#([\w-]+)">', response.content.decode())
+    assert links == ["choice-a", "certainty"]
+
+
+def test_a_refused_answer_can_be_mended_on_the_page_that_shows_it(client, study):
+    refused = post_answer(client, item_page(client, study), certainty="0")
+
+    response = post_answer(client, refused, f"/s/{study.slug}/task/1/", certainty="1")
+
+    assert response.status_code == 303
+    assert Annotation.objects.get().certainty == 1
+
+
+def test_each_task_asks_for_its_own_choice():
+    study = make_study(items_per_annotator=1, task="authorship")
+    make_items(study, 1, task="authorship")
+    client = start(study)
+
+    response = post_answer(client, item_page(client, study), choice=None)
+
+    assert "Select the response this person wrote" in response.content.decode()
+
+
+def test_a_tie_needs_no_certainty_and_stores_none():
+    study = make_study(items_per_annotator=1, allow_tie=True)
+    make_items(study, 1)
+    client = start(study)
+    page = item_page(client, study)
+
+    response = post_answer(client, page, choice="tie", certainty="abc")
+
+    annotation = Annotation.objects.get()
+    assert 'id="choice-tie"' in page.content.decode()
+    assert response.status_code == 303
+    assert (annotation.choice, annotation.certainty) == ("tie", None)
+
+
+def test_a_study_without_certainty_asks_for_none_and_stores_none():
+    study = make_study(items_per_annotator=1, ask_certainty=False)
+    make_items(study, 1)
+    client = start(study)
+    page = item_page(client, study)
+
+    response = post_answer(client, page, certainty="80")
+
+    assert 'id="certainty"' not in page.content.decode()
+    assert response.status_code == 303
+    assert Annotation.objects.get().certainty is None
+
+
+def test_an_identical_repeat_changes_nothing(client, study):
+    page = item_page(client, study)
+
+    first = post_answer(client, page)
+    second = post_answer(client, page)
+
+    assert (first.status_code, second.status_code) == (303, 303)
+    assert AnnotationRevision.objects.count() == 1
+
+
+def test_going_back_shows_the_earlier_answer_and_a_change_is_a_revision(client, study):
+    post_answer(client, item_page(client, study), choice="b", certainty="55")
+    second = client.get(f"/s/{study.slug}/task/2/")
+    assert f'href="/s/{study.slug}/task/1/"' in second.content.decode()
+
+    back = client.get(f"/s/{study.slug}/task/1/")
+    changed = post_answer(client, back, choice="a", certainty="56")
+
+    shown = back.content.decode()
+    assert re.search(r'value="b" id="choice-b"[^>]*checked', shown)
+    assert re.search(r'id="certainty"[^>]*value="55"', shown)
+    assert changed["Location"] == f"/s/{study.slug}/task/2/"
+    assert Annotation.objects.get().revision == 2
+    assert list(AnnotationRevision.objects.values_list("certainty", flat=True)) == [55, 56]
+
+
+def test_items_ahead_cannot_be_opened(client, study):
+    response = client.get(f"/s/{study.slug}/task/3/")
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/")
+
+
+def test_a_number_that_no_item_has_leads_to_the_item_whose_turn_it_is(client, study):
+    response = client.get(f"/s/{study.slug}/task/999/")
+
+    assert response["Location"] == f"/s/{study.slug}/task/"
+
+
+def test_after_completion_an_answer_is_refused(client, study):
+    page = item_page(client, study)
+    for position in (1, 2, 3):
+        post_answer(client, client.get(f"/s/{study.slug}/task/{position}/"))
+    client.post(f"/s/{study.slug}/feedback/")
+
+    response = post_answer(client, page, certainty="5")
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/done/")
+    assert not Annotation.objects.filter(certainty=5).exists()
+
+
+@pytest.mark.parametrize("assignment", ["", "1", "forged:token:value", None])
+def test_a_form_without_an_assignment_of_ours_is_not_found(client, study, assignment):
+    response = post_answer(client, item_page(client, study), assignment=assignment)
+
+    assert response.status_code == 404
+    assert not Annotation.objects.exists()
+
+
+def test_somebody_elses_assignment_is_not_found(client, study):
+    other = start(study, "somebody-else")
+    theirs = token_of(item_page(other, study))
+
+    response = post_answer(client, item_page(client, study), assignment=theirs)
+
+    assert response.status_code == 404
+    assert not Annotation.objects.exists()
+
+
+def test_an_assignment_at_another_position_is_not_found(client, study):
+    page = item_page(client, study)
+
+    response = post_answer(client, page, f"/s/{study.slug}/task/2/")
+
+    assert response.status_code == 404
+    assert not Annotation.objects.exists()
+
+
+def test_a_token_that_names_somebody_elses_assignment_is_not_found(client, study):
+    start(study, "somebody-else")
+    theirs = Assignment.objects.exclude(annotator=Annotator.objects.first()).first()
+    mine = Annotator.objects.first()
+    mixed = signing.dumps([mine.pk, theirs.pk, 0], salt="annotation.assignment")
+
+    response = post_answer(client, item_page(client, study), assignment=mixed)
+
+    assert response.status_code == 404
+
+
+def test_a_resend_survives_an_expired_cookie(client, study):
+    page = item_page(client, study)
+    fresh = Client()
+
+    response = post_answer(fresh, page)
+
+    assert response.status_code == 303
+    assert Annotation.objects.count() == 1
+    assert fresh.get(response["Location"]).status_code == 200
+
+
+def test_a_token_opens_no_other_study(client, study):
+    other = make_study()
+
+    response = post_answer(Client(), item_page(client, study), f"/s/{other.slug}/task/1/")
+
+    assert response.status_code == 400
+    assert not Annotation.objects.exists()
+
+
+def test_a_closed_study_stores_no_answer(client, study):
+    page = item_page(client, study)
+    study.state = "closed"
+    study.save()
+
+    response = post_answer(client, page)
+
+    assert response.status_code == 403
+    assert not Annotation.objects.exists()
+
+
+def test_an_answer_that_comes_after_the_time_limit_is_kept(client, study):
+    page = item_page(client, study)
+    services.time_out(annotator_id=Annotator.objects.get().pk)
+
+    response = post_answer(client, page)
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/done/")
+    assert Annotation.objects.get().standing == "released"
+
+
+def test_a_form_without_its_csrf_token_is_refused(study):
+    strict = Client(enforce_csrf_checks=True)
+    strict.get(f"/s/{study.slug}/?PROLIFIC_PID=strict")
+
+    response = strict.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    assert response.status_code == 403
+    assert Annotator.objects.get().state == "arrived"
+
+
+def test_imported_texts_are_shown_as_text_wherever_they_stand():
+    study = make_study(
+        items_per_annotator=1, title=HOSTILE, show_history=1, task="question_answer_authorship"
+    )
+    fact = {"key": "age", "label": HOSTILE, "value": HOSTILE, "text": HOSTILE}
+    history = [{"prompt": HOSTILE, "chosen": HOSTILE, "rejected": HOSTILE}]
+    persona = make_persona(study=study, features=[fact], text=HOSTILE, history=history)
+    side = {"text": HOSTILE, "prompt": HOSTILE}
+    make_item(
+        study=study, persona=persona, question=HOSTILE, context=HOSTILE, context_title=HOSTILE,
+        warnings=[HOSTILE], r1=side, r2={**side, "text": HOSTILE + "2"},
+    )  # fmt: skip
+    client = start(study)
+
+    pages = [item_page(client, study)]
+    study.persona_style = "facts"
+    study.save()
+    pages.append(item_page(client, study))
+
+    for response in pages:
+        page = response.content.decode()
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert page.count("&lt;script&gt;") >= 10
+
+
+def test_a_researchers_markdown_brings_no_script_and_no_image():
+    study = make_study(
+        items_per_annotator=1,
+        consent=f"**Hello** {HOSTILE} [x](javascript:alert(3)) ![y](https://elsewhere.example/p.png)",
+        instructions=HOSTILE,
+        ai_policy=HOSTILE,
+    )
+    make_items(study, 1)
+    client = Client()
+    consent = client.get(f"/s/{study.slug}/?PROLIFIC_PID=abc", follow=True).content.decode()
+    start(study, "abc", client)
+    instructions = client.get(f"/s/{study.slug}/instructions/").content.decode()
+
+    assert "<strong>Hello</strong>" in consent
+    for page in (consent, instructions):
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert 'href="javascript:' not in page
+
+
+def test_no_model_is_named_and_no_other_host_is_asked():
+    study = make_study(items_per_annotator=1)
+    model = {"kind": "model", "name": "gpt-4-secret", "provider": "openai", "family": "gpt"}
+    make_item(
+        study=study,
+        r1={"text": "One", "generated_by": model, "score": 90},
+        r2={"text": "Two", "generated_by": model, "score": 10},
+    )
+
+    response = item_page(start(study), study)
+
+    page = response.content.decode()
+    assert "gpt" not in page
+    assert "openai" not in page
+    assert not re.findall(r'(?:src|href|action)="(?:https?:)?//', page)
+    assert "gpt" not in str(response.headers)
+
+
+def test_the_page_stays_small_with_the_longest_texts_people_get():
+    study = make_study(items_per_annotator=1)
+    make_item(
+        study=study,
+        question="q " * 420,
+        r1={"text": "One word after the other. " * 100},
+        r2={"text": "Another word after the one. " * 96},
+    )
+    client = start(study)
+
+    page = item_page(client, study).content
+    static = [re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())][0]
+
+    files = [finders.find(path.removeprefix("/static/")) for path in static]
+    scripts = finders.find("js/annotator.js").removesuffix("annotator.js")
+    modules = [f"{scripts}annotator-{n}.js" for n in ("draft", "time", "slider", "shortcuts")]
+    total = len(gzip.compress(page))
+    for file in {*files, *modules}:
+        with open(file, "rb") as content:
+            total += len(gzip.compress(content.read()))
+    assert total < 60_000
+
+
+def test_time_left_is_shown_after_five_items_from_the_persons_own_pace():
+    study = make_study(items_per_annotator=10)
+    make_items(study, 10)
+    client = start(study)
+    for _ in range(4):
+        post_answer(client, item_page(client, study))
+    assert "left" not in item_page(client, study).content.decode()
+
+    post_answer(client, item_page(client, study))
+    Annotation.objects.update(active_ms=60_000)
+
+    assert "about 5 minutes left" in " ".join(item_page(client, study).content.decode().split())
+
+
+@pytest.mark.parametrize("active", ["1500", "", "abc", "-3", "1" * 40, None])
+def test_an_active_time_is_a_measurement_and_never_a_reason_to_refuse(client, study, active):
+    response = post_answer(client, item_page(client, study), active_ms=active)
+
+    assert response.status_code == 303
+
+
+def test_the_elapsed_time_runs_from_the_page_to_the_answer(client, study):
+    page = item_page(client, study)
+
+    post_answer(client, page)
+
+    annotation = Annotation.objects.get()
+    assert annotation.shown_at is not None
+    assert 0 <= annotation.elapsed_ms < 60_000
+
+
+def test_the_cost_of_a_page_does_not_grow_with_the_items(django_assert_max_num_queries):
+    study = make_study(items_per_annotator=40)
+    make_items(study, 40)
+    client = start(study)
+    page = item_page(client, study)
+    post_answer(client, page)  # The first answer of a study also freezes it.
+
+    with django_assert_max_num_queries(3):
+        page = item_page(client, study)
+    with django_assert_max_num_queries(16):
+        post_answer(client, page)

@@ -1,0 +1,85 @@
+"""Researchers look at the pages; nobody else does, and nothing is stored."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation.models import Annotation, Annotator, Assignment
+from annotation.preview import STEPS
+from studies.models import Membership
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_study()
+    make_items(study, 2)
+    return study
+
+
+@pytest.fixture
+def researcher(study):
+    user = User.objects.create_user("researcher")
+    Membership.objects.create(user=user, study=study, role=Membership.Role.VIEWER)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_page_can_be_looked_at_and_is_labelled(researcher, study, step):
+    page = researcher.get(f"/s/{study.slug}/preview/{step}/")
+
+    assert page.status_code == 200
+    assert "Nothing you do here is stored" in page.content.decode()
+
+
+@pytest.mark.parametrize("step", [*STEPS, "done"])
+def test_nobody_else_sees_the_preview(study, step):
+    stranger = Client()
+    stranger.force_login(User.objects.create_user("stranger"))
+
+    assert Client().get(f"/s/{study.slug}/preview/{step}/").status_code == 404
+    assert stranger.get(f"/s/{study.slug}/preview/{step}/").status_code == 404
+    assert stranger.post(f"/s/{study.slug}/preview/{step}/").status_code == 404
+
+
+def test_answering_in_the_preview_leads_on_and_stores_nothing(researcher, study):
+    url = f"/s/{study.slug}/preview/task/"
+
+    first = researcher.post(url, {"choice": "a", "certainty": "70"})
+    last = researcher.post(f"{url}?item=2", {"choice": "b", "certainty": "70"})
+
+    assert (first.status_code, first["Location"]) == (303, f"{url}?item=2")
+    assert last["Location"] == f"/s/{study.slug}/preview/feedback/"
+    for model in (Annotator, Assignment, Annotation):
+        assert not model.objects.exists()
+    study.refresh_from_db()
+    assert study.frozen_at is None
+
+
+def test_the_preview_checks_an_answer_as_the_real_page_does(researcher, study):
+    response = researcher.post(f"/s/{study.slug}/preview/task/", {"certainty": "0"})
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "Select the response this person would prefer" in page
+    assert "Enter a certainty from 1 to 100" in page
+
+
+@pytest.mark.parametrize("item", ["0", "99", "-1", "x", "²", ""])
+def test_any_number_in_the_address_shows_an_item(researcher, study, item):
+    page = researcher.get(f"/s/{study.slug}/preview/task/?item={item}")
+
+    assert page.status_code == 200
+    assert 'id="choice-a"' in page.content.decode()
+
+
+def test_a_study_without_items_says_so(researcher, study):
+    study.all_items.all().delete()
+
+    page = researcher.get(f"/s/{study.slug}/preview/task/")
+
+    assert "There are no items yet" in page.content.decode()

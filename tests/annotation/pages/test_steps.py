@@ -1,0 +1,302 @@
+"""The way through a study: consent, about you, instructions, feedback, endings."""
+
+import pytest
+from django.test import Client
+
+from annotation import services
+from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaCell
+from tests.annotation.pages.walking import answer_all, arrive, entry_url, post_answer, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def make_quota_study(**overrides):
+    study = make_study(**overrides)
+    for key, label in (("gender", "Your gender"), ("politics", "Your politics")):
+        options = [{"value": f"{key}-1", "label": "One"}, {"value": f"{key}-2", "label": "Two"}]
+        DemographicQuestion.objects.create(study=study, key=key, label=label, options=options)
+    QuotaCell.objects.create(study=study, criteria={"gender": "gender-1"}, target=1)
+    QuotaCell.objects.create(study=study, is_everyone_else=True, target=1)
+    return study
+
+
+def test_the_whole_way_ends_with_a_code_that_is_shown_after_completion_only():
+    study = make_study(items_per_annotator=3)
+    make_items(study, 3)
+    client = start(study)
+
+    last = answer_all(client, study)
+    assert not CompletionCode.objects.filter(study=study, ending="completed").exists()
+    assert "All 3 answers are saved" in last.content.decode()
+    finished = client.post(f"/s/{study.slug}/feedback/", {"comments": "Fine <b>study</b>"})
+    page = client.get(finished["Location"])
+
+    annotator = Annotator.objects.get()
+    code = CompletionCode.objects.get(study=study, ending="completed").code
+    assert (finished.status_code, finished["Location"]) == (303, f"/s/{study.slug}/done/")
+    assert (annotator.state, annotator.feedback) == ("completed", "Fine <b>study</b>")
+    assert (
+        f'href="https://app.prolific.com/submissions/complete?cc={code}"' in page.content.decode()
+    )
+    assert f"data-code>{code}<" in page.content.decode()
+
+
+def test_opening_the_link_again_after_the_end_shows_the_same_page():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    answer_all(client, study)
+    client.post(f"/s/{study.slug}/feedback/")
+    before = client.get(f"/s/{study.slug}/done/").content
+
+    again = Client().get(entry_url(study), follow=True)
+
+    assert again.redirect_chain[-1][0] == f"/s/{study.slug}/done/"
+    assert again.content == before
+
+
+def test_a_study_without_questions_goes_from_consent_to_the_instructions():
+    study = make_study()
+
+    response = arrive(study).post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/instructions/")
+
+
+def test_consent_stores_the_version_of_the_text_that_was_shown():
+    study = make_study(consent="# We ask you\n\nPlain words.")
+    client = arrive(study)
+
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    version = Annotator.objects.get().consent_version
+    study.consent = "Other words."
+    study.save()
+    arrive(study, "second-person").post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    assert len(version) == 64
+    assert Annotator.objects.latest("pk").consent_version != version
+
+
+def test_refusing_ends_with_a_page_of_its_own_and_keeps_nothing_about_the_person():
+    study = make_study()
+    client = arrive(study)
+
+    page = client.post(f"/s/{study.slug}/consent/", {"consent": "no"}, follow=True)
+
+    code = CompletionCode.objects.get(study=study, ending="declined").code
+    assert "You have not taken part" in page.content.decode()
+    assert code in page.content.decode()
+    assert Annotator.objects.get().demographics == {}
+
+
+@pytest.mark.parametrize("consent", ["", "maybe", None])
+def test_neither_yes_nor_no_asks_again(consent):
+    study = make_study()
+    client = arrive(study)
+
+    data = {} if consent is None else {"consent": consent}
+    response = client.post(f"/s/{study.slug}/consent/", data)
+
+    assert response.status_code == 422
+    assert Annotator.objects.get().state == "arrived"
+
+
+def test_both_answers_to_the_consent_question_weigh_the_same():
+    study = make_study()
+
+    page = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
+
+    assert page.count('class="button-secondary" name="consent"') == 2
+
+
+def test_about_you_asks_the_quota_questions_alone_and_each_can_be_left_unsaid():
+    study = make_quota_study()
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    page = client.get(f"/s/{study.slug}/about/").content.decode()
+
+    assert page.count("<fieldset") == 2
+    assert page.count("Prefer not to say") == 2
+    assert "checked" not in page
+
+
+def test_about_you_stores_the_answers_and_goes_on():
+    study = make_quota_study()
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    answers = {"attr_gender": "gender-1", "attr_politics": "prefer_not_to_say"}
+    response = client.post(f"/s/{study.slug}/about/", answers)
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/instructions/")
+    assert Annotator.objects.get().demographics == {
+        "gender": "gender-1",
+        "politics": "prefer_not_to_say",
+    }
+
+
+@pytest.mark.parametrize("politics", [{}, {"attr_politics": "<script>"}])
+def test_about_you_keeps_what_was_entered_when_something_is_missing(politics):
+    study = make_quota_study()
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    response = client.post(f"/s/{study.slug}/about/", {"attr_gender": "gender-2"} | politics)
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<title>Error:" in page
+    assert 'href="#attr_politics-0"' in page
+    assert 'value="gender-2" id="attr_gender-1" checked' in page
+    assert Annotator.objects.get().state == "consented"
+
+
+def test_a_full_group_is_told_at_once_where_no_platform_sent_the_person():
+    study = make_quota_study(entry="link")
+    for cell in study.quota_cells.all():
+        cell.target = 0
+        cell.save()
+    client = Client()
+    client.post(f"/s/{study.slug}/")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    answers = {"attr_gender": "gender-1", "attr_politics": "politics-1"}
+    page = client.post(f"/s/{study.slug}/about/", answers, follow=True)
+
+    assert "This group is already complete" in page.content.decode()
+
+
+@pytest.mark.parametrize("step", ["about", "instructions", "task", "task/1", "feedback", "done"])
+def test_an_address_ahead_of_the_step_leads_back_to_it(step):
+    study = make_study()
+    client = arrive(study)
+
+    response = client.get(f"/s/{study.slug}/{step}/", follow=True)
+
+    assert response.redirect_chain[-1][0] == f"/s/{study.slug}/consent/"
+    assert response.status_code == 200
+
+
+def test_the_steps_behind_can_be_read_again():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+
+    instructions = client.get(f"/s/{study.slug}/instructions/")
+    about = client.get(f"/s/{study.slug}/about/")
+
+    assert "Back to the questions" in instructions.content.decode()
+    assert about["Location"] == f"/s/{study.slug}/task/"
+
+
+def test_a_study_without_items_says_that_it_is_not_ready():
+    study = make_study()
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    response = client.post(f"/s/{study.slug}/instructions/")
+
+    assert response.status_code == 403
+
+
+def test_the_feedback_page_cannot_be_reached_with_items_left():
+    study = make_study(items_per_annotator=2)
+    make_items(study, 2)
+    client = start(study)
+
+    response = client.post(f"/s/{study.slug}/feedback/", {"comments": "done?"})
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/task/")
+    assert Annotator.objects.get().state == "annotating"
+
+
+def test_comments_that_are_too_long_are_kept_and_explained():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    answer_all(client, study)
+
+    response = client.post(f"/s/{study.slug}/feedback/", {"comments": "x" * 5001})
+
+    assert response.status_code == 422
+    assert "x" * 5001 in response.content.decode()
+    assert Annotator.objects.get().state == "annotating"
+
+
+def test_withdrawing_asks_once_more_and_then_ends():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+
+    asked = client.get(f"/s/{study.slug}/withdraw/")
+    assert Annotator.objects.get().state == "annotating"
+    page = client.post(f"/s/{study.slug}/withdraw/", follow=True)
+
+    assert asked.status_code == 200
+    assert "You have withdrawn" in page.content.decode()
+    assert Annotator.objects.get().state == "withdrew"
+
+
+def test_who_ran_out_of_time_is_told_and_may_go_on():
+    study = make_study(items_per_annotator=2)
+    make_items(study, 2)
+    client = start(study)
+    post_answer(client, client.get(f"/s/{study.slug}/task/"))
+    services.time_out(annotator_id=Annotator.objects.get().pk)
+
+    page = client.get(f"/s/{study.slug}/task/", follow=True)
+    assert "Your time for this study is over" in page.content.decode()
+    resumed = client.post(f"/s/{study.slug}/done/", follow=True)
+
+    assert resumed.redirect_chain[-1][0] == f"/s/{study.slug}/task/"
+    assert "2 of 2" in resumed.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        (services.mark_returned, "You gave your place back"),
+        (services.reject, "Your submission was not accepted"),
+        (services.time_out, "Your time for this study is over"),
+    ],
+)
+def test_every_ending_has_a_page_of_its_own(ending, words):
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    ending(annotator_id=Annotator.objects.get().pk)
+
+    page = client.get(f"/s/{study.slug}/done/")
+
+    assert page.status_code == 200
+    assert words in page.content.decode()
+
+
+@pytest.mark.parametrize("path", ["pause", "help", "withdraw"])
+def test_the_side_pages_lead_back_to_the_step(path):
+    study = make_study()
+
+    page = arrive(study).get(f"/s/{study.slug}/{path}/").content.decode()
+
+    assert f'href="/s/{study.slug}/consent/"' in page
+
+
+def test_the_pause_page_names_the_moment_until_which_the_place_is_kept():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+
+    page = client.get(f"/s/{study.slug}/pause/").content.decode()
+
+    assert f"{Annotator.objects.get().expires_at:%H:%M} UTC" in page
+
+
+def test_the_page_speaks_the_language_of_the_study_never_of_the_browser():
+    study = make_study(language="de")
+    client = Client(headers={"accept-language": "fr"})
+
+    page = arrive(study, client=client).get(f"/s/{study.slug}/consent/").content.decode()
+
+    assert '<html lang="de"' in page

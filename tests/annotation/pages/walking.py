@@ -1,0 +1,55 @@
+"""A person at a browser without JavaScript: reads the form that a page shows, and sends it."""
+
+import re
+from html import unescape
+from typing import Any
+
+from django.test import Client
+
+from studies.models import Study
+
+PID = "5f1d3b2c4a6e7d8091a2b3c4"
+
+
+def entry_url(study: Study, pid: str = PID) -> str:
+    return f"/s/{study.slug}/?PROLIFIC_PID={pid}&STUDY_ID=st1&SESSION_ID=se1"
+
+
+def arrive(study: Study, pid: str = PID, client: Client | None = None) -> Client:
+    """Open the link; the client then stands where the person stands."""
+    client = client or Client()
+    client.get(entry_url(study, pid), follow=True)
+    return client
+
+
+def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
+    """Go on to the first item of a study that asks nothing about the person."""
+    client = arrive(study, pid, client)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{study.slug}/instructions/")
+    return client
+
+
+def token_of(response: Any) -> str:
+    match = re.search(r'name="assignment" value="([^"]+)"', response.content.decode())
+    assert match, "the page has no assignment"
+    return unescape(match[1])
+
+
+def post_answer(client: Client, page: Any, url: str = "", **fields: Any) -> Any:
+    """Send the form of an item page; a field that is None is left out."""
+    data = {"assignment": token_of(page), "choice": "a", "certainty": "72"} | fields
+    sent = {name: value for name, value in data.items() if value is not None}
+    return client.post(url or page.request["PATH_INFO"], sent)
+
+
+def answer_all(client: Client, study: Study) -> Any:
+    """Answer item after item and return the page after the last one."""
+    page = client.get(f"/s/{study.slug}/task/")
+    while page.status_code == 200:
+        answered = post_answer(client, page)
+        assert answered.status_code == 303
+        page = client.get(answered["Location"])
+        if answered["Location"].endswith("/feedback/"):
+            return page
+    raise AssertionError(f"the way ended with status {page.status_code}")
