@@ -38,8 +38,8 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 class EventInline(admin.TabularInline):
     model = AnnotatorEvent
-    fields = ["created_at", "event", "before", "after", "detail", "user"]
-    readonly_fields = fields
+    readonly_fields = ["created_at", "event", "before", "after", "detail", "user"]
+    fields = readonly_fields
     extra = 0
     can_delete = False
 
@@ -49,8 +49,8 @@ class EventInline(admin.TabularInline):
 
 class RevisionInline(admin.TabularInline):
     model = AnnotationRevision
-    fields = ["number", "choice", "certainty", "answered_at", "elapsed_ms", "active_ms"]
-    readonly_fields = fields
+    readonly_fields = ["number", "choice", "certainty", "answered_at", "elapsed_ms", "active_ms"]
+    fields = readonly_fields
     extra = 0
     can_delete = False
 

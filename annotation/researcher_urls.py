@@ -1,4 +1,9 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from annotation import researcher_views as views
 
 app_name = "people"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.people, name="list"),
+    path("panel/", views.panel, name="panel"),
+]

@@ -1,13 +1,9 @@
 """What may be read of people and answers."""
 
-import datetime as dt
-from collections.abc import Iterator
-from typing import NamedTuple
-
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from annotation.flow import ending_of
-from annotation.models import Annotation, Annotator, Assignment, CompletionCode
+from annotation.models import Annotator, Assignment, CompletionCode
 
 
 def get_annotator(annotator_id: int) -> Annotator:
@@ -42,42 +38,3 @@ def completion_code(annotator: Annotator) -> str:
     if ending is None:
         return ""
     return CompletionCode.objects.get(study=annotator.study_id, ending=ending).code
-
-
-class AnswerRow(NamedTuple):
-    """One answer that counts, as the analysis reads it."""
-
-    item: str
-    annotator: str
-    shown_first: str
-    choice: str
-    certainty: int | None
-    active_ms: int | None
-    answered_at: dt.datetime | None
-
-
-def counting() -> Q:
-    """Answers that a report uses: counted and imported, of people who are not excluded."""
-    return Q(
-        standing__in=[Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED],
-        assignment__annotator__excluded_at=None,
-        assignment__item__split="main",
-    )
-
-
-def answer_rows(study_id: int) -> Iterator[AnswerRow]:
-    """The answers of a study that count, by item key, then by annotator."""
-    rows = (
-        Annotation.objects.filter(counting(), assignment__annotator__study=study_id)
-        .order_by("assignment__item__key", "assignment__annotator__pseudonym")
-        .values_list(
-            "assignment__item__key",
-            "assignment__annotator__pseudonym",
-            "assignment__shown_first",
-            "choice",
-            "certainty",
-            "active_ms",
-            "answered_at",
-        )
-    )
-    return (AnswerRow(*row) for row in rows.iterator(chunk_size=5000))
