@@ -23,6 +23,10 @@ def study_seed() -> int:
     return random.SystemRandom().randrange(2**31)
 
 
+def export_key() -> str:
+    return secrets.token_hex(32)
+
+
 class Side(models.TextChoices):
     """A response by content. Sides A and B exist only on a screen or in a prompt."""
 
@@ -108,6 +112,8 @@ class Study(models.Model):
     source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
 
     seed = models.BigIntegerField(default=study_seed, editable=False)
+    # Names people in exports, so that two exports join and nothing else does.
+    export_key = models.CharField(max_length=64, default=export_key, editable=False)
     version = models.PositiveIntegerField(default=1, editable=False)
     frozen_at = models.DateTimeField(null=True, blank=True, editable=False)
     content_hash = models.CharField(max_length=64, blank=True, editable=False)
