@@ -74,17 +74,22 @@ class Annotator:
     def pid(self) -> str:
         return f"simulated-{self.number:03}"
 
-    def take_seat(self) -> None:
-        """Arrive and walk up to the first item, or to wherever an earlier visit ended."""
+    def arrive(self) -> None:
+        """Enter and walk up to the instructions, or to wherever an earlier visit ended."""
         page = self._browser.get(
             f"/s/{self.slug}/",
             PROLIFIC_PID=self.pid,
             STUDY_ID="simulated-study",
             SESSION_ID=f"simulated-session-{self.number}",
         )
-        while page.step not in ("task", "feedback", "done"):
+        while page.step in ("consent", "about"):
             page = self._pass(page)
         self._page = page
+
+    def take_seat(self) -> None:
+        """Leave the instructions: the study gives this person their items."""
+        while self._page.step == "instructions":
+            self._page = self._pass(self._page)
 
     def finish(self) -> str:
         """Answer everything that is left and return the completion code."""
@@ -163,7 +168,7 @@ def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
 
 def completion_code(page: Page) -> str:
     """The code that the page of an ending shows. Raises `UnexpectedPage` when it shows none."""
-    code = _CODE.search(page.by_id.get("completion-code", ""))
+    code = _CODE.search(page.code)
     if code is None:
         raise UnexpectedPage(f"{page.url} shows no completion code")
     return code[0]

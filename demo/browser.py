@@ -31,6 +31,7 @@ class Page(HTMLParser):
         self.texts: list[str] = []
         self.labels: dict[str, str] = {}
         self.by_id: dict[str, str] = {}
+        self.code = ""
         self.forms: list[Form] = []
         self._open: list[tuple[str, dict[str, str]]] = []
         self._form: Form | None = None
@@ -78,6 +79,8 @@ class Page(HTMLParser):
         for tag, values in self._open:
             if tag == "label" and "for" in values:
                 self.labels[values["for"]] = f"{self.labels.get(values['for'], '')} {text}".strip()
+            if "data-code" in values:
+                self.code += text
             if "id" in values:
                 self.by_id[values["id"]] = f"{self.by_id.get(values['id'], '')} {text}".strip()
 

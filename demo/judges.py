@@ -23,6 +23,7 @@ BOASTFUL = (85, 95)
 LEFTY_SHARE_A = 0.70  # in strata weak and none, whatever the replies say
 SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0.0}
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
+WAVERS = 0.15  # share of draws that another request seed decides anew
 ENOUGH_FACTS = 3
 
 _PROFILE = re.compile(r"^\[User Profile\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
@@ -53,14 +54,15 @@ class Judges:
     def reply(self, model: str, prompt: str, *, attempt: int, sample: object = "") -> str:
         """The raw text that `model` answers when asked for the `attempt`-th time (from 1).
 
-        `sample` separates repeated draws; the verdict itself does not change with the attempt.
+        `sample` is the seed that the request asked for: most verdicts stay the same whatever it
+        is, some waver.
         """
         reading = self.read(prompt)
         seed = self._world.seed
-        u = uniform(seed, "malformed", model, sample, prompt)
+        u = uniform(seed, "malformed", model, prompt)
         if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
             return "Both replies have their merits, and much depends on the day."
-        side, certainty = self._verdict(model, reading, prompt, sample)
+        side, certainty = self._verdict(model, reading, sample)
         words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
         return f"{words} [[{certainty}]]" if reading.wants_certainty else words
 
@@ -107,18 +109,18 @@ class Judges:
     def _wordings(self, person: Person) -> frozenset[str]:
         return frozenset(feature["text"] for feature in self._world.profile(person))
 
-    def _verdict(
-        self, model: str, reading: Reading, prompt: str, sample: object
-    ) -> tuple[str, int]:
+    def _verdict(self, model: str, reading: Reading, sample: object) -> tuple[str, int]:
         seed = self._world.seed
         # Drawn by content, not by prompt: both orders of an item get the same answer.
         name = reading.item.id if reading.item else reading.topic.key
-        content = (model, sample, name, reading.evidence)
+        content: tuple[object, ...] = (model, name, reading.evidence)
+        if uniform(seed, "wavers", *content, sample) < WAVERS:
+            content = (*content, sample)
         certainty = _certainty(model, reading.evidence, uniform(seed, "judge certainty", *content))
         if reading.offers_tie and uniform(seed, "C", *content) < SAYS_TIE[reading.evidence]:
             return "C", certainty
         if model == "demo-lefty" and reading.evidence in ("weak", "none"):
-            left = uniform(seed, "left", model, sample, prompt) < LEFTY_SHARE_A
+            left = uniform(seed, "left", *content, reading.first) < LEFTY_SHARE_A
             return ("A" if left else "B"), certainty
         u = uniform(seed, "judge", *content)
         if reading.item is None or reading.evidence == "tie":

@@ -60,7 +60,7 @@ class SimulatedServer:
     def __init__(self, world: World, *, latency: float = 0.0) -> None:
         self._judges = Judges(world)
         self._latency = latency
-        self._asked: Counter[tuple[str, str, str]] = Counter()
+        self._asked: Counter[tuple[str, str]] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._fault: Fault | None = None
         self._routes: dict[tuple[str, str], Callable[[bytes], Awaitable[Response]]] = {
@@ -106,11 +106,12 @@ class SimulatedServer:
         if fault and fault.name != "slow":
             self._outcomes[fault.name] += 1
             return _spoil(fault)
-        sample = str(request.get("seed", ""))
-        self._asked[model, sample, prompt] += 1
-        attempt = self._asked[model, sample, prompt]
+        self._asked[model, prompt] += 1
+        attempt = self._asked[model, prompt]
         try:
-            text = self._judges.reply(model, prompt, attempt=attempt, sample=sample)
+            text = self._judges.reply(
+                model, prompt, attempt=attempt, sample=request.get("seed", "")
+            )
         except UnknownPrompt as problem:
             self._outcomes["unknown_prompt"] += 1
             return error(400, str(problem))

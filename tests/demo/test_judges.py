@@ -144,6 +144,24 @@ def test_a_verdict_does_not_depend_on_the_order_unless_the_judge_leans_left(worl
     assert flips["demo-lefty"] > 60
 
 
+def test_another_request_seed_changes_some_verdicts_and_not_the_accuracy(world, judges):
+    prompts = [(item, prompt_of(world, item, setting="standard")) for item in world.items]
+
+    runs = [
+        [judges.reply("demo-steady", text, attempt=2, sample=sample)[:3] for _, text in prompts]
+        for sample in range(20)
+    ]
+
+    right = sum(
+        ("A" in reply) == (item.label == "r1")
+        for replies in runs
+        for (item, _), reply in zip(prompts, replies, strict=True)
+    )
+    changed = sum(a.strip("[]") != b.strip("[]") for a, b in zip(*runs[:2], strict=True))
+    assert 0 < changed < 60
+    assert right / 6000 == pytest.approx(0.613, abs=4 * sqrt(0.25 / 300))
+
+
 def test_the_malformed_rates_are_as_designed():
     first = always = asked = 0
     for seed in range(40):

@@ -1,0 +1,59 @@
+"""The demo from nothing to a report: `python -m demo.run` (`make demo` calls it).
+
+DEMO_EXIT=1 ends after the report instead of serving. Started again, it goes on where it stood.
+"""
+
+import os
+import signal
+import sys
+import time
+from types import FrameType
+
+import django
+
+
+def main() -> int:
+    started = time.monotonic()
+    port = os.environ.get("PORT", "8000")
+    if not port.isdecimal() or not 1 <= int(port) <= 65534:
+        sys.stderr.write(f"PORT must be a number from 1 to 65534, not “{port}”.\n")
+        return 2
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{port}")
+    django.setup()
+    # These need the settings.
+    from config.processes import ProcessDied, Processes
+    from demo.steps import Demo, demo_folder
+    from demo.studies import DemoError
+
+    signal.signal(signal.SIGTERM, _leave)
+    log_path = demo_folder() / "processes.log"
+    with log_path.open("ab") as log:
+        processes = Processes(log=log)
+        try:
+            Demo(int(port), processes).run(started)
+            if os.environ.get("DEMO_EXIT") != "1":
+                sys.stdout.write("\nPress Ctrl-C to end.\n")
+                sys.stdout.flush()
+                while True:
+                    processes.check()
+                    time.sleep(1)
+        except KeyboardInterrupt:
+            sys.stdout.write("\nEnded. Start it again at any time: nothing is done twice.\n")
+        except DemoError as problem:
+            sys.stderr.write(f"{problem}\n")
+            return 1
+        except ProcessDied as problem:
+            sys.stderr.write(f"{problem}. What it said is in {log_path}\n")
+            return 1
+        finally:
+            processes.stop()
+    return 0
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

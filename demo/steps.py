@@ -1,0 +1,234 @@
+"""The steps of the demo, each safe to repeat.
+
+Everything goes through the product's own doors: items are imported, annotators answer through
+the pages, judges run in a Celery worker against an HTTP server, a worker builds the reports.
+Only who answers is simulated.
+"""
+
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+
+from django.conf import settings
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.models import Report
+from analysis.services import request_report
+from annotation.models import Assignment
+from config.processes import Processes, web_command, worker_command
+from demo.annotators import TIE_ANNOTATORS, Annotator
+from demo.studies import USER, DemoError, fix_seeds, researcher, set_up
+from demo.truth import ANNOTATORS, World
+from judging.models import JudgeRun
+from judging.selectors import run_progress
+from judging.services.judges import add_judge
+from judging.services.runs import start_run
+from studies.models import Study
+from studies.progress import ProgressBar
+
+JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
+ABLATIONS = ("three_code", "age")  # three features of the profile, and one
+POLL_SECONDS = 0.3
+
+
+def demo_folder() -> Path:
+    """Where the demo keeps its files; made if missing."""
+    folder = Path(settings.VAR_DIR) / "demo"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Demo:
+    """One demo on `port`; the simulated LLM server takes the next one."""
+
+    def __init__(self, port: int, processes: Processes) -> None:
+        self._port = port
+        self._llm_port = port + 1
+        self._base_url = f"http://127.0.0.1:{port}"
+        self._folder = demo_folder()
+        self._processes = processes
+        self._world = World()
+
+    def run(self, started: float) -> None:
+        """Do what is left to do and say where to click; `started` is by the monotonic clock."""
+        require_free(self._port, self._llm_port)
+        call_command("migrate", verbosity=0)
+        user, password = researcher(self._folder / "login.txt")
+        main, ties = set_up(self._world, folder=self._folder, owner=user)
+        _say("1/5  The study “Everyday choices”: 300 items, and 24 true ties in a second study.")
+        self._start_processes()
+        _say(
+            f"2/5  Web server on port {self._port}, simulated LLM server on {self._llm_port}, "
+            "a worker."
+        )
+        new_answers = self._people(main, ties)
+        new_judgments = self._judges(main, ties)
+        report = self._reports(main, ties, is_new=bool(new_answers or new_judgments))
+        _say(f"     Done in {time.monotonic() - started:.0f} seconds.")
+        self._where_to_click(report, password)
+
+    def _start_processes(self) -> None:
+        self._processes.start("The simulated LLM server", llm_command(self._llm_port))
+        self._processes.start("The web server", web_command(port=self._port))
+        self._processes.start("The worker", worker_command())
+        self._processes.wait_healthy(self._base_url)
+
+    def _people(self, main: Study, ties: Study) -> int:
+        """Let everybody answer what they have left to answer; return how many answers."""
+        people = [
+            *self._seated(main, range(1, ANNOTATORS + 1)),
+            *self._seated(ties, TIE_ANNOTATORS),
+        ]
+        left = Assignment.objects.filter(
+            annotator__study__in=[main, ties],
+            annotator__prolific_identity__pid__in=[person.pid for person in people],
+            state=Assignment.State.RESERVED,
+        ).count()
+        lock = Lock()
+        with _bar(left, "People") as bar, ThreadPoolExecutor(len(people)) as pool:
+
+            def answered() -> None:
+                with lock:
+                    bar.step()
+
+            for person in people:
+                person.on_answer = answered
+            codes = list(pool.map(lambda person: person.finish(), people))
+        _say(
+            f"3/5  {len(codes)} simulated annotators have answered through the pages "
+            f"and got their codes; {left:,} answers were new."
+        )
+        return left
+
+    def _seated(self, study: Study, numbers: Iterable[int]) -> list[Annotator]:
+        """Simulated people who have arrived and got their items, one after the other."""
+        people = [Annotator(number, study.slug, self._base_url, self._world) for number in numbers]
+        for person in people:
+            person.arrive()
+        fix_seeds(study, self._world)
+        for person in people:
+            person.take_seat()
+        return people
+
+    def _judges(self, main: Study, ties: Study) -> int:
+        """Run every judge in every setting; return how many judgments were new."""
+        asked = [
+            (main, JudgeRun.Setting.CERTAINTY, "all"),
+            *((main, JudgeRun.Setting.CERTAINTY, features) for features in ABLATIONS),
+            (ties, JudgeRun.Setting.TIE, "all"),
+        ]
+        runs = []
+        for name, model in JUDGES.items():
+            judge, _ = add_judge(
+                name=name,
+                model=model,
+                base_url=f"http://127.0.0.1:{self._llm_port}/v1",
+                price_input=0,
+                price_output=0,
+            )
+            runs += [
+                start_run(study_id=study.pk, judge_id=judge.pk, setting=setting, features=features)
+                for study, setting, features in asked
+            ]
+        left = sum(run_progress(run).left for run in runs)
+        with _bar(left, "Judges") as bar:
+            self._wait(lambda: _have_ended(runs, bar))
+        for run in runs:
+            if run.state != JudgeRun.State.DONE:
+                raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
+        _say(
+            f"4/5  {len(JUDGES)} simulated judges have judged in {len(runs)} runs; "
+            f"{left:,} judgments were new."
+        )
+        return left
+
+    def _reports(self, main: Study, ties: Study, *, is_new: bool) -> Report:
+        """Build both studies' reports unless they are there and nothing is new."""
+        reports = []
+        for study in (main, ties):
+            report = study.reports.filter(state=Report.State.DONE).first()
+            reports.append(
+                request_report(study_id=study.pk) if is_new or report is None else report
+            )
+        self._wait(lambda: _are_built(reports))
+        for report in reports:
+            if report.state != Report.State.DONE:
+                raise DemoError(f"The report of “{report.study}” was not built: {report.message}")
+        out = self._folder / "report"
+        if is_new or not (out / "report.json").is_file():
+            call_command("report", main.slug, out=str(out), verbosity=0)
+        _say(f"5/5  The report: {out / 'report.html'}")
+        return reports[0]
+
+    def _wait(self, is_over: Callable[[], bool]) -> None:
+        while not is_over():
+            self._processes.check()
+            time.sleep(POLL_SECONDS)
+
+    def _where_to_click(self, report: Report, password: str) -> None:
+        site = f"http://localhost:{self._port}"
+        slug = report.study.slug
+        visitor = f"PROLIFIC_PID=visitor-{secrets.token_hex(3)}&STUDY_ID=demo&SESSION_ID=demo"
+        _say()
+        for what, where in (
+            ("Be an annotator", f"{site}{reverse('annotation:entry', args=[slug])}?{visitor}"),
+            ("The study", f"{site}{reverse('studies:detail', args=[slug])}"),
+            (
+                "The report",
+                f"{site}{reverse('analysis:report', args=[slug, report.public_id])}",
+            ),
+            ("Sign in", f"user {USER}, password {password}"),
+        ):
+            _say(f"  {what:<16} {where}")
+        _say()
+        _say("People, annotators and judges are simulated: demo/demo_truth.json holds the truth.")
+
+
+def require_free(*ports: int) -> None:
+    """Raise `DemoError` when somebody listens on one of the ports already."""
+    for port in ports:
+        with closing(socket.socket()) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                raise DemoError(
+                    f"Port {port} is taken, perhaps by another demo. End that, or choose another "
+                    f"port (the demo takes it and the next one): PORT={ports[0] + 10} make demo"
+                ) from None
+
+
+def llm_command(port: int) -> list[str]:
+    return [sys.executable, "-m", "demo.llm_server", "--port", str(port)]
+
+
+def _say(text: str = "") -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _bar(total: int, label: str) -> ProgressBar:
+    return ProgressBar(sys.stdout, total=total, label=f"     {label:<7}")
+
+
+def _have_ended(runs: Sequence[JudgeRun], bar: ProgressBar) -> bool:
+    """Read the runs again, draw how far they are, and say whether all have ended."""
+    for run in runs:
+        if run.is_active:
+            run.refresh_from_db()
+    bar.step(bar.total - sum(run_progress(run).left for run in runs) - bar.done)
+    return not any(run.is_active for run in runs)
+
+
+def _are_built(reports: Sequence[Report]) -> bool:
+    for report in reports:
+        if report.is_open:
+            report.refresh_from_db()
+    return not any(report.is_open for report in reports)

@@ -1,0 +1,119 @@
+"""The demo's studies in the database: made once, found again afterwards."""
+
+import io
+import os
+import secrets
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.core.management import call_command
+
+from annotation.models import Annotator
+from annotation.quotas import Cell, Question, set_quotas
+from demo.annotators import EVERYONE_ELSE, QUOTA
+from demo.bundle import write_bundles
+from demo.truth import World, uniform
+from studies.models import Item, Study
+from studies.services import create_study, set_state
+
+MAIN, TIES = "everyday-choices", "everyday-ties"
+USER = "demo"
+
+_QUESTIONS = (
+    Question("gender", "What is your gender?",
+             {"woman": "Woman", "man": "Man", "non_binary": "Non-binary"}),
+    Question("politics", "Which party are you closest to?",
+             {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"}),
+)  # fmt: skip
+_CELLS = (*(Cell(places, criteria) for criteria, places in QUOTA), Cell(EVERYONE_ELSE))
+_DEBRIEF = (
+    "This study is a demonstration. Its people, questions and replies are invented, and its "
+    "thirty annotators and three judges are simulated."
+)
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the message says why and how to mend it."""
+
+
+def researcher(login_file: Path) -> tuple[User, str]:
+    """The demo's superuser, and a password that works and stands in `login_file` (0600)."""
+    user = User.objects.filter(username=USER).first()
+    if user is not None and login_file.is_file():
+        password = login_file.read_text("utf-8").split()[-1]
+        if user.check_password(password):
+            return user, password
+    password = secrets.token_urlsafe(12)
+    login_file.unlink(missing_ok=True)
+    with os.fdopen(os.open(login_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f"user {USER}\npassword {password}\n")
+    if user is None:
+        return User.objects.create_superuser(USER, password=password), password
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    return user, password
+
+
+def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
+    """Make the main study and the study of true ties, with items and quotas, and open them."""
+    items, ties = write_bundles(folder, world)
+    main = _study(MAIN, world, owner, title="Everyday choices", minutes=15, reward=340)
+    _import(main, items, world)
+    set_quotas(study_id=main.pk, questions=_QUESTIONS, cells=_CELLS)
+    tie = _study(
+        TIES,
+        world,
+        owner,
+        title="Everyday choices: true ties",
+        allow_tie=True,
+        ask_certainty=False,
+        items_per_annotator=12,
+        minutes=6,
+        reward=140,
+    )
+    _import(tie, ties, world)
+    return _open(main), _open(tie)
+
+
+def fix_seeds(study: Study, world: World) -> None:
+    """Give annotators who have no seats yet seeds that make the seating the same every time."""
+    waiting = Annotator.objects.filter(study=study, assignments=None, is_imported=False)
+    for annotator in waiting.select_related("prolific_identity"):
+        pid = annotator.prolific_identity.pid
+        annotator.seed = int(uniform(world.seed, "seats", study.slug, pid) * 2**31)
+        annotator.save(update_fields=["seed"])
+
+
+def _study(slug: str, world: World, owner: User, **fields: object) -> Study:
+    known = Study.objects.filter(slug=slug).first()
+    if known is not None and not known.is_simulated:
+        raise DemoError(
+            f"There is a study “{slug}” here that is not the demo's. Run the demo in a folder of "
+            "its own: VAR_DIR=var/demo-only make demo"
+        )
+    return known or create_study(
+        slug=slug,
+        owner=owner,
+        is_simulated=True,
+        seed=world.seed,
+        persona_style=Study.PersonaStyle.FACTS,
+        contact="demo@example.org",
+        debrief=_DEBRIEF,
+        **fields,
+    )
+
+
+def _import(study: Study, bundle: Path, world: World) -> None:
+    call_command("import_items", study.slug, str(bundle), stdout=io.StringIO())
+    if study.frozen_at is None:
+        items = list(Item.everything.filter(study=study))
+        for item in items:
+            item.shuffle_key = int(uniform(world.seed, "shuffle", item.key) * 2**62)
+        Item.everything.bulk_update(items, ["shuffle_key"], batch_size=100)
+
+
+def _open(study: Study) -> Study:
+    """Open a study that is being made; what a person has paused or closed stays so."""
+    if study.state == Study.State.DRAFT:
+        return set_state(study_id=study.pk, state=Study.State.OPEN)
+    return study
