@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.stats import compare_certainty, compare_certainty_distributions
+from tests.analysis.stats.reference import vector
+
+CASE = vector("certainty_human_llm_150")
+EXPECTED = CASE["expected"]
+
+
+def test_item_by_item_figures_are_the_reference_ones():
+    result = compare_certainty(CASE["human"], CASE["llm"])
+
+    assert result.n == 150
+    assert result.pearson == pytest.approx(EXPECTED["pearson"], abs=1e-12)
+    assert result.spearman == pytest.approx(EXPECTED["spearman"], abs=1e-12)
+    assert result.kendall == pytest.approx(EXPECTED["kendall_b"], abs=1e-12)
+    assert result.concordance == pytest.approx(EXPECTED["ccc_lin"], abs=1e-12)
+    assert result.mean_difference == pytest.approx(EXPECTED["mean_diff"], abs=1e-12)
+    assert result.wilcoxon_p == pytest.approx(EXPECTED["wilcoxon_p"], abs=1e-12)
+
+
+def test_distances_of_the_distributions_are_the_reference_ones():
+    result = compare_certainty_distributions(CASE["human"], CASE["llm"])
+
+    assert result.ks == pytest.approx(EXPECTED["ks"], abs=1e-12)
+    assert result.ks_p == pytest.approx(EXPECTED["ks_p_auto"], rel=1e-9)
+    assert result.wasserstein == pytest.approx(EXPECTED["wasserstein"], abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 100)), min_size=3, max_size=40))
+@settings(max_examples=25, deadline=None)
+def test_concordance_never_exceeds_correlation_and_swapping_the_sides_turns_the_sign(pairs):
+    human, model = map(list, zip(*pairs, strict=True))
+
+    result, swapped = compare_certainty(human, model), compare_certainty(model, human)
+
+    assert swapped.mean_difference == pytest.approx(-result.mean_difference)
+    if result.pearson is None:
+        assert result.correlation_reason == "no_variation"
+        return
+    assert swapped.concordance == pytest.approx(result.concordance)
+    assert abs(result.concordance) <= abs(result.pearson) + 1e-9
+
+
+def test_a_side_that_always_says_the_same_has_no_correlation_but_a_mean_difference():
+    result = compare_certainty([80, 80, 80], [70, 90, 60])
+
+    assert (result.pearson, result.spearman, result.kendall, result.concordance) == (None,) * 4
+    assert result.correlation_reason == "no_variation"
+    assert result.mean_difference == pytest.approx(-20 / 3)
+    assert result.wilcoxon_p is not None
+
+
+def test_equal_certainties_have_no_signed_rank_test():
+    result = compare_certainty([70, 80, 90], [70, 80, 90])
+
+    assert (result.wilcoxon_p, result.wilcoxon_reason) == (None, "no_variation")
+    assert result.concordance == pytest.approx(1)
+
+
+def test_items_that_miss_a_side_are_left_out():
+    result = compare_certainty([70, np.nan, 80, 90], [60, 50, np.nan, 70])
+
+    assert result.n == 2
+    assert result.reason == "too_few_items"
+    assert result.pearson is None
+
+
+def test_distributions_may_have_different_lengths_and_need_three_of_each():
+    result = compare_certainty_distributions([50, 60, 70, np.nan], [60.0] * 40)
+
+    assert (result.n_human, result.n_model) == (3, 40)
+    assert result.human_sd == pytest.approx(10)
+    assert result.ks == pytest.approx(1 / 3)
+    assert compare_certainty_distributions([50, 60], [60] * 9).reason == "too_few_items"
+
+
+def test_wilcoxon_drops_equal_pairs():
+    human, model = [50, 60, 70, 80, 90, 55], [50, 65, 60, 95, 70, 80]
+
+    expected = stats.wilcoxon([5, -10, 15, -20, 25]).pvalue
+
+    assert compare_certainty(human, model).wilcoxon_p == pytest.approx(expected)
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="differ in length"):
+        compare_certainty([80], [80, 90])
+    with pytest.raises(ValueError, match="between 0 and 100"):
+        compare_certainty_distributions([101], [80])

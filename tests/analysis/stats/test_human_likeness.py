@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from analysis.stats import Votes, human_likeness
+from tests.analysis.stats.reference import block_design
+
+
+def raters(rng, truth, accuracies):
+    right = rng.random((truth.size, len(accuracies))) < np.array(accuracies)
+    return np.where(right, truth[:, None], 1 - truth[:, None])
+
+
+def test_kappas_are_those_of_scikit_learn():
+    rng = np.random.default_rng(1)
+    labels, model = rng.integers(0, 3, (80, 4)), rng.integers(0, 3, 80)
+    labels[:10, 0] = -1
+    votes = Votes.from_matrix(labels, n_options=3)
+
+    result = human_likeness(votes, model, rng=rng, n_draws=20)
+
+    def kappa(a, b):
+        both = (a >= 0) & (b >= 0)
+        return cohen_kappa_score(a[both], b[both])
+
+    own = [
+        np.mean([kappa(labels[:, j], labels[:, k]) for k in range(4) if k != j]) for j in range(4)
+    ]
+    with_model = [kappa(labels[:, j], model) for j in range(4)]
+    assert list(result.kappas.values()) == pytest.approx(own)
+    assert result.model_kappa == pytest.approx(np.mean(with_model))
+    assert result.z == pytest.approx((np.mean(with_model) - np.mean(own)) / np.std(own, ddof=1))
+    assert result.difference.value == pytest.approx(np.mean(with_model) - np.mean(own))
+    assert result.n_pairs == 6
+
+
+def test_the_bootstrap_is_that_of_drawing_items_one_by_one():
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 60)
+    labels, model = raters(rng, truth, [0.8, 0.7, 0.9]), raters(rng, truth, [0.85])[:, 0]
+
+    result = human_likeness(
+        Votes.from_matrix(labels), model, rng=np.random.default_rng(5), n_draws=2000
+    )
+
+    def kappa(a, b):
+        chance = a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean())
+        return ((a == b).mean() - chance) / (1 - chance)
+
+    draws = []
+    for _ in range(2000):
+        rows = rng.integers(0, 60, 60)
+        people, machine = labels[rows], model[rows]
+        own = [kappa(people[:, j], people[:, k]) for j, k in ((0, 1), (0, 2), (1, 2))]
+        theirs = [kappa(people[:, j], machine) for j in range(3)]
+        draws.append(np.mean(theirs) - np.mean(own))
+    interval = result.difference.interval
+    assert (interval.seed, interval.n_draws) == (5, 2000)
+    assert interval.high - interval.low == pytest.approx(
+        np.quantile(draws, 0.975) - np.quantile(draws, 0.025), rel=0.08
+    )
+
+
+def test_labels_are_given_with_ten_people_and_not_with_nine():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 400)
+    accuracies = [0.7, 0.72, 0.75, 0.78, 0.8, 0.82, 0.74, 0.76, 0.79, 0.71]
+    people = raters(rng, truth, accuracies)
+
+    def label(labels, model):
+        votes = Votes.from_matrix(labels)
+        return human_likeness(votes, model, rng=rng, n_draws=20).label
+
+    assert label(people, truth) == "super-consistent"
+    assert label(people, rng.integers(0, 2, 400)) == "below human"
+    assert label(people, raters(rng, truth, [0.765])[:, 0]) == "human-like"
+    assert label(people[:, :9], truth) is None
+
+
+def test_pairs_form_only_inside_blocks_where_people_share_items_only_there():
+    rng = np.random.default_rng(4)
+    item, annotator = block_design()
+    truth = rng.integers(0, 2, 300)
+    right = rng.random(item.size) < 0.7
+    votes = Votes.from_long(item, annotator, np.where(right, truth[item], 1 - truth[item]))
+
+    result = human_likeness(votes, truth, rng=rng, n_draws=50)
+
+    assert (result.n_people, result.n_pairs, result.n_pairs_skipped) == (30, 30, 0)
+    assert result.z > 0
+
+
+def test_pairs_who_share_too_few_items_are_skipped_and_counted():
+    labels = np.random.default_rng(5).integers(0, 2, (60, 3))
+    labels[29:, 2] = -1
+
+    result = human_likeness(
+        Votes.from_matrix(labels), labels[:, 0], rng=np.random.default_rng(0), n_draws=20
+    )
+
+    assert (result.n_pairs, result.n_pairs_skipped, result.n_people) == (1, 2, 2)
+    assert (result.z, result.reason) == (None, "too_few_annotators")
+    assert result.difference.value is not None
+
+
+def test_people_who_agree_all_alike_leave_z_undefined():
+    rng, answers = np.random.default_rng(6), np.tile([0, 1], 20)
+
+    result = human_likeness(
+        Votes.from_matrix(np.stack([answers] * 3, axis=1)), 1 - answers, rng=rng, n_draws=20
+    )
+
+    assert (result.z, result.reason) == (None, "no_variation")
+    assert result.difference.value == pytest.approx(-2)
+
+
+def test_raters_without_variation_have_no_kappa():
+    constant = Votes.from_matrix(np.zeros((40, 3), dtype=int))
+
+    result = human_likeness(constant, [0] * 40, rng=np.random.default_rng(0), n_draws=20)
+
+    assert (result.difference.value, result.reason) == (None, "no_pairs")
+    assert result.n_people == 0
+
+
+def test_the_same_seed_gives_the_same_result():
+    labels = np.random.default_rng(7).integers(0, 2, (50, 3))
+    votes = Votes.from_matrix(labels)
+
+    first, second = (
+        human_likeness(votes, labels[:, 0], rng=np.random.default_rng(1), n_draws=100)
+        for _ in range(2)
+    )
+
+    assert first == second
+
+
+def test_bad_input_is_refused():
+    votes = Votes.from_matrix([[0, 1]] * 30)
+    with pytest.raises(ValueError, match="n_draws"):
+        human_likeness(votes, [0] * 30, rng=np.random.default_rng(0), n_draws=1)
+    with pytest.raises(ValueError, match="min_common"):
+        human_likeness(votes, [0] * 30, rng=np.random.default_rng(0), min_common=1)

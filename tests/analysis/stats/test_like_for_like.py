@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+
+from analysis.stats import Votes, compare_high_sets, like_for_like
+
+
+def simulated_judge(rng, truth, k, skill=0.9):
+    """Answers whose certainty grows with the strength of the judge's impression of the item."""
+    signal = skill * np.where(truth == 0, 1, -1)[:, None]
+    impression = signal + rng.normal(0, 1.4, (truth.size, k))
+    certainty = np.clip(np.round(50 + 14 * np.abs(impression)), 1, 100)
+    return Votes.from_matrix((impression < 0).astype(int), certainty)
+
+
+def test_two_equal_judges_look_different_under_unlike_rules_and_equal_under_like_ones():
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 2, 6000)
+    people, runs = simulated_judge(rng, truth, 3), simulated_judge(rng, truth, 3)
+
+    panel = like_for_like(people, runs, truth, rng=rng)
+
+    single, majority = panel.human_single, panel.human_majority
+    assert majority.high.value - panel.model_single.high.value > 0.03
+    assert single.high.value == pytest.approx(panel.model_single.high.value, abs=0.02)
+    assert majority.high.value == pytest.approx(panel.model_majority.high.value, abs=0.03)
+    assert majority.matched_accuracy == pytest.approx(
+        panel.model_majority.matched_accuracy, abs=0.03
+    )
+    assert majority.high_share < single.high_share
+
+
+def test_counts_of_a_small_panel():
+    people = Votes.from_matrix(
+        [[0, 0, 1], [1, 1, 1], [0, 1, -1]], [[90, 80, 60], [70, np.nan, 75], [85, 90, np.nan]]
+    )
+    run = Votes.from_matrix([[0], [0], [1]], [[85], [90], [60]])
+
+    panel = like_for_like(people, run, [0, 1, 1], rng=np.random.default_rng(0))
+
+    assert (panel.human_single.overall.correct, panel.human_single.overall.n) == (6, 8)
+    assert (panel.human_single.high.correct, panel.human_single.high.n) == (3, 4)
+    assert panel.human_single.n_no_certainty == 1
+    assert panel.coverage == pytest.approx(4 / 7)
+    assert (panel.human_majority.overall.correct, panel.human_majority.overall.n) == (2, 2)
+    assert (panel.human_majority.high.correct, panel.human_majority.high.n) == (1, 1)
+    assert panel.model_single.high.n == 2
+    assert panel.model_majority.reason == "too_few_annotators"
+    assert panel.model_majority.overall.value is None
+
+
+def test_a_tied_majority_is_counted_and_not_an_answer():
+    pairs = Votes.from_matrix([[0, 1], [0, 0]], [[90, 90], [80, 90]])
+
+    panel = like_for_like(pairs, pairs, [0, 0], votes_per_item=2, rng=np.random.default_rng(0))
+
+    assert panel.human_majority.n_ties == 1
+    assert panel.human_majority.overall.n == 1
+
+
+def test_items_without_truth_count_nowhere():
+    people = Votes.from_matrix([[0, 0, 0], [1, 1, 1]], [[90] * 3, [90] * 3])
+
+    panel = like_for_like(people, people, [0, -1], rng=np.random.default_rng(0))
+
+    assert panel.human_single.overall.n == 3
+    assert panel.human_majority.overall.n == 1
+    assert (
+        like_for_like(people, people, [-1, -1], rng=np.random.default_rng(0)).human_single.reason
+        == "empty_group"
+    )
+
+
+def test_from_more_answers_than_needed_a_random_three_make_the_majority():
+    labels = np.tile([0, 0, 0, 1, 1, 1], (400, 1))
+    people = Votes.from_matrix(labels)
+
+    panel = like_for_like(people, people, [0] * 400, rng=np.random.default_rng(1))
+
+    # Three of six, half of them right: the majority is right on half the items.
+    assert panel.human_majority.overall.n == 400
+    assert panel.human_majority.overall.value == pytest.approx(0.5, abs=0.1)
+
+
+def test_intervals_say_how_they_were_made():
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 120)
+    people, runs = simulated_judge(rng, truth, 3), simulated_judge(rng, truth, 3)
+
+    panel = like_for_like(people, runs, truth, rng=rng)
+
+    assert "two-way" in panel.human_single.overall.interval.method
+    assert "item-clustered" in panel.model_single.overall.interval.method
+    assert panel.human_majority.overall.interval.note == "conditional on these annotators"
+    assert panel.model_majority.overall.interval.method == "wilson"
+
+
+def test_panels_about_different_items_are_refused():
+    two, three = Votes.from_matrix([[0]] * 2), Votes.from_matrix([[0]] * 3)
+    with pytest.raises(ValueError, match="same items"):
+        like_for_like(two, three, [0, 0], rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="votes_per_item"):
+        like_for_like(two, two, [0, 0], votes_per_item=0, rng=np.random.default_rng(0))
+
+
+def high_set_data(seed, n=300):
+    rng = np.random.default_rng(seed)
+    hard = rng.random(n)
+    h_certainty = np.clip(100 - 60 * hard + rng.normal(0, 15, n), 1, 100)
+    m_certainty = np.clip(100 - 50 * hard + rng.normal(0, 20, n), 1, 100)
+    h_right = (rng.random(n) < 0.9 - 0.4 * hard).astype(int)
+    m_right = (rng.random(n) < 0.9 - 0.3 * hard).astype(int)
+    return h_certainty, h_right, m_certainty, m_right
+
+
+def test_the_two_by_two_of_certain_people_and_certain_model_adds_up():
+    h_certainty, h_right, m_certainty, m_right = high_set_data(1)
+
+    sets = compare_high_sets(
+        h_certainty, h_right, m_certainty, m_right, rng=np.random.default_rng(0), n_draws=50
+    )
+
+    assert sets.n_both + sets.n_human_only + sets.n_model_only + sets.n_neither == sets.n == 300
+    assert sets.n_both + sets.n_model_only == sets.model_on_own.n == (m_certainty >= 80).sum()
+    assert sets.n_both + sets.n_human_only == sets.human_on_own.n == (h_certainty >= 80).sum()
+    both = (h_certainty >= 80) & (m_certainty >= 80)
+    people, model = sets.cells["both"]
+    assert (people.correct, model.correct) == (h_right[both].sum(), m_right[both].sum())
+
+
+def test_the_interval_is_that_of_resampling_rows_one_by_one():
+    data = high_set_data(2)
+    h_certainty, h_right, m_certainty, m_right = data
+
+    sets = compare_high_sets(*data, rng=np.random.default_rng(3), n_draws=4000)
+
+    rng, draws = np.random.default_rng(4), []
+    for _ in range(4000):
+        rows = rng.integers(0, 300, 300)
+        m_high, h_high = m_certainty[rows] >= 80, h_certainty[rows] >= 80
+        draws.append(m_right[rows][m_high].mean() - h_right[rows][h_high].mean())
+    assert sets.difference.interval.low == pytest.approx(np.quantile(draws, 0.025), abs=0.01)
+    assert sets.difference.interval.high == pytest.approx(np.quantile(draws, 0.975), abs=0.01)
+    assert sets.difference.interval.method == "item bootstrap"
+
+
+def test_blocks_are_resampled_whole():
+    data = [np.repeat(column, 10) for column in high_set_data(5, 40)]
+
+    by_item = compare_high_sets(*data, rng=np.random.default_rng(1))
+    by_block = compare_high_sets(
+        *data, blocks=np.repeat(np.arange(40), 10), rng=np.random.default_rng(1)
+    )
+
+    width = [s.difference.interval.high - s.difference.interval.low for s in (by_item, by_block)]
+    assert width[1] > 2 * width[0]
+    assert by_block.difference.interval.method == "block bootstrap"
+
+
+def test_a_side_that_is_never_certain_leaves_no_difference():
+    sets = compare_high_sets(
+        [50, 60], [1, 0], [90, 95], [1, 1], rng=np.random.default_rng(0), n_draws=20
+    )
+
+    assert (sets.difference.value, sets.difference.reason) == (None, "empty_group")
+    assert sets.human_on_own.value is None
+
+
+def test_rows_that_miss_anything_are_left_out_and_counted():
+    sets = compare_high_sets(
+        [90, np.nan, 90, 90], [1, 1, -1, 1], [90, 90, 90, 90], [1, 1, 1, -1],
+        rng=np.random.default_rng(0), n_draws=20,
+    )  # fmt: skip
+
+    assert (sets.n, sets.n_missing) == (1, 3)

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from analysis.stats import brier_score, folds_by_key, recalibrate
+
+
+def overconfident(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    certainty = rng.choice([20.0, 40, 60, 70, 80, 90, 100], n)
+    return certainty, (rng.random(n) < 0.4 + certainty / 250).astype(int)
+
+
+def test_isotonic_agrees_with_scikit_learn_fold_by_fold():
+    certainty, correct = overconfident(400, 1)
+    folds = np.arange(400) % 5
+
+    result = recalibrate(certainty, correct, folds)
+
+    expected = np.empty(400)
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        model = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        expected[test] = model.fit(certainty[train], correct[train]).predict(certainty[test])
+    assert result.recalibrated == pytest.approx(np.mean((expected - correct) ** 2), abs=1e-9)
+    assert result.raw == pytest.approx(brier_score(certainty, correct).value, abs=1e-12)
+
+
+def test_logistic_agrees_with_scikit_learn_fold_by_fold():
+    certainty, correct = overconfident(400, 2)
+    folds = np.arange(400) % 5
+
+    result = recalibrate(certainty, correct, folds, method="logistic")
+
+    share = np.clip(certainty / 100, 0.001, 0.999)
+    x = np.log(share / (1 - share))[:, None]
+    expected = np.empty(400)
+    for fold in range(5):
+        train, test = folds != fold, folds == fold
+        model = LogisticRegression(C=1e6, tol=1e-10).fit(x[train], correct[train])
+        expected[test] = model.predict_proba(x[test])[:, 1]
+    assert result.recalibrated == pytest.approx(np.mean((expected - correct) ** 2), abs=1e-6)
+
+
+def test_separated_answers_do_not_break_the_logistic_curve():
+    certainty = np.array([20.0] * 30 + [90.0] * 30)
+    correct = np.array([0] * 30 + [1] * 30)
+
+    result = recalibrate(certainty, correct, np.arange(60) % 5, method="logistic")
+
+    assert 0 <= result.recalibrated < 0.01
+
+
+def test_certainty_without_information_is_not_better_than_a_constant():
+    rng = np.random.default_rng(3)
+    certainty = rng.integers(1, 101, 2000).astype(float)
+    correct = (rng.random(2000) < 0.7).astype(int)
+
+    for method in ("isotonic", "logistic"):
+        result = recalibrate(certainty, correct, np.arange(2000) % 5, method=method)
+        assert result.recalibrated >= result.base_rate - 1e-3
+        assert result.raw > result.base_rate
+
+
+def test_folds_follow_the_item_and_not_the_row():
+    keys = [f"item-{i % 50}" for i in range(200)]
+
+    folds = folds_by_key(keys)
+
+    assert (folds[:50] == folds[50:100]).all()
+    assert (folds_by_key(keys[::-1])[::-1] == folds).all()
+    assert np.bincount(folds, minlength=5).min() > 0
+
+
+def test_what_cannot_be_recalibrated_says_why():
+    assert recalibrate([np.nan], [1], [0]).reason == "empty_group"
+    assert recalibrate([80.0] * 5, [1] * 5, range(5)).reason == "no_variation"
+    assert recalibrate([80.0, 70], [1, 0], [0, 0]).reason == "too_few_items"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="method"):
+        recalibrate([80.0], [1], [0], method="beta")
+    with pytest.raises(ValueError, match="folds"):
+        recalibrate([80.0], [1], [0, 1])
+    with pytest.raises(ValueError, match="n_folds"):
+        folds_by_key(["a"], 1)

@@ -1,0 +1,152 @@
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.stats import (
+    accuracy_at_coverage,
+    check_threshold,
+    risk_coverage,
+    threshold_sweep,
+    wilson_interval,
+)
+from tests.analysis.stats.reference import vector
+
+CASE = vector("calibration_200")
+CONF, CORRECT, EXPECTED = CASE["conf_percent"], CASE["correct"], CASE["expected"]
+
+few_answers = st.lists(
+    st.tuples(st.sampled_from([20, 40, 60]), st.integers(0, 1)), min_size=1, max_size=6
+)
+
+
+def test_the_area_under_the_curve_is_the_reference_one():
+    curve = risk_coverage(CONF, CORRECT)
+
+    assert curve.aurc == pytest.approx(EXPECTED["aurc_tie_averaged"], abs=1e-12)
+    assert curve.oracle_aurc == pytest.approx(EXPECTED["aurc_oracle"], abs=1e-12)
+    assert curve.e_aurc == pytest.approx(EXPECTED["e_aurc"], abs=1e-12)
+
+
+@given(few_answers)
+@settings(max_examples=50, deadline=None)
+def test_ties_count_as_the_mean_over_all_orders_of_the_tied_answers(rows):
+    areas = []
+    for order in permutations(rows):
+        if any(a[0] < b[0] for a, b in pairwise(order)):
+            continue
+        errors = np.cumsum([1 - correct for _, correct in order])
+        areas.append(np.mean(errors / np.arange(1, len(order) + 1)))
+
+    curve = risk_coverage(*zip(*rows, strict=True))
+
+    assert curve.aurc == pytest.approx(np.mean(areas), abs=1e-12)
+    assert curve.e_aurc >= -1e-12
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    order = np.random.default_rng(4).permutation(len(CONF))
+
+    shuffled = risk_coverage(np.array(CONF)[order], np.array(CORRECT)[order])
+
+    assert shuffled.aurc == pytest.approx(risk_coverage(CONF, CORRECT).aurc, abs=1e-15)
+
+
+def test_the_curve_ends_at_full_coverage_with_the_overall_error():
+    curve = risk_coverage(CONF, CORRECT)
+
+    assert curve.coverage[-1] == 1
+    assert curve.risk[-1] == pytest.approx(1 - EXPECTED["acc"])
+    assert (np.diff(curve.coverage) > 0).all()
+    assert (np.diff(curve.threshold) < 0).all()
+
+
+def test_an_order_that_puts_every_error_last_has_no_excess():
+    assert risk_coverage([90, 80, 70, 60], [1, 1, 0, 0]).e_aurc == pytest.approx(0, abs=1e-15)
+
+
+def test_the_sweep_counts_what_each_threshold_accepts():
+    points = {point.threshold: point for point in threshold_sweep(CONF, CORRECT)}
+    high = EXPECTED["high80"]
+
+    assert [points[80].accuracy.correct, points[80].accuracy.n] == high
+    assert points[80].n_at == CONF.count(80)
+    assert points[80].coverage == high[1] / 200
+    wilson = wilson_interval(*high)
+    assert points[80].accuracy.interval.low == pytest.approx(wilson.low)
+    assert list(points) == sorted(set(CONF))
+    assert sum(point.n_at for point in points.values()) == 200
+
+
+def test_both_readings_of_the_threshold_differ_by_the_answers_exactly_at_it():
+    check = check_threshold([80, 80, 90, 70, np.nan], [1, 0, 1, 1, 1], 80)
+
+    assert check.n_at == 2
+    assert (check.at_least.correct, check.at_least.n) == (2, 3)
+    assert (check.above.correct, check.above.n) == (1, 1)
+
+
+def test_a_threshold_that_nobody_reaches_has_no_accuracy():
+    check = check_threshold([50], [1], 80)
+
+    assert check.at_least.value is None
+    assert check.at_least.reason == "empty_group"
+
+
+def test_accuracy_at_a_coverage_takes_part_of_a_tied_group_with_its_mean():
+    certainty, correct = [90, 80, 80, 80, 60], [1, 1, 0, 0, 0]
+
+    assert accuracy_at_coverage(certainty, correct, 0.2) == 1.0
+    assert accuracy_at_coverage(certainty, correct, 0.4) == pytest.approx((1 + 1 / 3) / 2)
+    assert accuracy_at_coverage(certainty, correct, 1.0) == pytest.approx(0.4)
+
+
+def test_without_answers_there_is_nothing_to_sweep():
+    assert threshold_sweep([], []) == ()
+    assert risk_coverage([np.nan], [1]).reason == "empty_group"
+    assert accuracy_at_coverage([], [], 0.5) is None
+
+
+def test_the_band_is_wider_than_the_pointwise_intervals_and_names_its_seed():
+    points = threshold_sweep(CONF, CORRECT, rng=np.random.default_rng(3))
+
+    banded = [point for point in points if point.band]
+    assert all(point.accuracy.n >= 30 for point in banded)
+    assert len(banded) > 20
+    for point in banded:
+        band, pointwise = point.band, point.accuracy.interval
+        assert band.seed == 3
+        assert band.high - band.low > pointwise.high - pointwise.low
+
+
+def test_the_same_seed_gives_the_same_band():
+    first, second = (threshold_sweep(CONF, CORRECT, rng=np.random.default_rng(9)) for _ in range(2))
+
+    assert first == second
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="coverage"):
+        accuracy_at_coverage([80], [1], 0)
+    with pytest.raises(ValueError, match="n_draws"):
+        threshold_sweep([80], [1], n_draws=1, rng=np.random.default_rng(0))
+
+
+@pytest.mark.slow
+def test_the_band_covers_the_whole_curve_at_its_level():
+    rng, runs, hits = np.random.default_rng(12), 300, 0
+    values = np.array([50.0, 60, 70, 80, 90])
+    right = np.array([0.5, 0.55, 0.6, 0.7, 0.8])
+    truth = np.cumsum(right[::-1])[::-1] / np.arange(5, 0, -1)
+    for _ in range(runs):
+        group = rng.integers(0, 5, 400)
+        correct = (rng.random(400) < right[group]).astype(int)
+        points = threshold_sweep(values[group], correct, n_draws=400, rng=rng)
+        hits += all(
+            point.band.low <= expected <= point.band.high
+            for point, expected in zip(points, truth, strict=True)
+        )
+
+    assert hits / runs == pytest.approx(0.95, abs=0.035)
