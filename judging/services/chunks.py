@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
@@ -22,19 +22,19 @@ from judging.engine.protocol import Outage, OverBudget, Question, Stopped
 from judging.errors import BadJudge
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.services import runtime
-from judging.services.ledger import RunLedger
+from judging.services.ledger import RunLedger, execute_many
 from studies.prompts import build_prompt
 
 logger = logging.getLogger(__name__)
 
-CHUNK = 25
+CHUNK = 50
 MOST_TOKENS = 64  # of one run in the queue: enough for every thread, few enough to take turns
 LEASE = timedelta(seconds=30)
 _RENEW_SECONDS = 10.0
 
 
 def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int:
-    """Judge up to 25 waiting judgments of a run; return how many were taken, 0 at its end.
+    """Judge up to 50 waiting judgments of a run; return how many were taken, 0 at its end.
 
     `then` is called with the run's id when more may be waiting. Safe to run any number of times
     at once: what one call has leased no other call takes.
@@ -56,9 +56,10 @@ def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int
 def _claim(run: JudgeRun, lease: str) -> list[Judgment]:
     """Lease the next waiting judgments, in order, and mark the run as running."""
     now = timezone.now()
-    JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
-        state=JudgeRun.State.RUNNING, started_at=now
-    )
+    if run.state == JudgeRun.State.QUEUED:
+        JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
+            state=JudgeRun.State.RUNNING, started_at=now
+        )
     waiting = Judgment.objects.filter(run=run, state=Judgment.State.PENDING).order_by("pk")
     # Skipping means "somebody else does it": this is a work queue.
     ids = list(
@@ -77,6 +78,7 @@ def _claim(run: JudgeRun, lease: str) -> list[Judgment]:
 
 def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
     """Ask about leased judgments and wait; whatever happens, none stays leased behind."""
+    mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     ledger = RunLedger(
         writer=runtime.get().writer,
         run=run,
@@ -91,23 +93,21 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
             stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
             return
         questions = _questions(run, judgments)
-        problems = _wait(runtime.get().loop.submit(asker.ask_all(questions)), lease)
+        problems = _wait(runtime.get().loop.submit(asker.ask_all(questions)), mine)
         _judge_problems(run, [problem for problem in problems if problem is not None])
     finally:
         release(Judgment.objects.filter(lease=lease))
 
 
 def _wait(
-    work: concurrent.futures.Future[list[BaseException | None]], lease: str
+    work: concurrent.futures.Future[list[BaseException | None]], mine: QuerySet[Judgment]
 ) -> list[BaseException | None]:
     """Wait for the answers, renewing the lease: who waits for a slow server is not dead."""
     while True:
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
-            Judgment.objects.filter(lease=lease, state=Judgment.State.LEASED).update(
-                leased_until=timezone.now() + LEASE
-            )
+            mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
 
 
 def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
@@ -154,8 +154,18 @@ def _questions(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
                 attempts=attempts.get(judgment.pk, 0),
             )
         )
-    Judgment.objects.bulk_update(judgments, ["prompt_sha256"])
+    _note_prompts(judgments)
     return questions
+
+
+def _note_prompts(judgments: list[Judgment]) -> None:
+    """Store the prompts' hashes; `executemany` takes a tenth of the time of `bulk_update`."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        execute_many(
+            cursor,
+            "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
+            [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
+        )
 
 
 def _seed(seed: int, judgment: Judgment) -> int:

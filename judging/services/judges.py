@@ -66,13 +66,16 @@ def _preset_fields(preset: str) -> dict[str, Any]:
     return fields
 
 
+_NO_TRANSFORMERS = (
+    "The in-process transformers backend is not part of this version. Serve the model with an "
+    "OpenAI-compatible server, for example “vllm serve MODEL”, and add it with --backend openai "
+    "--base-url http://HOST:8000/v1."
+)
+
+
 def _check(judge: Judge) -> None:
     if judge.backend == Judge.Backend.TRANSFORMERS:
-        raise BadJudge(
-            "The in-process transformers backend is not part of this version. Serve the model "
-            "with an OpenAI-compatible server, for example “vllm serve MODEL”, and add it with "
-            "--backend openai --base-url http://HOST:8000/v1."
-        )
+        raise BadJudge(_NO_TRANSFORMERS)
     if judge.backend == Judge.Backend.OPENAI:
         judge.base_url = judge.base_url or OPENAI_URL
         parts = urlsplit(judge.base_url)
@@ -126,7 +129,8 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
     """How to make the judge's backend. Raises `BadJudge` when the judge cannot be asked."""
     if judge.backend == Judge.Backend.REPLAY:
         return _replay_maker(judge)
-    _check(judge)
+    if judge.backend == Judge.Backend.TRANSFORMERS:
+        raise BadJudge(_NO_TRANSFORMERS)
     key = api_key(judge)
 
     def make() -> Backend:

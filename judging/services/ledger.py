@@ -50,6 +50,7 @@ class Closing:
     replies: int
     answer: Answer | None
     choice: str
+    freezes: bool
 
 
 def price(prices: Prices | None, usage: Usage | None) -> int | None:
@@ -79,6 +80,7 @@ class RunLedger:
         self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
         self._sides = sides
         self._is_stopping = is_stopping
+        self._freezes = run.study.frozen_at is None  # spares a query per batch later on
         self._max_tokens = judge.max_tokens
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
@@ -112,6 +114,7 @@ class RunLedger:
                 replies=replies,
                 answer=answer,
                 choice=contents[answer.side] if answer and answer.side else "",
+                freezes=self._freezes,
             )
         )
 
@@ -137,34 +140,38 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             _add_to_runs(cursor, closings)
             _close_attempts(cursor, closings)
             _store_replies(cursor, closings)
-        refusals = _refusals({row.run_id for row in openings})
+        refusals = _refusals(cursor, {row.run_id for row in openings})
         if granted := [row for row in openings if row.run_id not in refusals]:
             _open_attempts(cursor, granted)
     return [refusals.get(row.run_id) if isinstance(row, Opening) else None for row in rows]
 
 
 def _freeze(closings: Sequence[Closing]) -> None:
-    """The first answer fixes what was asked; later the UPDATE matches nothing and locks nothing."""
-    for study_id in sorted({row.study_id for row in closings if row.answer is not None}):
+    """The first answer fixes what was asked."""
+    for study_id in sorted({r.study_id for r in closings if r.freezes and r.answer is not None}):
         freeze(study_id)
 
 
-def _refusals(run_ids: set[int]) -> dict[int, Exception]:
+def _refusals(cursor: CursorWrapper, run_ids: set[int]) -> dict[int, Exception]:
     """Runs that may send nothing more, and why."""
     refusals: dict[int, Exception] = {}
-    for run in JudgeRun.objects.filter(pk__in=run_ids).only(
-        "state", "budget", "token_budget", "spent_nano", "tokens"
-    ):
-        if not run.is_active:
-            refusals[run.pk] = Halted(f"The run is {run.get_state_display()}.")
-        elif run.budget is not None and run.spent >= run.budget:
-            refusals[run.pk] = OverBudget(
-                f"The budget of ${run.budget.normalize():f} is used up: ${run.spent:.4f} spent. "
-                "Continue with a higher budget."
+    for run_id in run_ids:
+        cursor.execute(
+            "SELECT state, budget, token_budget, spent_nano, tokens"
+            " FROM judging_judgerun WHERE id = %s",
+            [run_id],
+        )
+        state, budget, token_budget, spent_nano, tokens = cursor.fetchone()
+        if state not in JudgeRun.ACTIVE:
+            refusals[run_id] = Halted(f"The run is {JudgeRun.State(state).label}.")
+        elif budget is not None and spent_nano >= int(Decimal(str(budget)) * NANO):
+            refusals[run_id] = OverBudget(
+                f"The budget of ${Decimal(str(budget)):.2f} is used up: "
+                f"${spent_nano / NANO:.4f} spent. Continue with a higher budget."
             )
-        elif run.token_budget is not None and run.tokens >= run.token_budget:
-            refusals[run.pk] = OverBudget(
-                f"The budget of {run.token_budget:,} tokens is used up: {run.tokens:,} spent. "
+        elif token_budget is not None and tokens >= token_budget:
+            refusals[run_id] = OverBudget(
+                f"The budget of {token_budget:,} tokens is used up: {tokens:,} spent. "
                 "Continue with a higher budget."
             )
     return refusals
@@ -172,7 +179,7 @@ def _refusals(run_ids: set[int]) -> dict[int, Exception]:
 
 def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
     now = _moment(timezone.now())
-    _many(
+    execute_many(
         cursor,
         "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, cost_nano,"
         " cost_is_estimate, text, error, request_id, created_at)"
@@ -182,7 +189,7 @@ def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
 
 
 def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
-    _many(
+    execute_many(
         cursor,
         "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
         " prompt_tokens = %s, completion_tokens = %s, cost_nano = %s, cost_is_estimate = %s,"
@@ -203,14 +210,14 @@ def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
 def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     """Only while the lease is ours: another worker may have taken over what we were slow with."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
-    _many(
+    execute_many(
         cursor,
         "UPDATE judging_judgment SET replies = %s"
         " WHERE id = %s AND lease = %s AND state = 'leased'",
         [(r.replies, r.judgment_id, r.lease) for r in unanswered],
     )
     now = _moment(timezone.now())
-    _many(
+    execute_many(
         cursor,
         "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, raw_text = %s,"
         " replies = %s, model_snapshot = %s, fingerprint = %s, error = %s, answered_at = %s,"
@@ -233,7 +240,7 @@ def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
         if row.usage is not None:
             spent[row.run_id][1] += row.usage.prompt_tokens + row.usage.completion_tokens
     now = _moment(timezone.now())
-    _many(
+    execute_many(
         cursor,
         "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
         " tokens = tokens + %s, touched_at = %s WHERE id = %s",
@@ -245,7 +252,7 @@ def _moment(value: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(value)
 
 
-def _many(cursor: CursorWrapper, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def execute_many(cursor: CursorWrapper, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
     """`executemany`; psycopg2 has its own, which makes one round trip of all rows."""
     if not rows:
         return

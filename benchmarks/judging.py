@@ -1,0 +1,269 @@
+"""Judgments a second, and CPU per judgment, against a server that answers after a fixed time.
+
+    python -m benchmarks judging
+    python benchmarks/judging.py --items 2000 --slots 64 --latency-ms 200 20
+
+Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
+process, and the product through a Celery worker, both with every attempt and answer committed to
+the database that DATABASE_URL names (a fresh SQLite file without it). The server is a process of
+its own; CPU is that of the process that judges.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REPLY = "A]] [[73]]"
+
+
+@dataclass(frozen=True)
+class Result:
+    per_second: float
+    cpu_ms: float
+
+
+class MockServer(asyncio.Protocol):
+    """The least work that is a chat completion: this machine's cores are for the client."""
+
+    latency = 0.2
+    body = json.dumps(
+        {
+            "id": "mock", "object": "chat.completion", "created": 0, "model": "mock-1",
+            "system_fingerprint": "mock",
+            "choices": [
+                {
+                    "index": 0, "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": REPLY},
+                }
+            ],
+            "usage": {"prompt_tokens": 750, "completion_tokens": 8, "total_tokens": 758},
+        }
+    ).encode()  # fmt: skip
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101
+        self.transport = transport
+        self.received = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        while (end := self.received.find(b"\r\n\r\n")) >= 0:
+            headers = self.received[:end].lower()
+            start = headers.index(b"content-length:") + len(b"content-length:")
+            length = int(headers[start:].split(b"\r\n", 1)[0])
+            if len(self.received) < end + 4 + length:
+                return
+            self.received = self.received[end + 4 + length :]
+            answer = self.head % len(self.body) + self.body
+            asyncio.get_running_loop().call_later(self.latency, self.transport.write, answer)
+
+
+async def serve(latency: float) -> None:
+    MockServer.latency = latency
+    server = await asyncio.get_running_loop().create_server(MockServer, "127.0.0.1", 0)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await server.serve_forever()
+
+
+def build_study(items: int) -> list[str]:
+    """Store a study with prompts of about 3 kB and return them."""
+    from studies.models import Item, Persona, Study
+    from studies.prompts import build_prompt
+
+    study = Study.objects.create(slug="bench", title="Benchmark", seed=7)
+    persona = Persona.objects.create(
+        study=study,
+        key="p",
+        features=[{"key": "age", "label": "Age", "value": "40", "text": "The person is 40."}],
+    )
+    words = "plain words that stand for a response of the usual length " * 18
+    stored = Item.everything.bulk_create(
+        Item(
+            study=study,
+            persona=persona,
+            key=f"i{n:06}",
+            question=f"Question {n}?",
+            r1={"text": f"{n} first {words}"},
+            r2={"text": f"{n} second {words}"},
+            first_person="r1",
+            content_hash=f"{n:064}",
+        )
+        for n in range(items)
+    )
+    return [build_prompt(i, setting="certainty", shown_first="r1") for i in stored]
+
+
+def run_raw(url: str, prompts: list[str], slots: int) -> Result:
+    """What the client alone needs."""
+    import openai
+
+    async def ask_all() -> None:
+        client = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
+        gate = asyncio.Semaphore(slots)
+
+        async def ask(prompt: str) -> None:
+            async with gate:
+                reply = await client.chat.completions.create(
+                    model="mock",
+                    messages=[{"role": "user", "content": prompt}],
+                    temperature=0.7,
+                    top_p=0.95,
+                    max_tokens=1024,
+                )
+                if reply.choices[0].message.content != REPLY:
+                    raise RuntimeError("wrong reply")
+
+        await asyncio.gather(*(ask(prompt) for prompt in prompts))
+        await client.close()
+
+    return _measure(lambda: asyncio.run(ask_all()), len(prompts), time.process_time)
+
+
+def run_inline(url: str, items: int, slots: int, name: str) -> Result:
+    from judging.services import runs, runtime
+
+    run_id = _start(url, slots, name, enqueue=False)
+    try:
+        result = _measure(lambda: runs.work_off(run_id=run_id), items, time.process_time)
+    finally:
+        runtime.shut_down()
+    _verify(run_id, items)
+    return result
+
+
+def run_worker(url: str, items: int, slots: int, name: str) -> Result:
+    """Through a real worker; what it needed to start is not counted."""
+    from django.conf import settings
+
+    from config.processes import worker_command
+    from judging.models import JudgeRun
+
+    log = Path(settings.VAR_DIR) / "worker.log"
+    with log.open("wb") as output:
+        worker = subprocess.Popen(  # noqa: S603
+            worker_command(beat=False), cwd=ROOT, stdout=output, stderr=output
+        )
+        try:
+            deadline = time.monotonic() + 60
+            while b" ready." not in log.read_bytes():
+                if worker.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"the worker did not start; see {log}")
+                time.sleep(0.1)
+            run_id: list[int] = []
+
+            def work() -> None:
+                run_id.append(_start(url, slots, name, enqueue=True))
+                while JudgeRun.objects.get(pk=run_id[0]).is_active:
+                    time.sleep(0.05)
+
+            result = _measure(work, items, lambda: _cpu_of(worker.pid))
+            _verify(run_id[0], items)
+        finally:
+            worker.terminate()
+            worker.wait(timeout=60)
+    return result
+
+
+def _start(url: str, slots: int, name: str, *, enqueue: bool) -> int:
+    from judging.services.judges import add_judge
+    from judging.services.runs import start_run
+    from studies.models import Study
+
+    judge, _ = add_judge(name=name, backend="openai", model="mock", base_url=url, concurrency=slots)
+    study = Study.objects.get(slug="bench")
+    run = start_run(study_id=study.pk, judge_id=judge.pk, setting="certainty", enqueue=enqueue)
+    return run.pk
+
+
+def _measure(work: Callable[[], None], items: int, cpu: Callable[[], float]) -> Result:
+    cpu_before, before = cpu(), time.perf_counter()
+    work()
+    seconds = time.perf_counter() - before
+    return Result(items / seconds, (cpu() - cpu_before) / items * 1000)
+
+
+def _verify(run_id: int, items: int) -> None:
+    from judging.models import Attempt, Judgment
+
+    answered = Judgment.objects.filter(run=run_id, state="done", certainty=73).count()
+    attempts = Attempt.objects.filter(judgment__run=run_id, outcome="replied").count()
+    if (answered, attempts) != (items, items):
+        raise RuntimeError(f"{answered} answers and {attempts} attempts instead of {items}")
+
+
+def _cpu_of(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
+    command = [sys.executable, __file__, "--serve", str(latency_ms / 1000)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        assert server.stdout is not None  # noqa: S101
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        if way == "raw":
+            return run_raw(url, prompts, slots)
+        through = run_inline if way == "inline" else run_worker
+        return through(url, len(prompts), slots, f"{way}-{latency_ms:.0f}")
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _print(way: str, latency_ms: float, slots: int, result: Result) -> None:
+    bound = slots / latency_ms * 1000
+    sys.stdout.write(
+        f"{latency_ms:5.0f} ms  {way:7} {result.per_second:6.0f}/s "
+        f"({result.per_second / bound:.2f} of {bound:.0f}/s)  "
+        f"{result.cpu_ms:.2f} ms CPU per judgment\n"
+    )
+    sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=2000)
+    parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
+    parser.add_argument("--only", choices=["raw", "inline", "worker"], nargs="+")
+    parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve is not None:
+        asyncio.run(serve(options.serve))
+        return 0
+
+    sys.path.insert(0, str(ROOT))
+    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-bench-")
+    os.environ["LOG_LEVEL"] = "WARNING"
+    os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, skip_checks=True)
+    prompts = build_study(options.items)
+    size = sum(map(len, prompts)) // len(prompts)
+    sys.stdout.write(
+        f"{options.items} judgments, {options.slots} slots, prompts of {size} characters\n"
+    )
+    for latency in options.latency_ms:
+        for way in options.only or ["raw", "inline", "worker"]:
+            _print(way, latency, options.slots, _run(way, latency, options.slots, prompts))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
