@@ -59,6 +59,12 @@ from .certainty import (
     compare_certainty,
     compare_certainty_distributions,
 )
+from .clusters import (
+    annotator_blocks,
+    block_interval,
+    majority_proportion,
+    shared_annotator_interval,
+)
 from .comparison import (
     BlockDifference,
     Equivalence,
@@ -101,9 +107,6 @@ from .paired import (
 )
 from .proportions import (
     TwoWayVariance,
-    annotator_blocks,
-    block_interval,
-    block_proportion,
     item_clustered_proportion,
     two_way_proportion,
     two_way_variance,
@@ -177,7 +180,6 @@ __all__ = [
     "benjamini_yekutieli",
     "block_difference",
     "block_interval",
-    "block_proportion",
     "bootstrap_agreement",
     "brennan_prediger",
     "brier_score",
@@ -209,6 +211,7 @@ __all__ = [
     "like_for_like",
     "log_odds_weights",
     "majority_accuracy",
+    "majority_proportion",
     "majority_vote",
     "mcnemar",
     "paired_difference",
@@ -223,6 +226,7 @@ __all__ = [
     "sample_without_replacement",
     "seed_of",
     "self_preference",
+    "shared_annotator_interval",
     "shared_stereotype",
     "tango_interval",
     "tango_statistic",

@@ -8,13 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .aggregation import MajorityVote
-from .proportions import (
-    annotator_blocks,
-    block_proportion,
-    item_clustered_proportion,
-    two_way_proportion,
-    wilson_proportion,
-)
+from .clusters import annotator_blocks, majority_proportion
+from .proportions import item_clustered_proportion, two_way_proportion, wilson_proportion
 from .results import BoolArray, Estimate, FloatArray, IntArray, Proportion
 from .votes import Votes
 
@@ -195,11 +190,9 @@ def majority_accuracy(
 
     Notes
     -----
-    Where annotators share items in blocks (`annotator_blocks`) and a cell spans at least
-    8 of them, its interval is the block-clustered t interval, cut off at 0 and 1; blocks that
-    do not differ at all get Wilson's with one answer per block. It holds for people in general.
-    With fewer blocks no such interval is known for a majority; the cell has Wilson's interval,
-    which is noted as conditional on these annotators.
+    Intervals are those of `majority_proportion`: by blocks of annotators where a cell spans at
+    least 8, else by shared annotators, and Wilson's with a note where the annotators are too
+    few for either.
 
     Examples
     --------
@@ -215,10 +208,12 @@ def majority_accuracy(
     voted, known, decided = majority.n_votes > 0, truths >= 0, majority.answer >= 0
     counts = known & decided
     right = (majority.answer == truths)[counts]
-    blocks = annotator_blocks(majority.votes)[counts]
+    item, block = np.flatnonzero(counts), annotator_blocks(majority.votes)[counts]
 
     def cell(rows: BoolArray) -> Proportion:
-        return block_proportion(right[rows], blocks[rows], level)
+        return majority_proportion(
+            right[rows], majority.votes, item[rows], block[rows], level=level
+        )
 
     excluded = {
         "no_votes": int((~voted).sum()),

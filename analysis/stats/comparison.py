@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from .clusters import MIN_BLOCKS
 from .paired import (
     PairedCounts,
     tango_interval,
@@ -15,7 +16,6 @@ from .paired import (
     wald_interval,
     wald_standard_error,
 )
-from .proportions import MIN_BLOCKS
 from .results import Interval, Reason
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]

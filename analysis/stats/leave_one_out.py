@@ -7,9 +7,10 @@ import numpy.typing as npt
 from scipy import stats
 
 from .alt_test import human_advantage, model_choices
+from .clusters import MIN_BLOCKS, annotator_blocks
 from .comparison import block_difference
 from .paired import PairedCounts, tango_interval
-from .proportions import MIN_BLOCKS, annotator_blocks, two_way_variance
+from .proportions import two_way_variance
 from .results import BoolArray, Estimate, FloatArray, Interval, Reason
 from .votes import Votes
 

@@ -1,20 +1,17 @@
 """Shares of right answers, with intervals that fit the way they were collected."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, stats
+from scipy import stats
 
 from .checks import check_level, relabel
 from .results import BoolArray, FloatArray, IntArray, Interval, Proportion, Reason
-from .votes import Votes
 
-MIN_BLOCKS = 8
 FEW_CLUSTERS = 10
 CONDITIONAL = "conditional on these annotators"
-
-_EMPTY = Proportion(0, 0, None, "empty_group")
+EMPTY = Proportion(0, 0, None, "empty_group")
 
 
 def wilson_interval(
@@ -64,7 +61,7 @@ def wilson_interval(
         raise ValueError(f"`correct` must lie in 0..{n}, got {correct}.")
     if n == 0:
         return None
-    low, high = _wilson(correct / n, n, float(stats.norm.ppf((1 + level) / 2)))
+    low, high = wilson_ends(correct / n, n, float(stats.norm.ppf((1 + level) / 2)))
     return Interval(low, high, level, "wilson", int(n) if n_items is None else n_items, note=note)
 
 
@@ -90,7 +87,7 @@ def wilson_proportion(
     right = _vector(correct)
     k, n = int(right.sum()), right.size
     if n == 0:
-        return _EMPTY
+        return EMPTY
     return Proportion(k, n, k / n, interval=wilson_interval(k, n, level=level, note=note))
 
 
@@ -164,9 +161,9 @@ def two_way_variance(
         return None
     error = y - y.mean()
     cells, _ = relabel(items * n_annotators + annotators)
-    v_item = n_items / (n_items - 1) * _clustered(error, items)
-    v_annotator = n_annotators / (n_annotators - 1) * _clustered(error, annotators)
-    v_cell = _clustered(error, cells)
+    v_item = n_items / (n_items - 1) * clustered_variance(error, items)
+    v_annotator = n_annotators / (n_annotators - 1) * clustered_variance(error, annotators)
+    v_cell = clustered_variance(error, cells)
     return TwoWayVariance(
         variance=max(v_item + v_annotator - v_cell, v_item, v_annotator),
         item=v_item,
@@ -213,6 +210,7 @@ def two_way_proportion(
 
     Examples
     --------
+    >>> from analysis.stats.votes import Votes
     >>> votes = Votes.from_matrix([[0, 0, 1], [0, 1, 1], [0, 0, 0], [0, 1, 0]])
     >>> cell = two_way_proportion(votes.choice == 0, votes.item, votes.annotator)
     >>> cell.correct, cell.n, cell.interval.method
@@ -221,7 +219,7 @@ def two_way_proportion(
     right = _vector(correct)
     k, n = int(right.sum()), right.size
     if n == 0:
-        return _EMPTY
+        return EMPTY
     check_level(level)
     variance = two_way_variance(right, item, annotator)
     if variance is None:
@@ -230,9 +228,9 @@ def two_way_proportion(
         return Proportion(k, n, k / n, interval_reason=reason)
 
     fewest = min(variance.n_items, variance.n_annotators)
-    low, high = _wilson(
+    low, high = wilson_ends(
         k / n,
-        _effective_n(k / n, n, variance.variance, at_most=variance.n_annotators),
+        effective_n(k / n, n, variance.variance, at_most=variance.n_annotators),
         float(stats.t.ppf((1 + level) / 2, fewest - 1)),
     )
     interval = Interval(
@@ -272,14 +270,14 @@ def item_clustered_proportion(
     items, n_items = relabel(item)
     k, n = int(right.sum()), right.size
     if n == 0:
-        return _EMPTY
+        return EMPTY
     check_level(level)
     if n_items < 2:
         return Proportion(k, n, k / n, interval_reason="too_few_items")
-    variance = n_items / (n_items - 1) * _clustered(np.asarray(right - k / n), items)
-    low, high = _wilson(
+    variance = n_items / (n_items - 1) * clustered_variance(np.asarray(right - k / n), items)
+    low, high = wilson_ends(
         k / n,
-        _effective_n(k / n, n, variance, at_most=n_items),
+        effective_n(k / n, n, variance, at_most=n_items),
         float(stats.t.ppf((1 + level) / 2, n_items - 1)),
     )
     interval = Interval(
@@ -288,102 +286,14 @@ def item_clustered_proportion(
     return Proportion(k, n, k / n, interval=interval)
 
 
-def annotator_blocks(votes: Votes) -> IntArray:
-    """Block of each item: the connected component of the graph of items and annotators.
-
-    Two items lie in one block when a chain of shared annotators links them; answers in
-    different blocks are independent.
-
-    Returns
-    -------
-    ndarray of int, shape (n_items,)
-        Codes from 0; -1 for an item without votes.
-
-    Examples
-    --------
-    >>> annotator_blocks(Votes.from_long([0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 0, 1])).tolist()
-    [0, 0, 1, 2]
-    """
-    n = votes.n_items + votes.n_annotators
-    edges = sparse.coo_array(
-        (np.ones(votes.n), (votes.item, votes.n_items + votes.annotator)), shape=(n, n)
-    )
-    _, component = sparse.csgraph.connected_components(edges, directed=False)
-    voted = np.bincount(votes.item, minlength=votes.n_items) > 0
-    blocks = np.full(votes.n_items, -1, dtype=np.int64)
-    blocks[voted] = np.unique(component[: votes.n_items][voted], return_inverse=True)[1]
-    return blocks
-
-
-def block_interval(
-    values: npt.ArrayLike, block: npt.ArrayLike, *, level: float = 0.95
-) -> Interval | None:
-    r"""t interval of a mean over items that are clustered in annotator blocks.
-
-    Also for paired differences: `values` need not be 0 or 1.
-
-    Parameters
-    ----------
-    values : array_like of float, shape (n,)
-        One value per item, for example whether the majority is right.
-    block : array_like of int, shape (n,)
-        Block of each item, for example of `annotator_blocks`; any codes.
-    level : float, default 0.95
-
-    Returns
-    -------
-    Interval or None
-        None with fewer than 8 blocks. Not clipped: see `majority_accuracy` for shares.
-
-    Notes
-    -----
-    :math:`\bar y \pm t_{G-1}\sqrt{V}` with
-    :math:`V = \frac{G}{G-1}\sum_g (\sum_{i \in g} (y_i - \bar y))^2 / n^2`.
-
-    Examples
-    --------
-    >>> block_interval([1, 0, 1, 1], [0, 0, 1, 1]) is None
-    True
-    >>> interval = block_interval([1, 0] * 8, [g // 2 for g in range(16)])
-    >>> interval.low, interval.high
-    (0.5, 0.5)
-    """
-    y = np.asarray(values, dtype=np.float64)
-    blocks, n_blocks = relabel(block)
-    if y.shape != blocks.shape:
-        raise ValueError(f"`values` and `block` differ in length: {y.size}, {blocks.size}.")
-    check_level(level)
-    if n_blocks < MIN_BLOCKS:
-        return None
-    mean = float(y.mean())
-    variance = n_blocks / (n_blocks - 1) * _clustered(y - mean, blocks)
-    half = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * variance**0.5
-    return Interval(mean - half, mean + half, level, f"block t({n_blocks - 1})", y.size)
-
-
-def block_proportion(right: BoolArray, block: IntArray, level: float) -> Proportion:
-    """A majority's cell: block t interval within [0, 1], or Wilson's with a note."""
-    k, n = int(right.sum()), right.size
-    if n == 0:
-        return _EMPTY
-    interval = block_interval(right, block, level=level)
-    if interval is None:
-        return wilson_proportion(right, level=level, note=CONDITIONAL)
-    low, high = max(interval.low, 0.0), min(interval.high, 1.0)
-    if low == high:
-        n_blocks = np.unique(block).size
-        low, high = _wilson(k / n, n_blocks, float(stats.t.ppf((1 + level) / 2, n_blocks - 1)))
-    return Proportion(k, n, k / n, interval=replace(interval, low=low, high=high))
-
-
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
+def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
     # At p = 0 and p = 1 the ends are exactly 0 and 1, up to rounding.
     return (0.0 if p == 0 else centre - half, 1.0 if p == 1 else centre + half)
 
 
-def _effective_n(p: float, n: int, variance: float, *, at_most: int) -> float:
+def effective_n(p: float, n: int, variance: float, *, at_most: int) -> float:
     """Independent answers worth as much; `at_most` where nothing varies between clusters."""
     # Cluster sums of exact cancellation come out as rounding noise, not as 0.
     if variance < 1e-18:
@@ -391,7 +301,7 @@ def _effective_n(p: float, n: int, variance: float, *, at_most: int) -> float:
     return min(float(n), p * (1 - p) / variance)
 
 
-def _clustered(error: FloatArray, cluster: IntArray) -> float:
+def clustered_variance(error: FloatArray, cluster: IntArray) -> float:
     """Sum over clusters of the squared sum of errors, over n squared."""
     sums = np.bincount(cluster, error)
     return float(sums @ sums) / error.size**2

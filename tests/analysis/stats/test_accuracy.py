@@ -9,7 +9,6 @@ from analysis.stats import (
     individual_accuracy,
     majority_accuracy,
     majority_vote,
-    wilson_interval,
 )
 
 from .reference import block_design, random_votes, shuffled, spread_design, swapped
@@ -88,24 +87,23 @@ def test_a_model_that_answers_an_item_three_times_is_clustered_by_item():
     assert repeated.overall.interval.low < naive.overall.interval.low - 0.02
 
 
-def test_the_papers_majority_has_its_interval_by_blocks_and_otherwise_a_caveat():
+def test_the_majority_has_the_interval_that_the_design_allows():
     rng = np.random.default_rng(6)
     truth = np.zeros(300, dtype=int)
     choice = (rng.random(900) > 0.65).astype(int)
+    same_three = (np.repeat(np.arange(300), 3), np.tile(np.arange(3), 300))
 
-    blocked = majority_accuracy(
-        majority_vote(Votes.from_long(*block_design(), choice)), truth
-    ).overall
-    spread = majority_accuracy(
-        majority_vote(Votes.from_long(*spread_design(), choice)), truth
-    ).overall
+    blocked, spread, alone = (
+        majority_accuracy(majority_vote(Votes.from_long(*design, choice)), truth).overall
+        for design in (block_design(), spread_design(), same_three)
+    )
 
     assert blocked.interval.method == "block t(9)"
-    assert blocked.interval.note is None
-    assert (blocked.correct, blocked.n) == (spread.correct, spread.n)
-    expected = wilson_interval(spread.correct, spread.n)
-    assert (spread.interval.low, spread.interval.high) == (expected.low, expected.high)
-    assert spread.interval.note == "conditional on these annotators"
+    assert spread.interval.method == "shared-annotator wilson"
+    assert alone.interval.method == "wilson"
+    assert (blocked.interval.note, spread.interval.note) == (None, None)
+    assert alone.interval.note == "conditional on these annotators"
+    assert blocked.correct == spread.correct == alone.correct
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3))

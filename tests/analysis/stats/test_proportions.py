@@ -4,10 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.stats import (
-    Votes,
-    annotator_blocks,
-    block_interval,
-    block_proportion,
     item_clustered_proportion,
     pigeonhole_bootstrap,
     two_way_proportion,
@@ -16,7 +12,7 @@ from analysis.stats import (
     wilson_proportion,
 )
 
-from .reference import block_design, random_votes, spread_design, vector
+from .reference import block_design, random_votes, vector
 
 
 @pytest.mark.parametrize("cell", vector("binomial_intervals")["expected"])
@@ -168,49 +164,6 @@ def test_repeated_rows_of_an_item_add_nothing_when_they_agree():
     assert thrice.n == 600
     assert thrice.interval.low == pytest.approx(once.interval.low, abs=1e-9)
     assert once.interval.low == pytest.approx(wilson_proportion(right).interval.low, abs=2e-3)
-
-
-def test_blocks_are_the_groups_that_share_annotators():
-    item, annotator = block_design()
-    votes = Votes.from_long(item, annotator, np.zeros(900, dtype=int), n_items=301)
-    chained = Votes.from_long(*spread_design(), np.zeros(900, dtype=int))
-
-    blocks = annotator_blocks(votes)
-
-    assert blocks[:300].tolist() == np.repeat(np.arange(10), 30).tolist()
-    assert blocks[300] == -1
-    assert set(annotator_blocks(chained).tolist()) == {0}
-
-
-def test_the_block_interval_with_equal_blocks_is_the_t_interval_of_the_block_means():
-    from scipy.stats import t
-
-    means = np.random.default_rng(1).random(10)
-    values = np.repeat(means, 7)
-
-    interval = block_interval(values, np.repeat(np.arange(10), 7))
-
-    half = t.ppf(0.975, 9) * means.std(ddof=1) / 10**0.5
-    assert interval.low == pytest.approx(means.mean() - half)
-    assert interval.high == pytest.approx(means.mean() + half)
-    assert interval.method == "block t(9)"
-
-
-def test_seven_blocks_are_too_few_for_people_in_general():
-    right, block = np.arange(70) % 3 > 0, np.repeat(np.arange(7), 10)
-
-    cell = block_proportion(right, block, 0.95)
-
-    assert block_interval(right, block) is None
-    assert cell.interval.note == "conditional on these annotators"
-    assert cell.interval.low == wilson_proportion(right).interval.low
-
-
-def test_blocks_without_any_difference_do_not_give_an_interval_of_width_zero():
-    cell = block_proportion(np.ones(100, dtype=bool), np.repeat(np.arange(10), 10), 0.95)
-
-    assert cell.interval.high == 1
-    assert cell.interval.low == pytest.approx(1 / (1 + 2.2621571627**2 / 10), abs=1e-6)
 
 
 def test_the_pigeonhole_bootstrap_matches_the_reference_spread():
