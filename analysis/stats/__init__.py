@@ -113,6 +113,7 @@ from .proportions import (
     wilson_interval,
     wilson_proportion,
 )
+from .quality import AnnotatorQuality, annotator_quality
 from .recalibration import Recalibration, folds_by_key, recalibrate
 from .resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
 from .results import Estimate, Interval, Proportion, Reason, seed_of
@@ -137,6 +138,7 @@ __all__ = [
     "AccuracyCells",
     "AgreementDraws",
     "AltTest",
+    "AnnotatorQuality",
     "AnnotatorTest",
     "BlockDifference",
     "Brier",
@@ -176,6 +178,7 @@ __all__ = [
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
+    "annotator_quality",
     "answer_accuracy",
     "benjamini_yekutieli",
     "block_difference",

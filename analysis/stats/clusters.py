@@ -164,13 +164,13 @@ def shared_annotator_interval(
         return None
     incidence = incidence[:, annotators]
     shared = ((incidence @ incidence.T) > 0).astype(np.float64)
-    density = shared.sum() / n**2
+    density = float(shared.sum()) / n**2
     degrees = _degrees_of_freedom(incidence, shared)
     if degrees < MIN_DEGREES_OF_FREEDOM:
         return None
 
     error = right - right.mean()
-    independent = clustered_variance(error, np.arange(n)) * n / (n - 1)
+    independent = n / (n - 1) * clustered_variance(error, np.arange(n))
     variance = max(float(error @ (shared @ error)) / n**2 / (1 - density), independent)
     p = float(right.mean())
     low, high = wilson_ends(

@@ -14,8 +14,8 @@ from .aggregation import majority_vote
 from .bootstrap import percentile_interval
 from .calibration import usable_answers
 from .checks import check_level, relabel
-from .clusters import CONDITIONAL
 from .proportions import (
+    CONDITIONAL,
     item_clustered_proportion,
     two_way_proportion,
     wilson_proportion,
