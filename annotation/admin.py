@@ -38,7 +38,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 class EventInline(admin.TabularInline):
     model = AnnotatorEvent
-    readonly_fields = ["created_at", "event", "before", "after", "detail", "user"]
+    readonly_fields = ("created_at", "event", "before", "after", "detail", "user")
     fields = readonly_fields
     extra = 0
     can_delete = False
@@ -49,7 +49,7 @@ class EventInline(admin.TabularInline):
 
 class RevisionInline(admin.TabularInline):
     model = AnnotationRevision
-    readonly_fields = ["number", "choice", "certainty", "answered_at", "elapsed_ms", "active_ms"]
+    readonly_fields = ("number", "choice", "certainty", "answered_at", "elapsed_ms", "active_ms")
     fields = readonly_fields
     extra = 0
     can_delete = False

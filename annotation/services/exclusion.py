@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import flow
+from annotation import flow, quotas
 from annotation.assignment import release_seats
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
@@ -16,8 +16,8 @@ def exclude(
 ) -> Annotator:
     """Leave a person's answers out of every report; repeats change nothing.
 
-    Their seats stay filled unless `reopen_seats`: then other people are needed, and paid, for
-    them. Only the seats of somebody whose part is over can be opened again: raises `WrongStep`.
+    Their seats and their quota place stay filled unless `reopen_seats`: then other people are
+    needed, and paid, for them. Only the seats of somebody whose part is over can be opened again: raises `WrongStep`.
     """
     annotator = flow.lock(annotator_id)
     if not reason.strip():
@@ -29,7 +29,10 @@ def exclude(
     annotator.excluded_at = timezone.now()
     annotator.exclusion_reason = reason.strip()
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
-    seats = release_seats(annotator) if reopen_seats else 0
+    seats = 0
+    if reopen_seats:
+        seats = release_seats(annotator)
+        quotas.release(annotator)
     AnnotatorEvent.objects.create(
         annotator=annotator,
         user=user,
@@ -41,7 +44,7 @@ def exclude(
 
 @transaction.atomic
 def include(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """Take an exclusion back; reopened seats are filled again where nobody else took them."""
+    """Take an exclusion back; what was reopened is filled again where nobody else took it."""
     annotator = flow.lock(annotator_id)
     if annotator.excluded_at is None:
         return annotator
@@ -50,5 +53,6 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
     if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
         flow.take_back(annotator, answered=True)
+        quotas.fill(annotator)
     AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
     return annotator

@@ -1,0 +1,408 @@
+"""The way through a study: arriving, coming back, ending, and what each releases."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation import flow, services
+from annotation.errors import AlreadyEnded, EntryRefused, StudyNotOpen, Unfinished, WrongStep
+from annotation.models import (
+    Annotation,
+    Annotator,
+    AnnotatorEvent,
+    CompletionCode,
+    Ending,
+    Invitation,
+    ProlificIdentity,
+    ProlificStudy,
+)
+from annotation.selectors import completion_code
+from annotation.services.identities import purge_identities
+from annotation.tasks import release_expired_seats
+from studies.models import Study
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(items_per_annotator=2, annotations_per_item=2)
+    make_items(study, 4)
+    return study
+
+
+def seats_taken(study: Study) -> int:
+    return sum(study.all_items.values_list("seats_taken", flat=True))
+
+
+def expire(annotator: Annotator) -> None:
+    Annotator.objects.filter(pk=annotator.pk).update(
+        expires_at=timezone.now() - timedelta(seconds=1)
+    )
+
+
+# Arriving
+
+
+def test_a_reload_finds_the_same_person_and_keeps_every_session_id(study):
+    first = services.enter(study_id=study.pk, pid="p1", session_id="s1")
+    second = services.enter(study_id=study.pk, pid="p1", session_id="s2")
+    services.enter(study_id=study.pk, pid="p1", session_id="s1")
+
+    assert first.pk == second.pk
+    assert ProlificIdentity.objects.get().session_ids == ["s1", "s2"]
+    assert AnnotatorEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "pid", ["", "{{%PROLIFIC_PID%}}", "a b", "x" * 65, "../evil", "<script>", "é"]
+)
+def test_a_malformed_id_does_not_enter_and_is_not_repeated_in_the_error(study, pid):
+    with pytest.raises(EntryRefused) as refused:
+        services.enter(study_id=study.pk, pid=pid)
+
+    assert not pid or pid not in str(refused.value)
+    assert Annotator.objects.count() == 0
+
+
+def test_an_unfilled_session_id_does_not_enter(study):
+    with pytest.raises(EntryRefused, match="SESSION_ID"):
+        services.enter(study_id=study.pk, pid="p1", session_id="{{%SESSION_ID%}}")
+
+
+def test_a_study_bound_to_prolific_wants_ids_of_its_form(study):
+    ProlificStudy.objects.create(study=study, prolific_id="x")
+
+    with pytest.raises(EntryRefused, match="form"):
+        services.enter(study_id=study.pk, pid="p1")
+
+    assert services.enter(study_id=study.pk, pid="5f" * 12).pk
+
+
+@pytest.mark.parametrize("state", ["draft", "paused", "closed"])
+def test_only_an_open_study_lets_somebody_new_in(study, state):
+    Study.objects.update(state=state)
+
+    with pytest.raises(StudyNotOpen) as refused:
+        services.enter(study_id=study.pk, pid="p1")
+
+    assert refused.value.state == state
+    assert Annotator.objects.count() == 0
+
+
+def test_one_person_in_two_studies_is_two_annotators(study):
+    other = make_study()
+
+    services.enter(study_id=study.pk, pid="p1")
+    services.enter(study_id=other.pk, pid="p1")
+
+    assert Annotator.objects.count() == 2
+
+
+def test_a_deleted_identity_still_blocks_a_second_entry(study):
+    annotator = walk_in(study, "p1")
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+
+    purged = purge_identities(study_id=study.pk)
+    back = services.enter(study_id=study.pk, pid="p1", session_id="s9")
+
+    assert purged == 1
+    assert back.pk == annotator.pk
+    assert back.state == Annotator.State.COMPLETED
+    assert ProlificIdentity.objects.count() == 0
+    assert "p1" not in str(Annotator.objects.values())
+
+
+def test_an_open_link_gives_a_code_by_which_one_comes_back():
+    study = make_study(entry=Study.Entry.LINK)
+
+    annotator = services.enter_by_link(study_id=study.pk)
+    back = services.enter_by_link(study_id=study.pk, resume_code=annotator.resume_code.lower())
+
+    assert back.pk == annotator.pk
+    with pytest.raises(EntryRefused, match="resume code"):
+        services.enter_by_link(study_id=study.pk, resume_code="WRONG")
+
+
+def test_a_list_lets_in_who_is_on_it():
+    study = make_study(entry=Study.Entry.LIST)
+    Invitation.objects.create(study=study, key="anna")
+
+    assert services.enter(study_id=study.pk, pid="anna").pk
+    with pytest.raises(EntryRefused, match="list"):
+        services.enter(study_id=study.pk, pid="berta")
+
+
+# Steps
+
+
+def test_the_steps_lead_to_the_items_and_are_logged(study):
+    annotator = walk_in(study)
+
+    assert flow.step_of(annotator) == "task"
+    assert list(annotator.events.values_list("after", flat=True)) == [
+        "arrived", "consented", "screened", "instructed", "qualified", "annotating",
+    ]  # fmt: skip
+    assert annotator.assignments.count() == 2
+
+
+def test_a_step_done_before_changes_nothing(study):
+    annotator = walk_in(study)
+    events = AnnotatorEvent.objects.count()
+
+    services.consent(annotator_id=annotator.pk, version="v2")
+    services.finish_instructions(annotator_id=annotator.pk)
+
+    annotator.refresh_from_db()
+    assert annotator.consent_version == "v1"
+    assert AnnotatorEvent.objects.count() == events
+
+
+def test_a_step_ahead_is_refused(study):
+    annotator = services.enter(study_id=study.pk, pid="p1")
+
+    with pytest.raises(WrongStep, match="not yet screened"):
+        services.finish_instructions(annotator_id=annotator.pk)
+    with pytest.raises(WrongStep):
+        services.complete(annotator_id=annotator.pk)
+
+    assert annotator.assignments.count() == 0
+
+
+def test_a_study_without_items_is_not_entered_half(study):
+    empty = make_study()
+    annotator = services.enter(study_id=empty.pk, pid="p1")
+    services.consent(annotator_id=annotator.pk, version="v1")
+
+    with pytest.raises(StudyNotOpen, match="without items"):
+        services.finish_instructions(annotator_id=annotator.pk)
+
+    annotator.refresh_from_db()
+    assert annotator.state == Annotator.State.SCREENED
+
+
+# Endings
+
+
+def test_completion_needs_every_answer_and_happens_once(study):
+    annotator = walk_in(study)
+
+    with pytest.raises(Unfinished, match="2 items"):
+        services.complete(annotator_id=annotator.pk)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    ended = services.complete(annotator_id=annotator.pk)
+
+    assert ended.state == Annotator.State.COMPLETED
+    assert ended.events.filter(after="completed").count() == 1
+    assert seats_taken(study) == 2
+
+
+def test_every_ending_has_a_code_of_its_own(study):
+    annotator = services.enter(study_id=study.pk, pid="p1")
+
+    declined = services.decline(annotator_id=annotator.pk)
+
+    codes = dict(CompletionCode.objects.values_list("ending", "code"))
+    assert set(codes) == set(Ending.values)
+    assert len(set(codes.values())) == len(Ending.values)
+    assert completion_code(declined) == codes["declined"]
+    assert services.decline(annotator_id=annotator.pk).pk == annotator.pk
+    assert dict(CompletionCode.objects.values_list("ending", "code")) == codes
+
+
+def test_failed_attention_checks_end_with_their_own_code(study):
+    annotator = walk_in(study)
+    answer_all(annotator)
+    Annotator.objects.filter(pk=annotator.pk).update(failed_attention=True)
+
+    ended = services.complete(annotator_id=annotator.pk)
+
+    assert flow.ending_of(ended) == Ending.FAILED_ATTENTION
+    assert completion_code(ended) != CompletionCode.objects.get(ending="completed").code
+
+
+@pytest.mark.parametrize(
+    ("leave", "standing"),
+    [
+        (services.withdraw, "withdrawn"),
+        (services.mark_returned, "released"),
+        (services.time_out, "released"),
+        (services.reject, "released"),
+    ],
+)
+def test_who_leaves_gives_back_every_seat_and_keeps_the_answers(study, leave, standing):
+    annotator = walk_in(study)
+    first = annotator.assignments.get(position=1)
+    services.record_answer(
+        annotator_id=annotator.pk, assignment_id=first.pk, choice="r1", certainty=60
+    )
+
+    ended = leave(annotator_id=annotator.pk)
+    leave(annotator_id=annotator.pk)
+
+    assert flow.step_of(ended) == "done"
+    assert seats_taken(study) == 0
+    assert sum(study.all_items.values_list("answered", flat=True)) == 0
+    assert Annotation.objects.get().standing == standing
+    assert ended.events.filter(after=ended.state).count() == 1
+
+
+def test_somebody_may_withdraw_after_completion(study):
+    annotator = walk_in(study)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+
+    services.withdraw(annotator_id=annotator.pk)
+
+    assert seats_taken(study) == 0
+    assert set(Annotation.objects.values_list("standing", flat=True)) == {"withdrawn"}
+    with pytest.raises(AlreadyEnded):
+        services.resume(annotator_id=annotator.pk)
+
+
+def test_a_rejection_taken_back_counts_again(study):
+    annotator = walk_in(study)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    services.reject(annotator_id=annotator.pk)
+
+    services.reinstate(annotator_id=annotator.pk)
+
+    assert seats_taken(study) == 2
+    assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
+
+
+# Time
+
+
+def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_arrives():
+    study = make_study(items_per_annotator=2, annotations_per_item=1)
+    make_items(study, 2)
+    gone = walk_in(study)
+    expire(gone)
+
+    next_one = walk_in(study)
+
+    gone.refresh_from_db()
+    assert gone.state == Annotator.State.TIMED_OUT
+    assert not next_one.assignments.filter(is_surplus=True).exists()
+
+
+def test_the_schedule_releases_what_has_expired_and_only_that(study):
+    gone, present = walk_in(study), walk_in(study)
+    expire(gone)
+
+    release_expired_seats()
+    release_expired_seats()
+
+    gone.refresh_from_db()
+    present.refresh_from_db()
+    assert (gone.state, present.state) == ("timed_out", "annotating")
+    assert gone.events.filter(after="timed_out").count() == 1
+    assert seats_taken(study) == 2
+
+
+def test_who_answered_everything_has_completed_even_without_the_last_page(study):
+    annotator = walk_in(study)
+    answer_all(annotator)
+    expire(annotator)
+
+    release_expired_seats()
+
+    annotator.refresh_from_db()
+    assert annotator.state == Annotator.State.COMPLETED
+    assert seats_taken(study) == 2
+
+
+def test_who_stands_in_a_closed_study_meets_its_end_and_goes_on_when_it_opens_again(study):
+    annotator = walk_in(study, "p1")
+    Study.objects.update(state="closed")
+    release_expired_seats()
+    annotator.refresh_from_db()
+    closed, held = annotator.state, seats_taken(study)
+
+    Study.objects.update(state="open")
+    back = services.enter(study_id=study.pk, pid="p1")
+
+    assert (closed, held) == ("closed", 0)
+    assert back.state == Annotator.State.ANNOTATING
+    assert seats_taken(study) == 2
+
+
+def test_on_prolific_who_ran_out_of_time_chooses_to_go_on(study):
+    annotator = walk_in(study, "p1")
+    before = list(annotator.assignments.values_list("pk", "item", "shown_first"))
+    services.time_out(annotator_id=annotator.pk)
+
+    back = services.enter(study_id=study.pk, pid="p1")
+    resumed = services.resume(annotator_id=annotator.pk)
+
+    assert back.state == Annotator.State.TIMED_OUT
+    assert resumed.state == Annotator.State.ANNOTATING
+    assert resumed.expires_at > timezone.now()
+    assert list(annotator.assignments.values_list("pk", "item", "shown_first")) == before
+    assert seats_taken(study) == 2
+
+
+def test_before_the_items_coming_back_is_enough(study):
+    annotator = services.enter(study_id=study.pk, pid="p1")
+    services.consent(annotator_id=annotator.pk, version="v1")
+    expire(annotator)
+    release_expired_seats()
+
+    back = services.enter(study_id=study.pk, pid="p1")
+
+    assert back.state == Annotator.State.SCREENED
+
+
+def test_who_comes_back_too_late_works_surplus_where_the_seats_are_gone():
+    study = make_study(items_per_annotator=2, annotations_per_item=1)
+    make_items(study, 2)
+    late = walk_in(study)
+    services.time_out(annotator_id=late.pk)
+    walk_in(study)
+
+    services.resume(annotator_id=late.pk)
+
+    assert set(late.assignments.values_list("state", "is_surplus")) == {("reserved", True)}
+    assert seats_taken(study) == 2
+
+
+@pytest.mark.parametrize(("minutes", "limit"), [(1, 6), (20, 51), (30, 73)])
+def test_the_time_limit_is_what_prolific_allows_at_least(minutes, limit):
+    study = make_study(minutes=minutes)
+
+    assert flow.time_limit(study) == timedelta(minutes=limit)
+
+
+# Exclusion
+
+
+def test_an_exclusion_is_reasoned_logged_and_reversible(study):
+    annotator = walk_in(study)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+
+    services.exclude(annotator_id=annotator.pk, reason="same side 30 of 30")
+    kept = seats_taken(study)
+    services.include(annotator_id=annotator.pk)
+    services.exclude(annotator_id=annotator.pk, reason="again", reopen_seats=True)
+    reopened = seats_taken(study)
+    back = services.include(annotator_id=annotator.pk)
+
+    assert (kept, reopened, seats_taken(study)) == (2, 0, 2)
+    assert back.excluded_at is None
+    assert list(annotator.events.order_by("-pk").values_list("event", flat=True)[:4]) == [
+        "included", "excluded", "included", "excluded",
+    ]  # fmt: skip
+
+
+def test_an_exclusion_without_a_reason_is_refused(study):
+    annotator = walk_in(study)
+
+    with pytest.raises(ValueError, match="reason"):
+        services.exclude(annotator_id=annotator.pk, reason="  ")

@@ -1,0 +1,156 @@
+"""Whatever happens, in whatever order: no item above n, no seat lost, every sum right."""
+
+import contextlib
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotation import flow, services
+from annotation.errors import AnnotationError
+from annotation.models import Annotation, Annotator, Assignment
+from annotation.quotas import Cell, Question, set_quotas
+from studies.models import Study
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+
+ITEMS, SEATS, EACH = 6, 2, 3
+GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+
+people = st.integers(0, 9)
+events = st.lists(
+    st.one_of(
+        st.tuples(st.just("arrive"), st.sampled_from(["woman", "man", "prefer_not_to_say"])),
+        st.tuples(st.just("answer"), people),
+        st.tuples(st.just("answer_all"), people),
+        st.tuples(
+            st.sampled_from(
+                ["complete", "withdraw", "mark_returned", "time_out", "reject", "reinstate",
+                 "resume", "expire", "exclude", "exclude_and_reopen", "include"]
+            ),
+            people,
+        ),
+    ),
+    min_size=5,
+    max_size=40,
+)  # fmt: skip
+
+
+def happen(study: Study, event: str, argument: int | str) -> None:
+    if event == "arrive":
+        walk_in(study, gender=str(argument))
+        return
+    everybody = list(study.annotators.order_by("pk"))
+    if not everybody:
+        return
+    annotator = everybody[int(argument) % len(everybody)]
+    if event == "answer":
+        open_one = annotator.assignments.filter(annotation=None).first()
+        if open_one:
+            services.record_answer(
+                annotator_id=annotator.pk, assignment_id=open_one.pk, choice="r1", certainty=50
+            )
+    elif event == "answer_all":
+        answer_all(annotator)
+    elif event == "expire":
+        past = timezone.now() - timedelta(seconds=1)
+        study.annotators.filter(pk=annotator.pk, expires_at__isnull=False).update(expires_at=past)
+        services.release_expired(study_id=study.pk)
+    elif event in ("exclude", "exclude_and_reopen"):
+        services.exclude(
+            annotator_id=annotator.pk, reason="test", reopen_seats=event == "exclude_and_reopen"
+        )
+    else:
+        getattr(services, event)(annotator_id=annotator.pk)
+
+
+def check(study: Study) -> None:
+    """Everything that must be true at any moment."""
+    assignments = list(
+        Assignment.objects.filter(annotator__study=study).select_related("annotator", "annotation")
+    )
+    seats = Counter(a.item_id for a in assignments if a.state != "released" and not a.is_surplus)
+    standings = {a.pk: a.annotation.standing for a in assignments if hasattr(a, "annotation")}
+    counted = Counter(a.item_id for a in assignments if standings.get(a.pk) == "counted")
+    for item in study.all_items.all():
+        assert item.seats_taken == seats[item.pk] <= SEATS
+        assert item.answered == counted[item.pk]
+    for a in assignments:
+        expected = {
+            "reserved": {None},
+            "answered": {"surplus" if a.is_surplus else "counted"},
+            "released": {None, "released", "withdrawn"},
+        }[a.state]
+        assert standings.get(a.pk) in expected
+        if a.annotator.works_surplus:
+            assert a.state == "released" or a.is_surplus
+        if a.annotator.state not in {*flow.ACTIVE, "completed"}:
+            assert a.state == "released"
+    per_person = Counter(a.annotator_id for a in assignments)
+    assert set(per_person.values()) <= {EACH}
+    for annotator in study.annotators.all():
+        assert (annotator.expires_at is not None) == (annotator.state in flow.ACTIVE)
+        assert (annotator.ended_at is None) == (annotator.state in flow.ACTIVE)
+        if annotator.state not in {*flow.ACTIVE, "completed"}:
+            assert annotator.quota == ""
+    for cell in study.quota_cells.all():
+        held = Counter(cell.annotators.values_list("quota", flat=True))
+        assert (cell.reserved, cell.completed) == (held["reserved"], held["completed"])
+        assert cell.reserved + cell.completed <= cell.target
+
+
+def live(study: Study, history: list[tuple[str, int | str]]) -> None:
+    for event, argument in history:
+        with contextlib.suppress(AnnotationError):
+            happen(study, event, argument)
+        check(study)
+
+
+@settings(max_examples=40, deadline=None)
+@given(events)
+def test_counters_and_rows_agree_after_every_event(history):
+    with transaction.atomic():
+        study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
+        make_items(study, ITEMS)
+        set_quotas(
+            study_id=study.pk,
+            questions=[GENDER],
+            cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
+        )
+
+        live(study, history)
+
+        transaction.set_rollback(True)
+
+
+@settings(max_examples=12, deadline=None)
+@given(events)
+def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(history):
+    with transaction.atomic():
+        study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
+        make_items(study, ITEMS)
+        live(study, history)
+
+        for annotator in study.annotators.filter(state__in=flow.ACTIVE):
+            services.time_out(annotator_id=annotator.pk)
+        # Enough for every seat, if each arrival takes what is open.
+        for _ in range(ITEMS * SEATS // EACH + 1):
+            annotator = walk_in(study)
+            answer_all(annotator)
+            services.complete(annotator_id=annotator.pk)
+
+        answers = Counter(
+            Annotation.objects.filter(
+                standing="counted", assignment__annotator__study=study
+            ).values_list("assignment__item", flat=True)
+        )
+        assert set(answers.values()) == {SEATS}
+        assert len(answers) == ITEMS
+        assert study.annotators.filter(state=Annotator.State.ANNOTATING).count() == 0
+
+        transaction.set_rollback(True)

@@ -1,0 +1,202 @@
+"""Files of answers: imported whole or not at all, and only once."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Annotation, Annotator, Assignment
+from annotation.services.imports import import_annotations
+from studies.importers.bundle import File
+from studies.importers.faults import Refused
+from studies.models import Study
+from tests.factories import make_item, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+HEADER = "rater_id,item_id,choice,certainty,active_ms,shown_first,answered_at\n"
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(slug="imported", annotations_per_item=1, items_per_annotator=2)
+    for key in ("i1", "i2"):
+        make_item(study=study, key=key)
+    return study
+
+
+def load(study: Study, text: str, name: str = "answers.csv"):
+    return import_annotations(study_id=study.pk, file=File(name, text.encode()))
+
+
+def refusal(study: Study, text: str) -> str:
+    with pytest.raises(Refused) as refused:
+        load(study, text)
+    assert Annotation.objects.count() == 0
+    assert Annotator.objects.count() == 0
+    return str(refused.value)
+
+
+def test_imported_answers_hold_no_seats_lie_beyond_n_and_freeze_the_study(study):
+    rows = "".join(f"r{n},i1,r1,{50 + n},900,r2,2026-05-20T11:03:00Z\n" for n in range(5))
+
+    result = load(study, HEADER + rows + "r0,i2,tie,,,,\n")
+
+    assert (result.added, result.unchanged, result.raters) == (6, 0, 5)
+    assert set(Annotation.objects.values_list("standing", flat=True)) == {"imported"}
+    assert set(study.all_items.values_list("seats_taken", "answered")) == {(0, 0)}
+    answer = Annotation.objects.get(assignment__annotator__pseudonym="r3")
+    assert (answer.choice, answer.certainty, answer.active_ms) == ("r1", 53, 900)
+    assert answer.assignment.shown_first == "r2"
+    assert answer.answered_at.isoformat() == "2026-05-20T11:03:00+00:00"
+    study.refresh_from_db()
+    assert study.frozen_at is not None
+    assert walk_in(study).assignments.filter(is_surplus=False).count() == 2
+
+
+def test_json_lines_say_the_same_as_csv(study):
+    rows = [
+        {"rater_id": "r1", "item_id": "i1", "choice": "r2", "certainty": 80, "active_ms": None},
+        {"rater_id": "r1", "item_id": "i2", "choice": "tie", "certainty": None},
+    ]
+    lines = "\n".join(json.dumps(row) for row in rows)
+
+    load(study, lines, "answers.jsonl")
+    again = load(study, "rater_id,item_id,choice,certainty\nr1,i1,r2,80\nr1,i2,tie,\n")
+
+    assert (again.added, again.unchanged) == (0, 2)
+
+
+def test_the_same_file_again_changes_nothing_and_a_longer_one_adds(study):
+    first = "rater_id,item_id,choice,certainty\nr1,i1,r1,70\n"
+    load(study, first)
+    before = list(Annotation.objects.values())
+
+    again = load(study, first + "r1,i1,r1,70\n")
+    more = load(study, first + "r1,i2,r2,10\n")
+
+    assert (again.added, more.added) == (0, 1)
+    assert list(Annotation.objects.values())[:1] == before
+    assert list(
+        Assignment.objects.filter(annotator__pseudonym="r1").values_list("position", flat=True)
+    ) == [1, 2]
+
+
+def test_another_answer_to_the_same_item_refuses_the_file(study):
+    load(study, "rater_id,item_id,choice,certainty\nr1,i1,r1,70\n")
+
+    with pytest.raises(Refused, match="already has another answer to “i1”: r1, certainty 70"):
+        load(study, "rater_id,item_id,choice,certainty\nr1,i2,r1,70\nr1,i1,r1,71\n")
+
+    assert Annotation.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (",i1,r1,70", "Line 2: rater_id is missing."),
+        ("a b,i1,r1,70", "may use only letters, digits"),
+        ("r1,,r1,70", "item_id is missing"),
+        ("r1,zz,r1,70", "item “zz” is not in the study. Import the items first"),
+        ("r1,i1,,70", "choice is missing; use r1, r2 or tie."),
+        ("r1,i1,A,70", "choice “A” is not allowed; use r1, r2 or tie. Sides A and B"),
+        ("r1,i1,r1,0", "certainty “0” is not a whole number from 1 to 100."),
+        ("r1,i1,r1,101", "certainty “101”"),
+        ("r1,i1,r1,7.5", "certainty “7.5”"),
+        ("r1,i1,r1,abc", "certainty “abc”"),
+        ("r1,i1,tie,50", "a tie has no certainty"),
+        ("r1,i1,r1,70,99", "there are 5 cells, the header has 4."),
+    ],
+)
+def test_a_broken_row_refuses_the_file_and_says_how_to_mend_it(study, row, message):
+    assert message in refusal(study, f"rater_id,item_id,choice,certainty\n{row}\n")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("fast,,", "active_ms “fast” is not a whole number"),
+        ("-1,,", "active_ms “-1”"),
+        (",A,", "shown_first “A” is not r1 or r2"),
+        (",,yesterday", "answered_at “yesterday” is no date and time"),
+        (",,2026-13-40T00:00:00Z", "answered_at"),
+    ],
+)
+def test_a_broken_detail_refuses_the_file(study, cells, message):
+    assert message in refusal(study, f"{HEADER}r1,i1,r1,70,{cells}\n")
+
+
+def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stored(study):
+    rows = [f"r{n},i1,r1,{n % 100 + 1}" for n in range(1000)]
+    rows[500] = "r500,i1,x,70"
+    rows[700] = "r700,nowhere,r1,700"
+
+    message = refusal(study, "rater_id,item_id,choice,certainty\n" + "\n".join(rows))
+
+    assert "3 faults found. Nothing was imported." in message
+    assert "Line 502: choice “x” is not allowed" in message
+    assert "Line 702: item “nowhere”" in message
+    assert "Line 702: certainty “700”" in message
+
+
+def test_two_different_answers_of_one_file_are_a_fault(study):
+    text = "rater_id,item_id,choice,certainty\nr1,i1,r1,70\nr1,i1,r2,70\n"
+
+    assert "Line 3: rater “r1” answered item “i1” otherwise on line 2." in refusal(study, text)
+
+
+def test_a_missing_column_is_named_with_those_that_are_there(study):
+    message = refusal(study, "rater,item_id,choice\nr1,i1,r1\n")
+
+    assert "There is no column rater_id. The file has: rater, item_id, choice." in message
+
+
+@pytest.mark.parametrize("text", ["", "rater_id,item_id,choice\n"])
+def test_a_file_without_answers_is_refused(study, text):
+    assert "no answers" in refusal(study, text)
+
+
+def test_a_file_that_is_not_utf8_names_the_line(study):
+    with pytest.raises(Refused, match=r"Line 2 is not UTF-8\. Save the file as ‘CSV UTF-8’"):
+        import_annotations(
+            study_id=study.pk,
+            file=File("a.csv", "rater_id,item_id,choice\nr1,i1,ré\n".encode("latin-1")),
+        )
+
+
+def test_a_rater_who_bears_the_pseudonym_of_somebody_here_is_refused(study):
+    annotator = walk_in(study)
+
+    with pytest.raises(Refused, match="is the pseudonym of somebody who answered in this study"):
+        load(study, f"rater_id,item_id,choice\n{annotator.pseudonym},i1,r1\n")
+
+
+def test_answers_of_models_are_sent_to_their_own_command(study):
+    text = json.dumps({"rater_id": "m", "rater_kind": "model", "item_id": "i1", "choice": "r1"})
+
+    assert "import_judgments" in refusal(study, text)
+
+
+def test_the_command_reports_what_it_did(study, tmp_path: Path, capsys):
+    file = tmp_path / "answers.csv"
+    file.write_text("rater_id,item_id,choice,certainty\nr1,i1,r1,70\n", encoding="utf-8")
+
+    call_command("import_annotations", "imported", str(file), "--dry-run")
+    dry = Annotation.objects.count()
+    call_command("import_annotations", "imported", str(file))
+
+    assert dry == 0
+    assert Annotation.objects.count() == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "Nothing was stored. A real run says: 1 answers imported, 0 were there already; "
+        "the study has 1 imported raters.",
+        "1 answers imported, 0 were there already; the study has 1 imported raters.",
+    ]
+
+
+def test_the_command_names_what_is_wrong(study, tmp_path: Path):
+    with pytest.raises(CommandError, match=r"There is no study “nope”\. There are: imported\."):
+        call_command("import_annotations", "nope", "x.csv")
+    with pytest.raises(CommandError, match="cannot be read: No such file"):
+        call_command("import_annotations", "imported", str(tmp_path / "none.csv"))

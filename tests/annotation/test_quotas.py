@@ -1,0 +1,223 @@
+"""Quota places: reserved under the lock, released with the seats, never above the target."""
+
+import pytest
+
+from annotation import services
+from annotation.errors import InvalidAnswer, QuotaError
+from annotation.models import Annotator, QuotaCell
+from annotation.quotas import Cell, Question, grid, set_quotas
+from studies.models import Study
+from tests.annotation.test_seats import run_together
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
+POLITICS = Question("politics", "Politics?", {"democrat": "Democrat", "republican": "Republican"})
+
+
+def make_grid(*, entry: str = Study.Entry.PROLIFIC, target: int = 1, else_target: int = 1) -> Study:
+    """Gender × politics with `target` places each, and a cell for everyone else."""
+    study = make_study(items_per_annotator=2, annotations_per_item=3, entry=entry)
+    make_items(study, 6)
+    cells = grid(
+        [GENDER, POLITICS],
+        {(g, p): target for g in GENDER.options for p in POLITICS.options},
+    )
+    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=[*cells, Cell(else_target)])
+    return study
+
+
+def taken(study: Study) -> dict[str, tuple[int, int]]:
+    return {str(c): (c.reserved, c.completed) for c in study.quota_cells.all()}
+
+
+def test_a_place_is_reserved_then_completed_in_the_cell_that_matches():
+    study = make_grid()
+
+    annotator = walk_in(study, gender="woman", politics="democrat")
+    during = taken(study)["gender: woman, politics: democrat"]
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+
+    assert during == (1, 0)
+    assert taken(study)["gender: woman, politics: democrat"] == (0, 1)
+
+
+@pytest.mark.parametrize("gender", ["prefer_not_to_say", "woman"])
+def test_who_matches_no_cell_falls_into_everyone_else(gender):
+    study = make_grid()
+
+    annotator = walk_in(study, gender=gender, politics="prefer_not_to_say")
+
+    assert annotator.quota_cell.is_everyone_else
+    assert taken(study)["everyone else"] == (1, 0)
+
+
+def test_on_prolific_a_full_group_is_given_surplus_work_and_no_seat():
+    study = make_grid()
+    walk_in(study, gender="man", politics="democrat")
+
+    second = walk_in(study, gender="man", politics="democrat")
+    answer_all(second)
+    ended = services.complete(annotator_id=second.pk)
+
+    assert ended.state == Annotator.State.COMPLETED
+    assert second.works_surplus
+    assert set(second.assignments.values_list("is_surplus", "annotation__standing")) == {
+        (True, "surplus")
+    }
+    assert taken(study)["gender: man, politics: democrat"] == (1, 0)
+    assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
+
+
+def test_elsewhere_a_full_group_is_told_at_once():
+    study = make_grid(entry=Study.Entry.LINK)
+    people = [services.enter_by_link(study_id=study.pk) for _ in range(2)]
+
+    states = []
+    for annotator in people:
+        services.consent(annotator_id=annotator.pk, version="v1")
+        states.append(
+            services.record_demographics(
+                annotator_id=annotator.pk,
+                demographics={"gender": "man", "politics": "democrat"},
+            ).state
+        )
+
+    assert states == ["screened", "quota_full"]
+
+
+@pytest.mark.parametrize("leave", [services.withdraw, services.time_out, services.mark_returned])
+def test_who_leaves_gives_back_the_place(leave):
+    study = make_grid()
+    annotator = walk_in(study, gender="man", politics="democrat")
+
+    leave(annotator_id=annotator.pk)
+
+    assert taken(study)["gender: man, politics: democrat"] == (0, 0)
+    assert not walk_in(study, gender="man", politics="democrat").works_surplus
+
+
+def test_withdrawing_after_completion_reopens_the_place():
+    study = make_grid()
+    annotator = walk_in(study, gender="man", politics="democrat")
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+
+    services.withdraw(annotator_id=annotator.pk)
+
+    assert taken(study)["gender: man, politics: democrat"] == (0, 0)
+
+
+def test_who_comes_back_to_a_group_that_is_full_by_now_works_surplus():
+    study = make_grid()
+    late = walk_in(study, gender="man", politics="democrat")
+    answer_all(late)
+    services.time_out(annotator_id=late.pk)
+    walk_in(study, gender="man", politics="democrat")
+
+    services.complete(annotator_id=late.pk)
+
+    late.refresh_from_db()
+    assert late.works_surplus
+    assert set(late.assignments.values_list("annotation__standing", flat=True)) == {"surplus"}
+    assert taken(study)["gender: man, politics: democrat"] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "demographics", [{}, {"gender": "woman"}, {"gender": "x", "politics": "y"}]
+)
+def test_an_answer_that_is_not_offered_is_refused_and_reserves_nothing(demographics):
+    study = make_grid()
+    annotator = services.enter(study_id=study.pk, pid="p1")
+    services.consent(annotator_id=annotator.pk, version="v1")
+
+    with pytest.raises(InvalidAnswer):
+        services.record_demographics(annotator_id=annotator.pk, demographics=demographics)
+
+    annotator.refresh_from_db()
+    assert (annotator.state, annotator.demographics) == ("consented", {})
+    assert sum(c.reserved for c in study.quota_cells.all()) == 0
+
+
+def test_answers_to_questions_that_nobody_asked_are_not_stored():
+    study = make_grid()
+
+    annotator = walk_in(study, gender="man", politics="democrat", income="high")
+
+    assert annotator.demographics == {"gender": "man", "politics": "democrat"}
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_arrivals_never_overfill_a_group():
+    study = make_grid(target=3)
+
+    errors = run_together(
+        lambda n: walk_in(study, f"p{n}", gender="man", politics="democrat"), list(range(12))
+    )
+
+    assert errors == []
+    assert taken(study)["gender: man, politics: democrat"] == (3, 0)
+    assert study.annotators.filter(works_surplus=True).count() == 9
+
+
+# Setting up
+
+
+def test_the_same_plan_again_changes_nothing():
+    study = make_grid()
+    before = list(QuotaCell.objects.values_list("pk", flat=True))
+    walk_in(study, gender="man", politics="democrat")
+
+    cells = [Cell(c.target, c.criteria) for c in study.quota_cells.all()]
+    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=cells)
+
+    assert list(QuotaCell.objects.values_list("pk", flat=True)) == before
+
+
+def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken():
+    study = make_grid()
+    walk_in(study, gender="man", politics="democrat")
+
+    def retarget(target: int) -> None:
+        cells = [
+            Cell(target if c.criteria == {"gender": "man", "politics": "democrat"} else c.target,
+                 c.criteria)
+            for c in study.quota_cells.all()
+        ]  # fmt: skip
+        set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=cells)
+
+    retarget(5)
+    with pytest.raises(QuotaError, match="has 1 places taken"):
+        retarget(0)
+
+    assert study.quota_cells.get(reserved=1).target == 5
+
+
+def test_groups_are_fixed_once_somebody_has_entered():
+    study = make_grid()
+    walk_in(study, gender="man", politics="democrat")
+
+    with pytest.raises(QuotaError, match="fixed"):
+        set_quotas(study_id=study.pk, questions=[GENDER], cells=[Cell(1, {"gender": "man"})])
+
+    assert study.quota_cells.count() == 5
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([Cell(1, {"age": "x"})], "no question has that key"),
+        ([Cell(1, {"gender": "x"})], "offers: woman, man"),
+        ([Cell(1), Cell(2)], "same criteria"),
+    ],
+)
+def test_a_plan_that_does_not_fit_together_is_refused(cells, message):
+    study = make_study()
+
+    with pytest.raises(QuotaError, match=message):
+        set_quotas(study_id=study.pk, questions=[GENDER], cells=cells)
+
+    assert study.demographic_questions.count() == 0

@@ -1,0 +1,179 @@
+"""What researchers see of people: only theirs, only pseudonyms, only text."""
+
+import csv
+import io
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from annotation import services
+from annotation.models import Annotator, ProlificIdentity
+from annotation.overview import coverage, funnel, quota_grid
+from annotation.quotas import Cell, Question, set_quotas
+from studies.models import Membership, Study
+from tests.annotation.test_quotas import make_grid
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ["people:panel", "people:list"]
+ATTACK = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def researcher() -> User:
+    return User.objects.create_user("researcher", password="x")
+
+
+@pytest.fixture
+def study(researcher) -> Study:
+    study = make_grid()
+    Membership.objects.create(user=researcher, study=study, role=Membership.Role.VIEWER)
+    return study
+
+
+@pytest.fixture
+def signed_in(researcher) -> Client:
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nobody_sees_a_study_that_is_not_theirs(page, signed_in):
+    foreign = make_study()
+
+    assert signed_in.get(reverse(page, args=[foreign.slug])).status_code == 404
+    assert signed_in.get(reverse(page, args=["no-such-study"])).status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_who_is_not_signed_in_is_sent_to_the_sign_in(page, study, client):
+    response = client.get(reverse(page, args=[study.slug]))
+
+    assert response.status_code == 302
+    assert response.url.startswith(reverse("login"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_only_show(page, study, signed_in):
+    assert signed_in.post(reverse(page, args=[study.slug])).status_code == 405
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_platform_ids_are_on_no_page(page, study, signed_in):
+    annotator = walk_in(study, "secret-pid", gender="woman", politics="democrat")
+
+    html = signed_in.get(reverse(page, args=[study.slug])).content.decode()
+
+    assert "secret-pid" not in html
+    assert Annotator.objects.get().identity_hash not in html
+    assert ProlificIdentity.objects.get().pid == "secret-pid"
+    assert (annotator.pseudonym in html) == (page == "people:list")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_text_of_people_and_studies_is_shown_as_text(page, study, signed_in):
+    study.demographic_questions.filter(key="gender").update(
+        label=ATTACK, options=[{"value": "woman", "label": ATTACK}]
+    )
+    Study.objects.filter(pk=study.pk).update(title=ATTACK)
+    annotator = walk_in(study, gender="woman", politics="democrat")
+    Annotator.objects.filter(pk=annotator.pk).update(pseudonym=ATTACK)
+
+    html = signed_in.get(reverse(page, args=[study.slug])).content.decode()
+
+    assert ATTACK not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(("page", "queries"), [("people:panel", 11), ("people:list", 9)])
+def test_pages_cost_the_same_queries_however_many_people(
+    page, queries, study, signed_in, django_assert_max_num_queries
+):
+    for n in range(6):
+        answer_all(walk_in(study, f"p{n}", gender=("woman", "man")[n % 2], politics="democrat"))
+
+    with django_assert_max_num_queries(queries):
+        signed_in.get(reverse(page, args=[study.slug]))
+
+
+def test_an_empty_study_says_what_to_do_next(study, signed_in):
+    panel = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
+    people = signed_in.get(reverse("people:list", args=[study.slug])).content.decode()
+
+    assert "Nobody has come yet" in panel
+    assert "Nobody has come yet" in people
+
+
+def test_the_panel_is_a_fragment_without_scripts_or_styles(study, signed_in):
+    html = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
+
+    assert "<html" not in html
+    assert "<script" not in html
+    assert "style=" not in html
+
+
+def test_figures_are_those_of_the_rows(study):
+    done = walk_in(study, gender="woman", politics="democrat")
+    answer_all(done)
+    services.complete(annotator_id=done.pk)
+    working = walk_in(study, gender="woman", politics="republican")
+    answer_all(working)
+    surplus = walk_in(study, gender="woman", politics="democrat")
+    answer_all(surplus)
+    services.withdraw(annotator_id=walk_in(study, gender="man", politics="democrat").pk)
+    services.decline(annotator_id=services.enter(study_id=study.pk, pid="no").pk)
+
+    items, way, grid = coverage(study), funnel(study), quota_grid(study)
+
+    assert (items.items, items.answers, items.needed, items.surplus) == (6, 4, 18, 2)
+    assert sum(row.items for row in items.rows) == 6
+    assert sum(row.items * row.answers for row in items.rows) == 4
+    assert [row.people for row in way.steps] == [5, 4, 4, 4, 1]
+    assert {row.label: row.people for row in way.endings} == {"Declined": 1, "Withdrew": 1}
+    assert way.now == 2
+    assert grid.columns == ("Democrat", "Republican")
+    women, men = grid.rows
+    assert (women.label, women.total.completed, women.total.reserved, women.total.target) == (
+        "Woman", 1, 1, 2,
+    )  # fmt: skip
+    assert (men.total.completed, men.total.reserved) == (0, 0)
+    assert (grid.total.target, grid.total.completed) == (5, 1)
+
+
+def test_the_list_can_be_narrowed_to_a_state_and_taken_away_as_csv(study, signed_in):
+    done = walk_in(study, gender="woman", politics="democrat")
+    answer_all(done, certainty=60)
+    services.complete(annotator_id=done.pk)
+    walk_in(study, gender="man", politics="democrat")
+    address = reverse("people:list", args=[study.slug])
+
+    html = signed_in.get(address, {"state": "completed"}).content.decode()
+    response = signed_in.get(address, {"state": "completed", "format": "csv"})
+
+    (row,) = csv.DictReader(io.StringIO(response.content.decode()))
+    assert "1 annotator," in html
+    assert (row["rater_id"], row["state"], row["answers"]) == (done.pseudonym, "Completed", "2")
+    assert float(row["mean_certainty"]) == 60
+
+
+def test_studies_with_one_question_list_their_groups():
+    other = make_study()
+    make_items(other, 2)
+    question = Question("age", "Age?", {"young": "Under 40", "old": "40 or over"})
+    set_quotas(
+        study_id=other.pk,
+        questions=[question],
+        cells=[Cell(2, {"age": "young"}), Cell(1, {"age": "old"})],
+    )
+
+    grid = quota_grid(other)
+
+    assert grid.columns == ()
+    assert [(row.label, row.total.target) for row in grid.rows] == [
+        ("Under 40", 2), ("40 or over", 1),
+    ]  # fmt: skip
+    assert grid.everyone_else is None
