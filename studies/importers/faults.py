@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studies.errors import ImportRefused
 
 LISTED = 100
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True)
@@ -88,5 +90,5 @@ def faults_csv(faults: Iterable[Fault]) -> str:
 
 
 def spreadsheet_text(cell: str) -> str:
-    """`cell` such that no spreadsheet takes it for a formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+    """`cell` such that no spreadsheet takes it for a formula; imports undo exactly this."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
