@@ -203,7 +203,9 @@ class Judgment(models.Model):
 
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="judgments")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="judgments")
-    shown_first = models.CharField(max_length=2, choices=Side)
+    shown_first = models.CharField(
+        max_length=2, choices=Side, blank=True, help_text="Empty where a file did not say."
+    )
     sample = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     choice = models.CharField(max_length=3, choices=Choice, blank=True)
@@ -226,7 +228,7 @@ class Judgment(models.Model):
                 fields=["run", "item", "shown_first", "sample"], name="judgment_once"
             ),
             models.CheckConstraint(
-                condition=Q(shown_first__in=["r1", "r2"]), name="judgment_shown_first"
+                condition=Q(shown_first__in=["r1", "r2", ""]), name="judgment_shown_first"
             ),
             models.CheckConstraint(condition=Q(sample__gte=1), name="judgment_sample_positive"),
             models.CheckConstraint(

@@ -1,0 +1,48 @@
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.models import JudgeRun
+from judging.services.imports import import_judgments
+from studies.errors import StudyError
+from studies.importers.bundle import File
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Import judgments of a model: CSV or JSON Lines with item_id and choice (r1, r2 or tie), "
+        "and if known certainty, shown_first, sample, parse_status, raw_text; or a released "
+        "result file. A file is imported whole or not at all; again, it changes nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--judge", required=True, metavar="NAME", help="made when absent")
+        parser.add_argument(
+            "--setting", choices=JudgeRun.Setting.values, default="", help="default: as the file"
+        )
+        parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study “{options['study']}”.")
+        path: Path = options["file"]
+        try:
+            result = import_judgments(
+                study_id=study.pk,
+                file=File(path.name, path.read_bytes()),
+                judge_name=options["judge"],
+                setting=options["setting"],
+                features=options["features"],
+            )
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except (StudyError, JudgingError) as error:
+            raise CommandError(f"{path}: {error}") from error
+        self.stdout.write(str(result))
