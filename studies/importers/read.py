@@ -2,12 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from studies.importers.bundle import Bundle, File
 from studies.importers.faults import Fault, Refused
-from studies.importers.personalized_judge import ReleasedRow, looks_released, parse_released
+from studies.importers.personalized_judge import (
+    ReleasedRow,
+    aligned,
+    looks_released,
+    parse_released,
+)
 from studies.importers.personas import read_persona
 from studies.importers.readers import BadLine, read_csv, read_feature_words, read_json_lines
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
@@ -72,7 +77,7 @@ def read_bundle(
 
 def _rows(bundle: Bundle, format: str, faults: list[Fault]) -> Iterator[tuple[int, Any] | BadLine]:
     if format == "personalized-judge":
-        return iter(_released(bundle.items))
+        return _released(bundle.items)
     if format == "jsonl":
         return read_json_lines(bundle.items)
     try:
@@ -117,12 +122,21 @@ def _listed_personas(file: File | None, faults: list[Fault]) -> dict[str, Person
     return listed
 
 
-def _released(file: File) -> list[tuple[int, Any]]:
-    """Released rows as raw items; a row that shows an item again adds nothing to the first."""
+def _released(file: File) -> Iterator[tuple[int, Any] | BadLine]:
+    """Released rows as raw items; a row that shows an item again must tell the same truth."""
     first: dict[str, ReleasedRow] = {}
     for row in parse_released(file.name, file.data):
-        first.setdefault(row.item_id, row)
-    return [(row.line, _released_item(row)) for row in first.values()]
+        known = first.setdefault(row.item_id, row)
+        if known is row:
+            yield row.line, _released_item(row)
+        elif aligned(row, asdict(known.r1)).truth != known.truth:
+            yield BadLine(
+                Fault(
+                    row.line, "ground_truth", "item has two truths",
+                    f"ground_truth contradicts line {known.line}, which shows the same item.",
+                    "Keep one of the two rows.", row.item_id, file.name,
+                )
+            )  # fmt: skip
 
 
 def _released_item(row: ReleasedRow) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""Items as files, for tests of imports; a test names only what it is about."""
+
+import json
+from typing import Any
+
+from studies.importers.bundle import open_bytes
+from studies.importers.faults import Refused
+from studies.importers.read import ReadItems, read_bundle
+
+
+def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:
+    """A sound item in the interchange format; a value of None leaves the key out."""
+    item: dict[str, Any] = {
+        "id": f"x{n}",
+        "persona": {
+            "id": f"p{n}",
+            "features": [{"key": "age", "label": "Age", "value": "35-44", "text": "Aged 35-44."}],
+        },
+        "question": f"What shall I cook on day {n}?",
+        "responses": [
+            {"key": "r1", "text": f"A soup for day {n}."},
+            {"key": "r2", "text": f"A stew for day {n}."},
+        ],
+        "first_person": {"label": "r1"},
+    }
+    return {key: value for key, value in (item | overrides).items() if value is not None}
+
+
+def jsonl(*rows: Any) -> bytes:
+    lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def read(data: bytes, *, name: str = "items.jsonl", **options: Any) -> ReadItems:
+    return read_bundle(open_bytes(name, data), **{"task": "preference"} | options)
+
+
+def faults(data: bytes, *, name: str = "items.jsonl", **options: Any) -> list[str]:
+    """What a file is refused for, as people read it; [] when it is sound."""
+    try:
+        read(data, name=name, **options)
+    except Refused as error:
+        return [str(fault) for fault in error.faults]
+    return []

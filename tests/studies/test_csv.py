@@ -1,0 +1,197 @@
+"""Items from CSV files and bundles."""
+
+import hashlib
+import io
+import json
+import zipfile
+
+import pytest
+
+from studies.importers.bundle import open_path
+from studies.importers.faults import Refused
+from studies.importers.read import read_bundle
+from tests.studies.files import faults, jsonl, raw_item, read
+
+HEADER = "id,persona_id,feature:age,question,response_1,response_2,first_person"
+ROW = "a1,p1,35-44,What now?,Go,Stay,1"
+DATASET = {"format": "thirdperson-items", "format_version": "1.0", "title": "Choices"}
+
+
+def csv_file(*lines: str) -> bytes:
+    return "\n".join(lines).encode()
+
+
+def test_a_row_becomes_an_item():
+    result = read(csv_file(HEADER, ROW), name="items.csv")
+
+    item = result.items[0]
+    assert item.values["first_person"] == "r1"
+    assert item.values["r2"]["text"] == "Stay"
+    assert item.persona.features == [
+        {"key": "age", "label": "Age", "value": "35-44", "text": "Age: 35-44."}
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_delimiter_is_found_out(delimiter):
+    data = csv_file(HEADER.replace(",", delimiter), ROW.replace(",", delimiter))
+
+    assert read(data, name="items.csv").items[0].key == "a1"
+
+
+def test_cells_may_hold_line_ends_and_lines_are_counted_right():
+    data = csv_file(
+        HEADER,
+        'a1,p1,35-44,"First line',
+        'second line, with ""quotes""",Go,Stay,1',
+        "a2,p2,35-44,Why?,Go,Stay,9",
+    )
+
+    assert faults(data, name="items.csv") == [
+        "Line 4: first_person “9” is not allowed; use 1, 2, tie or leave empty. Sides A and B are "
+        "decided when the item is shown."
+    ]
+    sound = data.replace(b"Stay,9", b"Stay,tie")
+    assert read(sound, name="items.csv").items[0].values["question"] == (
+        'First line\nsecond line, with "quotes"'
+    )
+
+
+def test_a_missing_column_is_named_with_what_there_is():
+    header = HEADER.replace("response_2", "response2")
+
+    assert faults(csv_file(header, ROW), name="items.csv") == [
+        f"Line 1: There is no column response_2. The file has: {header.replace(',', ', ')}. "
+        "Did you mean response2?"
+    ]
+
+
+def test_rows_of_another_length_and_bad_cells_are_faults():
+    header = f"{HEADER},score_1,shuffle,metadata"
+    data = csv_file(
+        header,
+        f"{ROW},1,true",
+        f"{ROW},many,true,",
+        f"{ROW},1,perhaps,",
+        f"{ROW},1,false,{{",
+    )
+
+    assert faults(data, name="items.csv") == [
+        "Line 2: there are 9 cells, the header has 10. Quote cells that hold the delimiter.",
+        "Line 3: score_1 “many” is not a number.",
+        "Line 4: shuffle “perhaps” is not true or false.",
+        "Line 5: metadata “{” is not JSON.",
+    ]
+
+
+def test_a_file_in_another_encoding_names_the_line():
+    data = csv_file(HEADER, ROW) + "\na2,p2,1,Café?,Go,Stay,1".encode("latin-1")
+
+    assert faults(data, name="items.csv") == ["Line 3 is not UTF-8. Save the file as ‘CSV UTF-8’."]
+
+
+def test_cells_that_begin_like_a_formula_are_kept_as_typed():
+    data = csv_file(HEADER, "a1,p1,35-44,=1+1?,-Go,+Stay,1")
+
+    assert read(data, name="items.csv").items[0].values["question"] == "=1+1?"
+    assert read(data, name="items.csv").items[0].values["r1"]["text"] == "-Go"
+
+
+def test_unknown_columns_are_kept_and_reported():
+    result = read(csv_file(f"{HEADER},colour", f"{ROW},red"), name="items.csv")
+
+    assert result.items[0].values["metadata"] == {"_extra": {"colour": "red"}}
+    assert len(result.warnings) == 1
+
+
+def test_a_folder_gives_words_for_feature_columns(tmp_path):
+    (tmp_path / "dataset.json").write_text(json.dumps(DATASET))
+    (tmp_path / "items.csv").write_bytes(csv_file(HEADER, ROW))
+    (tmp_path / "persona_features.csv").write_text(
+        "key,label,template,order\nage,Age group,The person is {value} years old.,1\n"
+    )
+
+    result = read_bundle(open_path(tmp_path), task="preference")
+
+    assert result.bundle.dataset["title"] == "Choices"
+    assert result.items[0].persona.features == [
+        {
+            "key": "age",
+            "label": "Age group",
+            "value": "35-44",
+            "text": "The person is 35-44 years old.",
+        }
+    ]
+
+
+def zipped(**parts: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(f"bundle/{name.replace('__', '.')}", data)
+    return buffer.getvalue()
+
+
+def test_a_zip_may_list_personas_apart():
+    items = jsonl(raw_item(1, persona={"id": "p9"}), raw_item(2, persona={"id": "p9"}))
+    personas = jsonl({"id": "p9", "text": "Someone who cooks."})
+    data = zipped(
+        items__jsonl=items, personas__jsonl=personas, dataset__json=json.dumps(DATASET).encode()
+    )
+
+    result = read(data, name="bundle.zip")
+
+    assert [item.persona.text for item in result.items] == ["Someone who cooks."] * 2
+
+
+def test_a_bundle_whose_items_were_changed_is_refused():
+    items = jsonl(raw_item())
+    described = DATASET | {"sha256": hashlib.sha256(items).hexdigest()}
+    sound = zipped(items__jsonl=items, dataset__json=json.dumps(described).encode())
+    changed = zipped(items__jsonl=items + b"\n", dataset__json=json.dumps(described).encode())
+
+    assert faults(sound, name="b.zip") == []
+    assert "their sha256 differ" in faults(changed, name="b.zip")[0]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ("{", "dataset.json is not JSON"),
+        (json.dumps({"format": "other"}), "does not say format “thirdperson-items”"),
+        (
+            json.dumps(DATASET | {"format_version": "2.0"}),
+            "format_version “2.0”; this program reads 1",
+        ),
+        (json.dumps(DATASET | {"source": "web"}), "source in dataset.json must be an object"),
+    ],
+)
+def test_a_description_that_cannot_be_read_refuses_the_bundle(dataset, message):
+    data = zipped(items__jsonl=jsonl(raw_item()), dataset__json=dataset.encode())
+
+    assert message in faults(data, name="b.zip")[0]
+
+
+def test_a_bundle_without_its_parts_says_which(tmp_path):
+    with pytest.raises(Refused, match=r"the bundle has no items\.jsonl"):
+        open_path(tmp_path)
+    (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item()))
+    with pytest.raises(Refused, match=r"the bundle has no dataset\.json"):
+        open_path(tmp_path)
+
+
+def test_a_path_that_is_not_there_says_so(tmp_path):
+    with pytest.raises(Refused, match="No such file or directory"):
+        open_path(tmp_path / "nothing.jsonl")
+
+
+def test_a_zip_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):
+    monkeypatch.setattr("studies.importers.bundle.MAX_BYTES", 1_000)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("items.jsonl", b"x" * 100_000)
+        archive.writestr("dataset.json", json.dumps(DATASET))
+
+    assert faults(data.getvalue(), name="b.zip") == [
+        "the file is larger than 200 MB. Split it and import the parts."
+    ]

@@ -1,0 +1,221 @@
+"""Result files as they were released: every row in the shapes seen there, the words our own."""
+
+import json
+
+import pytest
+
+from studies.importers.bundle import open_path
+from studies.importers.faults import Refused
+from studies.importers.persona_sentences import split_features
+from studies.importers.personalized_judge import aligned, parse_released
+from studies.importers.read import read_bundle
+from tests.studies.files import jsonl, read
+
+PERSON = (
+    "The person is female. The person is 25-34 years old. The person is student. The person's "
+    "highest education level is some secondary. The person's marital status is never been "
+    "married. Racially, The person is Mixed. Religiously, The person is Christian. The person is "
+    "born in St. Lucia and currently lives in Canada."
+)
+
+
+def preference(**overrides):
+    person = overrides.pop("person", PERSON)
+    profile = f"[User Profile]\n{person}\n\n" if person else ""
+    row = {
+        "prompt": f"Choose. Give a certainty level from 1 to 100.\n{profile}[User Question]\n…",
+        "answer": "A",
+        "certainty": "81",
+        "acc": False,
+        "ground_truth": "B",
+        "user_info": PERSON,
+        "question": "Tea or coffee?\r\nBe brief.",
+        "asst_A": "Tea.",
+        "asst_B": "Coffee. ",
+        "conversation_type": "unguided",
+    }
+    return row | overrides
+
+
+def pair(**overrides):
+    prompt = (
+        "Select the pair. Give a certainty level from 1 to 100.\n[User Profile]\nThe person is 31 "
+        "years old. The person is single.\n\n[Question-Answer Pair A]\nQuestion: Where to?\n\n"
+        "Answer: North,\nthen east.\n\n\n[Question-Answer Pair B]\nQuestion: Why\x08 go? \n"
+        "Answer: To see it.\n\n[Answer]\n[["
+    )
+    row = {
+        "prompt": prompt,
+        "answer": "B",
+        "certainty": "80",
+        "acc": True,
+        "ground_truth": "B",
+        "user_info": "The person is 99 years old.",
+        "res": "B]] [[80]]",
+    }
+    return row | overrides
+
+
+def rows(*raw, name="prism_all_features_some-model.jsonl"):
+    return parse_released(name, jsonl(*raw))
+
+
+def test_a_preference_row_is_an_item_and_an_answer():
+    (row,) = rows(preference())
+
+    assert (row.line, row.task, row.setting, row.topic) == (
+        1,
+        "preference",
+        "certainty",
+        "unguided",
+    )
+    assert row.question == "Tea or coffee?\nBe brief."
+    assert (row.r1.text, row.r2.text) == ("Tea.", "Coffee.")
+    assert (row.truth, row.choice, row.raw_answer, row.certainty) == ("r2", "r1", "A", 81)
+    assert row.has_persona
+
+
+def test_a_file_that_shows_the_sides_the_other_way_round_maps_by_content():
+    first, other = rows(
+        preference(),
+        preference(asst_A="Coffee.", asst_B="Tea.", ground_truth="A", answer="A"),
+    )
+
+    turned = aligned(other, {"text": first.r1.text, "prompt": None})
+
+    assert first.item_id == other.item_id
+    assert (turned.r1.text, turned.truth, turned.choice) == ("Tea.", "r2", "r2")
+    assert turned.shown_first == "r2"
+    assert aligned(first, {"text": "Tea."}) == first
+
+
+def test_question_answer_pairs_and_their_person_are_read_from_the_prompt():
+    (row,) = rows(pair())
+
+    assert row.task == "question_answer_authorship"
+    assert (row.r1.prompt, row.r1.text) == ("Where to?", "North,\nthen east.")
+    assert (row.r2.prompt, row.r2.text) == ("Why go?", "To see it.")
+    assert row.user_info == "The person is 31 years old. The person is single."
+    assert row.raw_text == "B]] [[80]]"
+
+
+def test_false_and_na_are_missing_and_other_letters_are_kept():
+    missing, tie_not_offered, bracket = rows(
+        pair(answer=False, certainty=False),
+        preference(answer="C", certainty="NA"),
+        preference(answer="[", certainty="0"),
+    )
+
+    assert (missing.choice, missing.raw_answer, missing.certainty) == ("", "", None)
+    assert (tie_not_offered.choice, tie_not_offered.raw_answer) == ("", "C")
+    assert (bracket.choice, bracket.raw_answer, bracket.certainty) == ("", "[", None)
+
+
+def test_a_tie_is_an_answer_where_the_prompt_offers_one():
+    (row,) = rows(preference(prompt="… or [[C]] for a tie.", answer="C", ground_truth="C"))
+
+    assert (row.setting, row.choice, row.truth) == ("tie", "tie", "tie")
+
+
+def test_certainty_on_another_scale_is_no_certainty_from_1_to_100():
+    (row,) = rows(preference(prompt="… certainty level from 1 to 5 …", certainty="4"))
+
+    assert (row.certainty, row.raw_certainty, row.certainty_max) == (None, "4", 5)
+    assert not row.has_persona
+    assert row.feature_keys == []
+
+
+def test_an_article_makes_the_task_authorship():
+    raw = preference(article="A fire broke out.")
+    del raw["question"], raw["conversation_type"]
+
+    (row,) = rows(raw, name="ec_all_features_x.jsonl")
+
+    assert (row.task, row.context, row.question) == ("authorship", "A fire broke out.", "")
+
+
+def test_a_person_is_split_into_recognised_features():
+    features = {feature["key"]: feature for feature in split_features(PERSON)}
+
+    assert list(features) == [
+        "sex", "age", "employment", "education", "marital_status", "ethnicity", "religion",
+        "birth_country", "residence_country",
+    ]  # fmt: skip
+    assert features["birth_country"]["value"] == "St. Lucia"
+    assert features["residence_country"]["text"] == "The person currently lives in Canada."
+    assert features["employment"]["value"] == "Student"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "key", "value"),
+    [
+        ("The person is non-binary / third gender.", "sex", "Non-binary / third gender"),
+        ("The person is 65+ years old.", "age", "65+"),
+        ("The person is 41 years old.", "age", "41"),
+        ("The person is unemployed, seeking work.", "employment", "Unemployed, seeking work"),
+        ("The person has a two year associate degree.", "education", "Two year associate degree"),
+        ("The person earns 42000 dollar per year.", "income", "42000 dollar per year"),
+        ("The person's income is 35 thousand euros.", "income", "35 thousand euros"),
+        ("The person has no religious affiliation.", "religion", "No religious affiliation"),
+        ("The person is living at Rome, Italy.", "residence_country", "Rome, Italy"),
+        ("The person's occupation is chef.", "occupation", "Chef"),
+        ("The person is divorced.", "marital_status", "Divorced"),
+        ("The person keeps bees.", "fact", "The person keeps bees."),
+    ],
+)
+def test_sentences_are_recognised(sentence, key, value):
+    (feature,) = split_features(sentence)
+
+    assert (feature["key"], feature["value"], feature["text"]) == (key, value, sentence)
+
+
+def test_a_key_that_occurs_twice_is_numbered():
+    keys = [f["key"] for f in split_features("The person likes tea. The person likes cake.")]
+
+    assert keys == ["fact", "fact_2"]
+
+
+def test_identical_responses_are_kept_with_a_warning():
+    data = jsonl(preference(asst_A="Tea.", asst_B="Tea."))
+
+    result = read(data, name="prism_x.jsonl")
+
+    assert result.format == "personalized-judge"
+    assert result.items[0].values["warnings"] == ["identical_responses"]
+
+
+def test_every_row_that_is_no_released_result_is_named():
+    raw = preference()
+    del raw["asst_B"]
+    broken = pair(prompt="[User Profile]\nThe person is 31.\n\nno pairs here")
+
+    with pytest.raises(Refused) as caught:
+        rows(preference(), raw, preference(ground_truth="D"), broken, "{")
+
+    found = [str(fault) for fault in caught.value.faults]
+    assert found[0].startswith("Line 2: asst_B is missing or not text.")
+    assert found[1].startswith("Line 3: ground_truth “D” is not A, B or C.")
+    assert found[2].startswith("Line 4: the prompt shows no two question-answer pairs.")
+    assert found[3].startswith("Line 5: this is not JSON")
+
+
+def test_an_item_shown_twice_in_a_file_is_one_item():
+    data = jsonl(preference(), preference(asst_A="Coffee.", asst_B="Tea.", ground_truth="A"))
+
+    assert len(read(data, name="prism_x.jsonl").items) == 1
+
+
+def test_an_item_with_two_truths_in_one_file_is_refused():
+    data = jsonl(preference(), preference(ground_truth="A"))
+
+    with pytest.raises(Refused, match="ground_truth contradicts line 1"):
+        read(data, name="prism_x.jsonl")
+
+
+def test_the_format_can_be_forced(tmp_path):
+    path = tmp_path / "prism.txt"
+    path.write_text(json.dumps(preference()) + "\n")
+
+    result = read_bundle(open_path(path), format="personalized-judge", task="preference")
+
+    assert result.items[0].values["first_person"] == "r2"
