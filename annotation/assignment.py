@@ -96,7 +96,7 @@ def retake_seats(annotator: Annotator, *, answered: bool) -> None:
     Where the seat is still free the assignment takes it, elsewhere it becomes surplus.
     """
     released = list(
-        annotator.assignments.select_for_update(no_key=True)
+        annotator.assignments.select_for_update(no_key=True, of=("self",))
         .filter(state=Assignment.State.RELEASED, annotation__isnull=not answered)
         .order_by("pk")
     )
