@@ -186,8 +186,9 @@ def _alpha_of(metric: Metric, values: FloatArray) -> Statistic:
         rank = np.cumsum(totals, axis=1) - totals / 2
         expected = 2 * (n * (totals * rank**2).sum(axis=1) - (totals * rank).sum(axis=1) ** 2)
         m = rows.sum(axis=1)
-        first, second = rank @ rows.T, rank**2 @ rows.T
-        observed = (weights * 2 * (m * second - first**2) / (m - 1)).sum(axis=1)
+        squares = ((weights * (m / (m - 1)) @ rows) * rank**2).sum(axis=1)
+        sums = rank @ rows.T
+        observed = 2 * (squares - np.einsum("ru,ru,ru->r", weights / (m - 1), sums, sums))
         return 1 - ratio(observed * (n - 1), expected)
 
     return statistic

@@ -90,7 +90,9 @@ def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
     if n.size < n_items / 4:
         return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
     # Where most rows are distinct, counting drawn items is faster than drawing their counts.
-    rows = np.repeat(np.arange(n.size), n)[rng.integers(0, n_items, (size, n_items))]
+    rows = rng.integers(0, n_items, (size, n_items))
+    if n.size < n_items:
+        rows = np.repeat(np.arange(n.size), n)[rows]
     rows += np.arange(size)[:, None] * n.size
     weights = np.bincount(rows.ravel(), minlength=size * n.size)
     return weights.reshape(size, n.size).astype(np.float64)
