@@ -64,7 +64,6 @@ class Annotator:
     world: World
     on_answer: Callable[[], None] = lambda: None
     acknowledged: list[Acknowledged] = field(default_factory=list)
-    code: str = ""
 
     def __post_init__(self) -> None:
         phone = uniform(self.world.seed, "phone", self.number) < PHONE_SHARE
@@ -97,8 +96,8 @@ class Annotator:
         while page.step != "done":
             page = self._pass(page)
         self._page = page
-        self.code = completion_code(page)
-        return self.code
+        self._browser.close()
+        return completion_code(page)
 
     def _pass(self, page: Page) -> Page:
         """Fill in the page and go on to the next one."""

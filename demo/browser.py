@@ -121,6 +121,9 @@ class Browser:
         response = self._send("POST", form.action, data=data, allow_redirects=False)
         return urljoin(form.action, response.headers.get("Location", form.action))
 
+    def close(self) -> None:
+        self._session.close()
+
     def _send(self, method: str, url: str, **kwargs: Any) -> requests.Response:
         """Ask until somebody answers: sending the same form twice does no harm."""
         deadline = time.monotonic() + PATIENCE

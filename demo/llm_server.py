@@ -204,7 +204,8 @@ async def serve(server: SimulatedServer, *, host: str, port: int) -> None:
         assert task is not None  # noqa: S101 - a callback of start_server runs in a task
         connections.add(task)
         task.add_done_callback(connections.discard)
-        await _serve_connection(server, reader, writer)
+        with contextlib.suppress(asyncio.CancelledError):  # the server ends
+            await _serve_connection(server, reader, writer)
 
     listener = await asyncio.start_server(connected, host, port, limit=MAX_BODY)
     stop = asyncio.Event()

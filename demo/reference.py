@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
+from math import ceil
 from typing import Any
 
 UPPER_BAND_ENDS = {20: "uncertain", 40: "moderately_confident", 60: "quite_confident",
@@ -146,6 +147,37 @@ def compare(
         "cohen_kappa": float((agreement - chance) / (1 - chance)) if chance != 1 else None,
         "mcnemar": {"b": judge_only, "c": people_only},
         "difference": (judge_only - people_only) / len(labelled),
+    }
+
+
+def calibration(
+    pairs: Iterable[tuple[str, Verdict]], truth: Mapping[str, str]
+) -> dict[str, float | None]:
+    """ECE over ten bins of ten, Brier score, and AUROC of the stated certainty."""
+    rows = [
+        (verdict.certainty, verdict.choice == truth[item])
+        for item, verdict in pairs
+        if verdict.choice is not None and verdict.certainty is not None and item in truth
+    ]
+    bins: dict[int, list[tuple[Fraction, bool]]] = defaultdict(list)
+    for certainty, right in rows:
+        bins[max(1, ceil(certainty / 10))].append((certainty / 100, right))
+    ece = sum(
+        abs(sum(right for _, right in rows_) - sum(stated for stated, _ in rows_))
+        for rows_ in bins.values()
+    ) / len(rows)
+    brier = sum((certainty / 100 - right) ** 2 for certainty, right in rows) / len(rows)
+    wins = [
+        Fraction(1 if high > low else 0) if high != low else Fraction(1, 2)
+        for high, right in rows
+        if right
+        for low, wrong in rows
+        if not wrong
+    ]
+    return {
+        "ece": float(ece),
+        "brier": float(brier),
+        "auroc": float(sum(wins) / len(wins)) if wins else None,
     }
 
 

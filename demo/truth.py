@@ -206,7 +206,7 @@ class World:
                 for key, of_topic in person.strata.items()
                 if of_topic == name
             ]
-            draws = {cell: uniform(self.seed, "right", *cell) for cell in cells}
+            draws = {cell: uniform(self.seed, "is right", *cell) for cell in cells}
             if self.mode == "random":
                 right |= {cell: draw < stratum.r for cell, draw in draws.items()}
             else:

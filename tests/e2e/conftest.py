@@ -1,0 +1,28 @@
+"""A running product for end-to-end tests."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from tests.e2e.stack import Stack, own_database
+
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    """Processes on free ports over an empty database; not started yet."""
+    if broker := os.environ.get("CELERY_BROKER_URL"):
+        with redis.Redis.from_url(broker) as client:
+            client.flushdb()
+    folder = Path(tempfile.mkdtemp(prefix="thirdperson-e2e-"))
+    with own_database() as url:
+        stack = Stack(folder, url)
+        try:
+            yield stack
+        finally:
+            stack.stop()
+    shutil.rmtree(folder)

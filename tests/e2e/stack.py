@@ -1,0 +1,118 @@
+"""The product's processes, started the way an installation starts them, on free ports."""
+
+import os
+import secrets
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg2
+
+from config.processes import Processes, web_command, worker_command
+from demo.steps import llm_command
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Stack:
+    """Web server, worker, broker and simulated LLM server over a database of their own."""
+
+    def __init__(self, folder: Path, database_url: str) -> None:
+        self.folder = folder
+        self.port, self.llm_port = free_port(), free_port()
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self.llm_url = f"http://127.0.0.1:{self.llm_port}/v1"
+        self._database_url = database_url
+        self._env = {
+            "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+            "VAR_DIR": str(folder),
+            "SECRET_KEY": secrets.token_urlsafe(50),
+            "PUBLIC_BASE_URL": f"http://localhost:{self.port}",
+            "DATABASE_URL": database_url,
+            "DEMO_EXIT": "1",
+            "PORT": str(self.port),
+        }
+        self.log_path = folder / "processes.log"
+        self._log = self.log_path.open("ab")
+        self.processes = Processes(log=self._log, env=self._env)
+        self._web: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.manage("migrate", "--verbosity", "0")
+        self.processes.start("LLM server", llm_command(self.llm_port))
+        self.processes.start("worker", worker_command())
+        self.start_web()
+
+    def start_web(self) -> None:
+        self._web = self.processes.start("web", web_command(port=self.port))
+        self.processes.wait_healthy(self.base_url)
+
+    def kill_web(self) -> None:
+        """End the web server with all its workers at once, as a power cut would."""
+        assert self._web is not None
+        os.killpg(self._web.pid, signal.SIGKILL)
+        self._web.wait()
+
+    def stop(self) -> None:
+        self.processes.stop()
+        self._log.close()
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command and return what it says; it must succeed."""
+        return self.run("manage.py", *arguments).stdout
+
+    def run(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run Python with the stack's settings."""
+        result = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env={**os.environ, **self._env},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert not ok or result.returncode == 0, f"{arguments}\n{result.stdout}\n{result.stderr}"
+        return result
+
+    def query(self, sql: str) -> list[tuple]:
+        """Rows straight from the database, without the product's code."""
+        if self._database_url:
+            with closing(psycopg2.connect(self._database_url)) as database:
+                with database.cursor() as cursor:
+                    cursor.execute(sql)
+                    return cursor.fetchall()
+        with closing(sqlite3.connect(self.folder / "thirdperson.sqlite3")) as database:
+            return database.execute(sql).fetchall()
+
+
+@contextmanager
+def own_database() -> Iterator[str]:
+    """The URL of an empty database: on PostgreSQL a new one, on SQLite empty for the default."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url:
+        yield ""
+        return
+    name = f"e2e_{secrets.token_hex(4)}"
+    with closing(psycopg2.connect(_with_name(url, "postgres"))) as database:
+        database.autocommit = True
+        with database.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name}")
+            yield _with_name(url, name)
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _with_name(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
