@@ -182,7 +182,13 @@ def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> Majorit
 
 
 def certainty_weights(votes: Votes) -> FloatArray:
-    """Certainty of each vote as a weight in (0, 1], shape (n,); see `weighted_vote`."""
+    """Certainty of each vote as a weight in (0, 1], shape (n,); see `weighted_vote`.
+
+    Examples
+    --------
+    >>> certainty_weights(Votes.from_matrix([[0], [1], [1]], [[40], [60], [np.nan]])).tolist()
+    [0.4, 0.6, 0.5]
+    """
     given = ~np.isnan(votes.certainty)
     sums = np.bincount(votes.annotator[given], votes.certainty[given], minlength=votes.n_annotators)
     n = np.bincount(votes.annotator[given], minlength=votes.n_annotators)
