@@ -115,6 +115,7 @@ class JudgeRun(models.Model):
         CANCELLED = "cancelled", "cancelled"
 
     ACTIVE = (State.QUEUED, State.RUNNING)
+    RESUMABLE = (State.PAUSED, State.STOPPED_OUTAGE, State.STOPPED_BUDGET)
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     key = models.CharField(max_length=64, unique=True, help_text="Hash of the parameters.")
@@ -185,6 +186,10 @@ class JudgeRun(models.Model):
     @property
     def is_active(self) -> bool:
         return self.state in self.ACTIVE
+
+    @property
+    def is_resumable(self) -> bool:
+        return self.state in self.RESUMABLE
 
 
 class Judgment(models.Model):

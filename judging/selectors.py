@@ -1,7 +1,7 @@
 """What a page, a command or a report may read of runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import Avg, Count, Q, QuerySet, Sum
@@ -64,8 +64,6 @@ class RunRow:
 
     run: JudgeRun
     progress: RunProgress
-    attempts: int = 0
-    outcomes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,21 +85,14 @@ def run_progress(run: JudgeRun) -> RunProgress:
 
 
 def run_rows(study: Study) -> list[RunRow]:
-    """The study's runs in the order they were made; three queries, however many runs."""
-    runs = list(JudgeRun.objects.filter(study=study).select_related("judge", "study"))
+    """The study's runs in the order they were made; two queries, however many runs.
+
+    Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
+    every few seconds never adds up the ledger.
+    """
+    runs = list(JudgeRun.objects.filter(study=study).select_related("judge"))
     progress = _progress_of([run.pk for run in runs])
-    attempts: dict[int, dict[str, int]] = {run.pk: {} for run in runs}
-    for run_id, outcome, n in (
-        Attempt.objects.filter(judgment__run__in=runs)
-        .order_by()
-        .values_list("judgment__run", "outcome")
-        .annotate(n=Count("pk"))
-    ):
-        attempts[run_id][outcome] = n
-    return [
-        RunRow(run, progress[run.pk], sum(attempts[run.pk].values()), attempts[run.pk])
-        for run in runs
-    ]
+    return [RunRow(run, progress[run.pk]) for run in runs]
 
 
 def _progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
@@ -166,7 +157,7 @@ def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QueryS
     """The judgments of a run for its page, filtered by state and by item key."""
     judgments = (
         Judgment.objects.filter(run=run)
-        .select_related("item")
+        .select_related("item__persona")
         .prefetch_related("attempts")
         .order_by("item__key", "shown_first", "sample")
     )

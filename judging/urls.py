@@ -1,4 +1,14 @@
-from django.urls import URLPattern
+from django.urls import path, re_path
+
+from judging import views
 
 app_name = "judging"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("panel/", views.panel, name="panel"),
+    path("<str:run_id>/", views.run_page, name="run"),
+    re_path(
+        r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel)/$",
+        views.change_run,
+        name="change",
+    ),
+]

@@ -22,12 +22,6 @@ from studies.models import Item, Study
 from studies.prompts import wording
 from studies.services import lock_study, record
 
-_RESUMABLE = (
-    JudgeRun.State.PAUSED,
-    JudgeRun.State.STOPPED_OUTAGE,
-    JudgeRun.State.STOPPED_BUDGET,
-)
-
 
 def start_run(
     *,
@@ -253,7 +247,7 @@ def pause_run(*, run_id: int, user: User | None = None) -> bool:
 def cancel_run(*, run_id: int, user: User | None = None) -> bool:
     """End a run for good, keeping what it has; False when it has ended already."""
     sentence = "Cancelled by hand; what it has is kept."
-    among = (*JudgeRun.ACTIVE, *_RESUMABLE)
+    among = (*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)
     return _end(run_id, JudgeRun.State.CANCELLED, sentence, user, among=among)
 
 
@@ -275,7 +269,7 @@ def _end(
 @transaction.atomic
 def resume_run(*, run_id: int, user: User | None = None) -> bool:
     """Continue a paused or stopped run where it stood; False when it is not one."""
-    resumed = JudgeRun.objects.filter(pk=run_id, state__in=_RESUMABLE).update(
+    resumed = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE).update(
         state=JudgeRun.State.QUEUED, sentence="", ended_at=None
     )
     if not resumed:

@@ -1,0 +1,100 @@
+"""A study's judges: how far their runs are, what they cost, and every reply beside its reading."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from judging.forms import JudgmentFilter
+from judging.models import Judge, JudgeRun, Judgment
+from judging.selectors import get_run, judgments_page, run_cost, run_progress, run_rows
+from judging.services.runs import cancel_run, pause_run, resume_run
+from studies.models import Membership, Study
+from studies.prompts import build_prompt
+from studies.selectors import get_study, studies_for
+
+PER_PAGE = 20
+_ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run}
+
+
+@dataclass(frozen=True)
+class ShownJudgment:
+    """A judgment with the text that was sent for it, rebuilt."""
+
+    judgment: Judgment
+    prompt: str
+    prompt_differs: bool
+
+
+@login_required
+@require_GET
+def panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of a study's home that is about judges."""
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "rows": run_rows(study),
+        "has_judges": Judge.objects.exists(),
+        "may_edit": _may_edit(request, slug),
+    }
+    return render(request, "judging/_panel.html", context)
+
+
+@login_required
+@require_GET
+def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    run = get_run(study, run_id)
+    form = JudgmentFilter(request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {"state": "", "search": ""}
+    judgments = judgments_page(run, state=chosen["state"], query=chosen["search"])
+    page = Paginator(judgments, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "run": run,
+        "progress": run_progress(run),
+        "cost": run_cost(run),
+        "form": form,
+        "chosen": chosen,
+        "page": page,
+        "shown": [_shown(study, run, judgment) for judgment in page],
+        "may_edit": _may_edit(request, slug),
+    }
+    return render(request, "judging/run.html", context)
+
+
+@login_required
+@require_POST
+def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> HttpResponse:
+    """Pause, resume or cancel a run; a viewer gets the 404 of somebody who may not know it."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    run = get_run(study, run_id)
+    if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
+        messages.info(request, "Nothing to do: the run is in another state by now.")
+    return redirect("judging:run", slug, run_id)
+
+
+def _may_edit(request: HttpRequest, slug: str) -> bool:
+    editors = studies_for(request.user, role=Membership.Role.EDITOR)
+    return editors.filter(slug=slug).exists()
+
+
+def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:
+    if run.is_imported or not judgment.shown_first:
+        return ShownJudgment(judgment, "", False)
+    judgment.item.study = study  # spares a query per item
+    prompt = build_prompt(
+        judgment.item,
+        setting=run.setting,
+        shown_first=judgment.shown_first,
+        features=run.feature_keys,
+    )
+    digest = hashlib.sha256(prompt.encode()).hexdigest()
+    return ShownJudgment(judgment, prompt, judgment.prompt_sha256 not in ("", digest))
