@@ -6,6 +6,7 @@ from typing import Any
 
 from studies.importers.bundle import FORMAT
 from studies.importers.readers import COLUMNS
+from studies.importers.validate import KEYS
 from studies.models import Item, Study
 
 _CHUNK = 1_000
@@ -57,7 +58,7 @@ def _row(item: Item) -> dict[str, Any]:
     }
     if item.check_answer:
         row["check"] = {"correct": item.check_answer, "instruction": item.check_instruction}
-    return row | extra
+    return extra | row
 
 
 def _withheld(item: Item) -> dict[str, Any]:
@@ -92,6 +93,7 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
         "check_instruction": check.get("instruction"),
         "warnings": _json(row["warnings"]),
         "metadata": _json(row["metadata"]),
+        "extra": _json({key: value for key, value in row.items() if key not in KEYS}),
     }
     for number, response in enumerate(row["responses"], start=1):
         maker = response.get("generated_by") or {}

@@ -22,7 +22,7 @@ COLUMNS = (
     # Columns that our own exports add, so that a CSV comes back as it went.
     "persona_features", "persona_history", "kind_1", "kind_2", "family_1", "family_2",
     "first_person_source", "label_confidence", "margin", "fixed_first", "check_correct",
-    "check_instruction", "warnings",
+    "check_instruction", "warnings", "extra",
 )  # fmt: skip
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
 _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
@@ -178,6 +178,8 @@ def _item(
             "instruction": cells.get("check_instruction"),
         }
     unknown = [c for c in cells if c not in COLUMNS and not c.startswith("feature:")]
+    extra = parsed.json("extra")
+    item = (extra if isinstance(extra, dict) else {}) | item
     return item | {column: cells[column] for column in unknown if cells[column]}
 
 

@@ -17,7 +17,7 @@ LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 1
 KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
-_KNOWN = {
+KEYS = {
     "id", "group", "task", "persona", "question", "context", "context_title", "responses",
     "first_person", "order", "split", "check", "topic", "language", "warnings", "metadata",
 }  # fmt: skip
@@ -196,7 +196,7 @@ class Validator:
                 "metadata", "metadata is too long",
                 f"metadata has {kilobytes} KB; the limit is 16 KB.",
             )  # fmt: skip
-        unknown = {name: raw[name] for name in raw if name not in _KNOWN}
+        unknown = {name: raw[name] for name in raw if name not in KEYS}
         unknown |= _unknown_of_responses(raw.get("responses"))
         for name in unknown:
             message = f"“{name}” is not part of the format; it is kept in the item's metadata."

@@ -1,0 +1,203 @@
+"""Items into the database: whole or not at all, and the same again changes nothing."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from studies.errors import StudyError
+from studies.exporters import item_rows
+from studies.importers.faults import Refused
+from studies.importers.store import import_items
+from studies.models import Item, Persona, Study, StudyLog
+from studies.services import freeze
+from tests.factories import make_study
+from tests.studies.files import jsonl, raw_item, read
+from tests.studies.test_released_files import PERSON, preference
+
+pytestmark = pytest.mark.django_db
+
+
+def put(study, *rows, **options):
+    return import_items(study.slug, [read(jsonl(*rows))], **options)
+
+
+def put_released(study, *rows):
+    return import_items(study.slug, [read(jsonl(*rows), name="prism_x.jsonl")])
+
+
+def everything():
+    return [
+        list(model.objects.order_by("pk").values())
+        for model in (Study, Persona, StudyLog)
+    ] + [list(Item.everything.order_by("pk").values())]  # fmt: skip
+
+
+def test_an_import_stores_items_personas_seats_a_hash_and_a_log_row():
+    study = make_study(annotations_per_item=3)
+
+    result = put(study, raw_item(1), raw_item(2, split="practice", persona=raw_item(1)["persona"]))
+
+    main, practice = Item.everything.order_by("key")
+    assert (main.seats_needed, practice.seats_needed) == (3, 0)
+    assert main.persona == practice.persona
+    study.refresh_from_db()
+    assert len(study.content_hash) == 64
+    assert study.log.get().detail == {"files": ["items.jsonl"], "created": 2}
+    assert str(result) == f"Imported 2 items and 1 persona into “{study.slug}”."
+
+
+def test_importing_the_same_file_again_changes_nothing():
+    study = make_study()
+    put(study, raw_item(1), raw_item(2))
+    before = everything()
+
+    result = put(study, raw_item(1), raw_item(2))
+
+    assert (result.created, result.unchanged) == (0, 2)
+    assert everything() == before
+
+
+def test_a_broken_row_in_the_middle_of_a_large_file_leaves_the_database_as_it_was():
+    study = make_study()
+    put(study, raw_item(5000))
+    before = everything()
+    rows = [raw_item(n) for n in range(1, 1001)]
+    rows[499] = raw_item(500, question=None)
+
+    with pytest.raises(Refused, match="Line 500: question is missing"):
+        put(study, *rows)
+
+    assert everything() == before
+
+
+def test_an_item_with_other_content_refuses_the_file_and_names_it():
+    study = make_study()
+    put(study, raw_item(1))
+    before = everything()
+
+    with pytest.raises(Refused) as caught:
+        put(study, raw_item(2), raw_item(1, question="Something else?"))
+
+    assert [str(fault) for fault in caught.value.faults] == [
+        f"Line 2: item “x1” is in the study “{study.slug}” with another question. What was "
+        "imported stays as it is: give a changed item an id of its own."
+    ]
+    assert everything() == before
+
+
+def test_a_persona_with_other_content_refuses_the_file():
+    study = make_study()
+    put(study, raw_item(1))
+    changed = {"id": "p1", "features": [{"key": "age", "value": "18-24"}]}
+
+    with pytest.raises(Refused, match=r"persona “p1” is in the study .* with other features"):
+        put(study, raw_item(2, persona=changed))
+    with pytest.raises(Refused, match=r"item “x1” is in the study .* with another persona"):
+        put(study, raw_item(1, persona=changed))
+
+    assert Item.objects.count() == 1
+
+
+def test_items_can_be_appended_to_a_frozen_study_and_none_changed():
+    study = make_study()
+    put(study, raw_item(1))
+    freeze(study.pk)
+    old = Study.objects.get().content_hash
+
+    put(study, raw_item(1), raw_item(2))
+    with pytest.raises(Refused):
+        put(study, raw_item(2, context="More."))
+
+    assert Item.objects.count() == 2
+    assert Study.objects.get().content_hash != old
+
+
+def test_a_dry_run_says_what_would_happen_and_stores_nothing():
+    study = make_study()
+    before = everything()
+
+    result = put(study, raw_item(1), dry_run=True)
+
+    assert str(result).startswith("Would import 1 item and 1 persona")
+    assert everything() == before
+
+
+def test_create_makes_a_study_from_what_the_files_say():
+    file = read(jsonl(raw_item(1, task="authorship", context="An article.")))
+
+    result = import_items("fresh", [file], create=True)
+
+    study = Study.objects.get(slug="fresh")
+    assert result.created_study
+    assert (study.state, study.task) == ("open", "authorship")
+
+
+def test_a_refused_file_leaves_no_study_behind():
+    twice = [read(jsonl(raw_item(1))), read(jsonl(raw_item(1, question="Else?")), name="b.jsonl")]
+
+    with pytest.raises(Refused, match=r"item “x1” is in items\.jsonl, line 1"):
+        import_items("fresh", twice, create=True)
+    with pytest.raises(StudyError, match="There is no study “fresh”"):
+        import_items("fresh", twice[:1])
+
+    assert not Study.objects.exists()
+
+
+def test_a_sample_for_people_is_drawn_by_topic_and_leaves_the_rest_to_judges():
+    study = make_study(annotations_per_item=3, human_sample=10)
+    rows = [raw_item(n, topic="a" if n <= 30 else "b") for n in range(1, 41)]
+
+    result = put(study, *rows)
+
+    sampled = Item.objects.filter(seats_needed=3)
+    assert result.seated == sampled.count() == 10
+    assert sampled.filter(topic="b").count() in {2, 3}
+    assert Item.objects.filter(seats_needed=0).count() == 30
+
+
+def test_a_released_file_that_turns_the_sides_round_adds_nothing():
+    study = make_study()
+    put_released(study, preference())
+    before = everything()
+
+    result = put_released(
+        study,
+        preference(asst_A="Coffee.", asst_B="Tea.", ground_truth="A", person=PERSON.split(". ")[0]),
+    )
+
+    assert (result.created, result.unchanged) == (0, 1)
+    assert everything() == before
+
+
+def test_a_released_file_that_tells_another_truth_is_refused():
+    study = make_study()
+    put_released(study, preference())
+
+    with pytest.raises(Refused, match="with another first_person"):
+        put_released(study, preference(ground_truth="A"))
+
+
+def test_the_same_item_from_an_ordinary_file_must_be_the_same():
+    study = make_study()
+    put_released(study, preference())
+    (row,) = item_rows(study)
+
+    assert put(study, row).unchanged == 1
+    with pytest.raises(Refused, match="another persona"):
+        put(study, row | {"persona": {"id": "other", "text": "Somebody else."}})
+
+
+def test_queries_do_not_grow_with_the_rows_that_are_there_already():
+    study = make_study()
+    small, large = [raw_item(n) for n in range(5)], [raw_item(n) for n in range(200)]
+
+    with CaptureQueriesContext(
+        connection,
+    ) as first:
+        put(study, *small)
+    put(study, *large)
+    with CaptureQueriesContext(connection) as again:
+        put(study, *large)
+
+    assert len(first) <= 25
+    assert len(again) <= 12
