@@ -35,23 +35,28 @@ def record_answer(
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed).
     """
-    study = Study.objects.get(annotators=annotator_id)
+    study = Study.objects.only("state", "frozen_at", "allow_tie", "ask_certainty").get(
+        annotators=annotator_id
+    )
+    if study.state == Study.State.CLOSED:
+        raise StudyNotOpen(study.state)
     certainty = _checked_certainty(study, choice, certainty)
     with transaction.atomic():
         if study.frozen_at is None:
             freeze(study.pk)
+        # Whoever ends this person's part waits for this lock, and this for them.
         annotator = (
-            Annotator.objects.select_for_update(no_key=True, of=("self",))
-            .select_related("study")
-            .get(pk=annotator_id)
+            Annotator.objects.select_for_update(no_key=True).only("state").get(pk=annotator_id)
         )
         assignment = (
             Assignment.objects.select_for_update(no_key=True, of=("self",))
             .select_related("item")
+            .only("annotator", "state", "is_surplus", "item__task")
             .get(pk=assignment_id, annotator=annotator)
         )
-        _require_open(annotator)
-        annotation = Annotation.objects.filter(assignment=assignment).first()
+        if annotator.state not in _ANSWERING:
+            raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
+        annotation = _present_answer(assignment)
         if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
             return annotation
 
@@ -96,11 +101,11 @@ def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int 
     return certainty
 
 
-def _require_open(annotator: Annotator) -> None:
-    if annotator.state not in _ANSWERING:
-        raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
-    if annotator.study.state == Study.State.CLOSED:
-        raise StudyNotOpen(annotator.study.state)
+def _present_answer(assignment: Assignment) -> Annotation | None:
+    """The answer that the assignment has; a reserved one has none, without asking."""
+    if assignment.state == Assignment.State.RESERVED:
+        return None
+    return Annotation.objects.filter(assignment=assignment).first()
 
 
 def _durations(

@@ -17,7 +17,8 @@ def exclude(
     """Leave a person's answers out of every report; repeats change nothing.
 
     Their seats and their quota place stay filled unless `reopen_seats`: then other people are
-    needed, and paid, for them. Only the seats of somebody whose part is over can be opened again: raises `WrongStep`.
+    needed, and paid, for them. Only seats of somebody whose part is over can be opened again:
+    raises `WrongStep`.
     """
     annotator = flow.lock(annotator_id)
     if not reason.strip():

@@ -91,7 +91,7 @@ def test_a_first_answer_costs_a_fixed_number_of_queries(
     answer(assignment)
     other = annotator.assignments.get(position=2)
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(9):
         answer(other)
 
 
