@@ -76,7 +76,8 @@ def database(name: str, *, default_path: Path) -> dict[str, object]:
             # writes then waits its turn instead of failing with "database is locked".
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
-                "timeout": 30,
+                # SQLite lets nobody queue: under a crowd an unlucky writer waits long.
+                "timeout": 120,
                 "init_command": "PRAGMA journal_mode=WAL;",
             },
             "CONN_MAX_AGE": 600,
