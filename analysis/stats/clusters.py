@@ -17,7 +17,7 @@ from .proportions import (
     clustered_variance,
     effective_n,
     wilson_ends,
-    wilson_proportion,
+    wilson_interval,
 )
 from .results import BoolArray, IntArray, Interval, Proportion
 from .votes import Votes
@@ -220,11 +220,14 @@ def majority_proportion(
     k, n = int(right.sum()), right.size
     if n == 0:
         return EMPTY
-    interval = _clipped_block_interval(right, np.asarray(block), level)
-    if interval is None:
-        interval = shared_annotator_interval(right, votes, item, level=level)
-    if interval is None:
-        return wilson_proportion(right, level=level, note=CONDITIONAL)
+    interval = (
+        _clipped_block_interval(right, np.asarray(block), level)
+        or shared_annotator_interval(right, votes, item, level=level)
+        or wilson_interval(k, n, level=level, note=CONDITIONAL)
+    )
+    if interval is not None:
+        people = np.unique(votes.annotator[np.isin(votes.item, np.asarray(item))]).size
+        interval = replace(interval, n_annotators=int(people))
     return Proportion(k, n, k / n, interval=interval)
 
 

@@ -24,7 +24,6 @@ Reason = Literal[
     "no_discordant",
     "not_certified",
     "not_identified",
-    "no_convergence",
 ]
 
 

@@ -104,6 +104,8 @@ def test_the_majority_has_the_interval_that_the_design_allows():
     assert (blocked.interval.note, spread.interval.note) == (None, None)
     assert alone.interval.note == "conditional on these annotators"
     assert blocked.correct == spread.correct == alone.correct
+    people = [cell.interval.n_annotators for cell in (blocked, spread, alone)]
+    assert people == [30, 30, 3]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 3))
