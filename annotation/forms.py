@@ -38,6 +38,21 @@ class ParticipantForm(forms.Form):
         ]
 
 
+class ConsentForm(ParticipantForm):
+    """Yes or no, by two buttons of equal weight."""
+
+    consent = forms.ChoiceField(
+        choices=[("yes", "yes"), ("no", "no")],
+        error_messages={
+            "required": _("Select whether you want to take part"),
+            "invalid_choice": _("Select whether you want to take part"),
+        },
+    )
+
+    def target_of(self, field: str) -> str:
+        return "consent-yes"
+
+
 class CertaintyField(forms.CharField):
     """A whole number from 1 to 100; “72 %” and “ 72 ” are 72, nothing is rounded."""
 
@@ -109,13 +124,12 @@ class AboutForm(ParticipantForm):
     def __init__(self, *args: Any, questions: Iterable[DemographicQuestion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for question in questions:
+            unanswered = _("Answer “%(question)s”, or select “Prefer not to say”")
+            message = unanswered % {"question": question.label}
             self.fields[f"attr_{question.key}"] = forms.ChoiceField(
                 label=question.label,
                 choices=question.choices(),
-                error_messages={
-                    "required": _("Select an answer, or “Prefer not to say”"),
-                    "invalid_choice": _("Select an answer, or “Prefer not to say”"),
-                },
+                error_messages={"required": message, "invalid_choice": message},
             )
 
     def target_of(self, field: str) -> str:

@@ -33,7 +33,7 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
     in other tabs stay good.
     """
     slug = annotator.study.slug
-    if _bound_id(request, slug) != annotator.pk:
+    if not is_bound(request, annotator):
         rotate_token(request)
     response.set_signed_cookie(
         _cookie(slug),
@@ -58,6 +58,11 @@ def _bound_id(request: HttpRequest, slug: str) -> int | None:
     except (KeyError, signing.BadSignature):
         return None
     return int(value or 0)
+
+
+def is_bound(request: HttpRequest, annotator: Annotator) -> bool:
+    """Whether this browser is the annotator's already."""
+    return _bound_id(request, annotator.study.slug) == annotator.pk
 
 
 def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:

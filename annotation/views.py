@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation import services
 from annotation.errors import AlreadyEnded, EntryRefused, StudyNotOpen, Unfinished
 from annotation.flow import ending_of, step_of
-from annotation.forms import AboutForm, AnswerForm, FeedbackForm
+from annotation.forms import AboutForm, AnswerForm, ConsentForm, FeedbackForm
 from annotation.models import Annotator, Assignment
 from annotation.pages import earlier_answer, instructions_context, task_context, task_url
 from annotation.participant import (
@@ -16,6 +16,7 @@ from annotation.participant import (
     closed,
     code_context,
     find_annotator,
+    is_bound,
     may_preview,
     no_identity,
     participant_page,
@@ -80,20 +81,19 @@ def _enter_by_link(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("consent")
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Agree or refuse. Who agreed already and now refuses withdraws, which asks once more."""
     text = consent_text(annotator.study)
-    context = {"study": annotator.study, "annotator": annotator, "text": text}
-    if request.method == "GET":
-        return render(request, "annotation/consent.html", context)
-
-    match request.POST.get("consent"):
-        case "yes":
-            annotator = services.consent(annotator_id=annotator.pk, version=text.version)
-        case "no" if step_of(annotator) == "consent":
-            annotator = services.decline(annotator_id=annotator.pk)
-        case "no":
-            return redirect("annotation:withdraw", annotator.study.slug)
-        case _:
-            return render(request, "annotation/consent.html", context, status=REFUSED)
+    form = ConsentForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        context = {"study": annotator.study, "annotator": annotator, "text": text, "form": form}
+        status = REFUSED if form.is_bound else 200
+        return render(request, "annotation/consent.html", context, status=status)
+    if form.cleaned_data["consent"] == "yes":
+        annotator = services.consent(annotator_id=annotator.pk, version=text.version)
+    elif step_of(annotator) == "consent":
+        annotator = services.decline(annotator_id=annotator.pk)
+    else:
+        return see_other(step_url(annotator, "withdraw"))
     return see_other(step_url(annotator))
 
 
@@ -126,7 +126,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             annotator = services.finish_instructions(annotator_id=annotator.pk)
         except StudyNotOpen:
             return closed(request, annotator.study, annotator)
-        return see_other(step_url(annotator))
+        return see_other(_next_url(annotator))
     context = {
         **instructions_context(annotator.study),
         "again": step_of(annotator) != "instructions",
@@ -165,7 +165,7 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
         return see_other(step_url(annotator, "feedback"))
     if not progress.may_open(shown):
         return see_other(step_url(annotator, "task"))
-    assignment = assignment_at(annotator.pk, shown)
+    assignment = assignment_at(annotator, shown)
     form = AnswerForm(
         study=annotator.study, task=assignment.item.task, initial=earlier_answer(assignment)
     )
@@ -177,7 +177,9 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     """Store an answer, also one that comes late, and go on to the next item."""
     token = _read_token(request)
     assignment = get_object_or_404(
-        Assignment.objects.select_related("item__persona", "item__study"),
+        Assignment.objects.select_related("item").only(
+            "annotator", "position", "shown_first", "item__task"
+        ),
         pk=token.assignment_id,
         annotator=annotator.pk if annotator.pk == token.annotator_id else None,
     )
@@ -185,8 +187,11 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         raise Http404("the assignment is at another position")
     form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
     if not form.is_valid():
-        progress = progress_of(annotator.pk)
-        context = task_context(assignment=assignment, progress=progress, form=form)
+        context = task_context(
+            assignment=assignment_at(annotator, assignment.position),
+            progress=progress_of(annotator.pk),
+            form=form,
+        )
         return render(request, "annotation/task.html", context, status=REFUSED)
     try:
         services.record_answer(
@@ -201,16 +206,15 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         return closed(request, annotator.study, annotator)
     except AlreadyEnded:
         return see_other(step_url(annotator))
-    response = see_other(_after_answer(annotator))
-    return (
-        response
-        if find_annotator(request, annotator.study.slug)
-        else bind(request, response, annotator)
-    )
+    response = see_other(_next_url(annotator))
+    if is_bound(request, annotator):
+        return response
+    return bind(request, response, annotator)
 
 
-def _after_answer(annotator: Annotator) -> str:
-    if ending_of(annotator):
+def _next_url(annotator: Annotator) -> str:
+    """The item whose turn it is, by its own address: Back then leads to each item in turn."""
+    if step_of(annotator) != "task":
         return step_url(annotator)
     following = progress_of(annotator.pk).next_position
     if following is None:
