@@ -1,17 +1,15 @@
 """The administration of studies: items are only looked at, frozen studies stay as they are."""
 
-from typing import Any
+from typing import Any, cast
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from studies.editing import FROZEN_FIELDS, save_settings
+from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, Study, StudyLog
-
-# What people and models have seen once the first answer is in.
-FROZEN = (
-    "task", "allow_tie", "ask_certainty", "persona_style", "show_history", "language",
-    "instructions", "consent",
-)  # fmt: skip
+from studies.services import record
 
 
 class LookOnly:
@@ -48,13 +46,24 @@ class StudyAdmin(admin.ModelAdmin):
         if obj is None:
             return self.readonly_fields
         fixed = (*self.readonly_fields, "slug")
-        return (*fixed, *FROZEN) if obj.frozen_at else fixed
+        return (*fixed, *FROZEN_FIELDS) if obj.frozen_at else fixed
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         return {} if obj else self.prepopulated_fields
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         return False
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        user = cast(User, request.user)
+        if not change:
+            obj.save()
+            record(obj, "created", user=user)
+            return
+        try:
+            save_settings(obj, changed=form.changed_data, user=user)
+        except FrozenStudy as error:
+            self.message_user(request, str(error), messages.ERROR)
 
 
 @admin.register(Item)

@@ -32,7 +32,9 @@ def list_studies(
         found = found.filter(Q(title__icontains=search) | Q(slug__icontains=search))
     if state in Study.State.values:
         found = found.filter(state=state)
-    column = SORTS.get(sort.removeprefix("-"), "created_at")
+    if sort.removeprefix("-") not in SORTS:
+        sort = "-created"
+    column = SORTS[sort.removeprefix("-")]
     return found.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
 
 

@@ -1,0 +1,44 @@
+"""Changes to the settings of a study."""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from studies.errors import FrozenStudy
+from studies.hashing import study_content_hash
+from studies.models import Study
+from studies.sampling import seat_items
+from studies.services import lock_study, record
+
+# What people and models have seen once the first answer is in.
+FROZEN_FIELDS = (
+    "task", "allow_tie", "ask_certainty", "persona_style", "show_history", "language",
+    "instructions", "consent",
+)  # fmt: skip
+
+
+@transaction.atomic
+def save_settings(study: Study, *, changed: Collection[str], user: User | None = None) -> None:
+    """Store the `changed` fields of an edited study, with what follows from them.
+
+    Seats follow `annotations_per_item` and `human_sample`. Raises `FrozenStudy` when a first
+    answer has come in while somebody was editing what it rests on.
+    """
+    locked = lock_study(study.pk)
+    changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
+    if not changed:
+        return
+    if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):
+        raise FrozenStudy(
+            f"“{study.slug}” has answers: {', '.join(fixed)} can no longer change. "
+            "Nothing was saved. Start a new study for other words."
+        )
+    for name in changed:
+        setattr(locked, name, getattr(study, name))
+    locked.version += 1
+    locked.save(update_fields=[*changed, "version"])
+    seat_items(locked)
+    locked.content_hash = study_content_hash(locked)
+    locked.save(update_fields=["content_hash"])
+    record(locked, "settings changed", user=user, fields=sorted(changed))
