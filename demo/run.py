@@ -26,7 +26,8 @@ def main() -> int:
     from demo.steps import Demo, demo_folder
     from demo.studies import DemoError
 
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     log_path = demo_folder() / "processes.log"
     with log_path.open("ab") as log:
         processes = Processes(log=log)

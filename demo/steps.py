@@ -6,6 +6,7 @@ Only who answers is simulated.
 """
 
 import secrets
+import shutil
 import socket
 import sys
 import time
@@ -19,11 +20,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.building import report_dir
 from analysis.models import Report
 from analysis.services import request_report
 from annotation.models import Assignment
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator
+from demo.leftovers import end_leftovers, note
 from demo.studies import USER, DemoError, fix_seeds, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun
@@ -35,6 +38,7 @@ from studies.progress import ProgressBar
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
 ABLATIONS = ("three_code", "age")  # three features of the profile, and one
+PIDS = "processes.json"
 POLL_SECONDS = 0.3
 
 
@@ -58,6 +62,7 @@ class Demo:
 
     def run(self, started: float) -> None:
         """Do what is left to do and say where to click; `started` is by the monotonic clock."""
+        end_leftovers(self._folder / PIDS)
         require_free(self._port, self._llm_port)
         call_command("migrate", verbosity=0)
         user, password = researcher(self._folder / "login.txt")
@@ -75,9 +80,16 @@ class Demo:
         self._where_to_click(report, password)
 
     def _start_processes(self) -> None:
-        self._processes.start("The simulated LLM server", llm_command(self._llm_port))
-        self._processes.start("The web server", web_command(port=self._port))
-        self._processes.start("The worker", worker_command())
+        commands = {
+            "The simulated LLM server": llm_command(self._llm_port),
+            "The web server": web_command(port=self._port),
+            "The worker": worker_command(),
+        }
+        pids = {
+            self._processes.start(name, command).pid: " ".join(command)
+            for name, command in commands.items()
+        }
+        note(self._folder / PIDS, pids)
         self._processes.wait_healthy(self._base_url)
 
     def _people(self, main: Study, ties: Study) -> int:
@@ -162,8 +174,7 @@ class Demo:
             if report.state != Report.State.DONE:
                 raise DemoError(f"The report of “{report.study}” was not built: {report.message}")
         out = self._folder / "report"
-        if is_new or not (out / "report.json").is_file():
-            call_command("report", main.slug, out=str(out), verbosity=0)
+        shutil.copytree(report_dir(reports[0].public_id), out, dirs_exist_ok=True)
         _say(f"5/5  The report: {out / 'report.html'}")
         return reports[0]
 

@@ -153,6 +153,8 @@ LOGGING = {
         # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.
         "openai": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
+        # It warns that a broker in a folder has no host name.
+        "kombu.connection": {"level": "ERROR"},
         # The development server prints every path with its query, and the query carries the
         # participant's id: gunicorn logs requests, without queries.
         "django.server": {"level": "WARNING"},

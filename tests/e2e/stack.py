@@ -25,11 +25,13 @@ class Stack:
 
     def __init__(self, folder: Path, database_url: str) -> None:
         self.folder = folder
-        self.port, self.llm_port = free_port(), free_port()
+        self.port = free_ports()
+        self.llm_port = self.port + 1
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.llm_url = f"http://127.0.0.1:{self.llm_port}/v1"
         self._database_url = database_url
-        self._env = {
+        self.environment = {
+            **os.environ,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
             "VAR_DIR": str(folder),
             "SECRET_KEY": secrets.token_urlsafe(50),
@@ -40,7 +42,7 @@ class Stack:
         }
         self.log_path = folder / "processes.log"
         self._log = self.log_path.open("ab")
-        self.processes = Processes(log=self._log, env=self._env)
+        self.processes = Processes(log=self._log, env=self.environment)
         self._web: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -72,7 +74,7 @@ class Stack:
         result = subprocess.run(
             [sys.executable, *arguments],
             cwd=ROOT,
-            env={**os.environ, **self._env},
+            env=self.environment,
             capture_output=True,
             text=True,
             check=False,
@@ -112,7 +114,14 @@ def _with_name(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports() -> int:
+    """A port that is free and followed by a free one."""
+    while True:
+        with closing(socket.socket()) as probe, closing(socket.socket()) as following:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+            try:
+                following.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port
