@@ -57,8 +57,8 @@ export function mountSlider(form) {
       const long = document.createElement("span");
       figure.textContent = `${value}, ${found.name}`;
       long.className = "band-long";
-      long.textContent = ` ${found.definition}`;
-      band.append(figure, ` (${found.low}–${found.high})`, long);
+      long.textContent = ` (${found.low}–${found.high}): ${found.definition}`;
+      band.append(figure, long);
     }
     // Screen readers hear the level once the hand rests, not at every step.
     clearTimeout(speaking);

@@ -27,20 +27,45 @@ function mountSheets() {
   }
 }
 
-function keepFocusAboveBar() {
+function mountBar() {
   const bar = document.querySelector("[data-answer-bar]");
-  new ResizeObserver(() => {
-    document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`);
-  }).observe(bar);
+  const quick = bar.querySelector("[data-quick]");
+
+  // Focus never lies under the bar: the browser scrolls this much further.
+  function measure() {
+    const height = bar.offsetHeight || quick.offsetHeight;
+    document.documentElement.style.setProperty("--bar", `${height}px`);
+  }
+  const sizes = new ResizeObserver(measure);
+  sizes.observe(bar);
+  sizes.observe(quick);
+
+  // Scrolling up to read again folds it, on phones; scrolling down or answering opens it.
+  let last = scrollY;
+  addEventListener("scroll", () => {
+    if (Math.abs(scrollY - last) < 24) return;
+    bar.classList.toggle("is-folded", scrollY < last && !bar.contains(document.activeElement));
+    last = scrollY;
+  }, { passive: true });
+  form.addEventListener("change", () => bar.classList.remove("is-folded"));
+  bar.addEventListener("focusin", () => bar.classList.remove("is-folded"));
+}
+
+function nameThisPage() {
+  // “task/” shows the item whose turn it is: give the entry in the browser's history the item's
+  // own address, so that Back leads to this item and its answer.
+  const own = new URL(form.action);
+  if (own.pathname !== location.pathname) history.replaceState(null, "", own);
 }
 
 if (form) {
+  nameThisPage();
   const activeTime = measureActiveTime();
   const slider = mountSlider(form);
   keepDraft(form, { slider, activeTime });
   mountShortcuts(form);
   mountSheets();
-  keepFocusAboveBar();
+  mountBar();
   submitOnce();
 }
 document.querySelector(".error-summary")?.focus();

@@ -1,0 +1,87 @@
+"""What the browser tests of the participants' pages share."""
+
+from playwright.sync_api import Page
+
+from annotation.models import DemographicQuestion, QuotaCell
+from studies.models import Study
+from tests.factories import make_item, make_persona, make_study
+
+PERSONA = [
+    ("age", "Age", "35–44", "The person is 35–44 years old."),
+    ("sex", "Sex", "Female", "The person is female."),
+    ("residence", "Lives in", "Spain", "The person lives in Spain."),
+    ("work", "Work", "Full-time", "The person works full-time."),
+    ("education", "Education", "Bachelor’s degree", "The person has a bachelor’s degree."),
+    ("marital", "Marital status", "Married", "The person is married."),
+    ("religion", "Religion", "None", "The person has no religion."),
+    ("hobby", "Free time", "Repairs old bicycles", "The person repairs old bicycles."),
+]
+CYCLE = (
+    "Take the river path by bicycle: it is flat and quiet, and there are racks at the station. "
+    "You will need about twenty-five minutes, whatever the traffic does, and you arrive awake. "
+    "In winter, lights and a good jacket are enough."
+)
+CAR = (
+    "Drive, and leave before seven: the ring road is still empty then and you will park without "
+    "a search. Keep a podcast ready for the way back, which takes longer. If two colleagues live "
+    "near you, share the car and the cost."
+)
+
+
+def make_everyday_study(*, items: int = 3, **overrides) -> Study:
+    """A study that looks like a real one."""
+    study = make_study(
+        **{
+            "title": "Everyday choices",
+            "items_per_annotator": items,
+            "contact": "study@example.org",
+            "persona_style": "facts",
+        }
+        | overrides
+    )
+    features = [{"key": k, "label": n, "value": v, "text": t} for k, n, v, t in PERSONA]
+    for _ in range(items):
+        make_item(
+            study=study,
+            persona=make_persona(study=study, features=features),
+            question="What is the best way to get to work across town?",
+            r1={"text": CYCLE},
+            r2={"text": CAR},
+        )
+    return study
+
+
+def add_quota(study: Study) -> None:
+    """Two questions about the person, and room for everybody."""
+    for position, (key, label, options) in enumerate(
+        [
+            ("gender", "What is your gender?", ["Woman", "Man", "Non-binary"]),
+            ("politics", "Which party do you lean to?", ["Democrat", "Republican", "Independent"]),
+        ]
+    ):
+        DemographicQuestion.objects.create(
+            study=study,
+            key=key,
+            label=label,
+            position=position,
+            options=[{"value": option.lower(), "label": option} for option in options],
+        )
+    QuotaCell.objects.create(study=study, is_everyone_else=True, target=1000)
+
+
+def enter(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4") -> None:
+    page.goto(f"/s/{study.slug}/?PROLIFIC_PID={pid}&STUDY_ID=st1&SESSION_ID=se1")
+
+
+def enter_items(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4") -> None:
+    """Go to the first item of a study that asks nothing about the person."""
+    enter(page, study, pid)
+    page.click("#consent-yes")
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
+
+
+def scrolls_sideways(page: Page) -> bool:
+    return page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )

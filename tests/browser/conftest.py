@@ -1,0 +1,77 @@
+"""A real Chromium for the tests of pages."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+# Playwright's synchronous interface runs an event loop in this thread; the database is not
+# touched from inside it.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PHONE = {"width": 390, "height": 844}
+SMALL_PHONE = {"width": 320, "height": 568}
+DESKTOP = {"width": 1280, "height": 800}
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Chromium of the system, else Playwright's own; without either the tests fail, loudly."""
+    system = shutil.which("chromium") or shutil.which("chromium-browser")
+    own = playwright.chromium.executable_path
+    executable = system or (own if Path(own).exists() else None)
+    if executable is None:
+        pytest.fail(
+            "No Chromium. Install one: `apt-get install chromium`, or "
+            "`.venv/bin/playwright install chromium`."
+        )
+    return playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, live_server) -> Iterator:
+    """Open pages as `open_page(viewport=…, javascript=…)`; a script error fails the test."""
+    contexts, errors = [], []
+
+    def open_page(*, viewport=DESKTOP, javascript: bool = True, **options) -> Page:
+        context = browser.new_context(
+            viewport=viewport, java_script_enabled=javascript, base_url=live_server.url, **options
+        )
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if _is_fault(line) else None)
+        return page
+
+    yield open_page
+    for context in contexts:
+        try:
+            context.close()
+        except Error:
+            pass  # The test closed it.
+    assert errors == []
+
+
+def _is_fault(line) -> bool:
+    """Console errors, but for the browser's own note on the status of a refused form."""
+    return line.type == "error" and "the server responded with a status of" not in line.text

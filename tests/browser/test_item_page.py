@@ -1,0 +1,442 @@
+"""The item page in Chromium: slider, keyboard, drafts, the answer bar, and no script at all."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Annotation, AnnotationRevision
+from tests.browser.annotators import enter_items, make_everyday_study, scrolls_sideways
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.factories import make_item
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+
+
+@pytest.fixture
+def study(live_server):
+    return make_everyday_study(items=3)
+
+
+@pytest.fixture
+def page(open_page, study):
+    page = open_page()
+    enter_items(page, study)
+    return page
+
+
+def slider(page):
+    return page.get_by_role("slider")
+
+
+def test_the_certainty_has_no_value_and_no_thumb_before_the_first_touch(page):
+    assert page.input_value("#certainty") == ""
+    assert slider(page).get_attribute("aria-valuetext") == "not set"
+    assert "unset" in slider(page).get_attribute("class")
+    assert page.locator("input:checked[name=choice]").count() == 0
+
+
+def test_the_track_is_plain(page):
+    assert slider(page).get_attribute("step") is None
+    assert slider(page).get_attribute("list") is None
+
+
+def test_slider_and_number_stay_in_step(page):
+    page.fill("#certainty", "72")
+    assert slider(page).input_value() == "72"
+    assert slider(page).get_attribute("aria-valuetext") == "72, Confident"
+    assert "Confident (61–80)" in page.inner_text("#certainty-band")
+
+    slider(page).focus()
+    for key, value in [
+        ("ArrowRight", "73"), ("ArrowUp", "74"), ("ArrowLeft", "73"), ("ArrowDown", "72"),
+        ("PageUp", "82"), ("PageDown", "72"), ("Home", "1"), ("ArrowLeft", "1"), ("End", "100"),
+        ("PageUp", "100"),
+    ]:  # fmt: skip
+        page.keyboard.press(key)
+        assert (page.input_value("#certainty"), slider(page).input_value()) == (value, value), key
+
+    page.fill("#certainty", "abc")
+    assert slider(page).get_attribute("aria-valuetext") == "not set"
+
+
+LEVELS = {
+    "Uncertain": (1, 20),
+    "Moderately Confident": (21, 40),
+    "Quite Confident": (41, 60),
+    "Confident": (61, 80),
+    "Highly Confident": (81, 100),
+}
+
+
+@pytest.mark.parametrize(
+    ("certainty", "name"), [(end, name) for name, ends in LEVELS.items() for end in ends]
+)
+def test_the_level_is_named_and_spoken(page, certainty, name):
+    page.fill("#certainty", str(certainty))
+
+    assert page.inner_text("#certainty-band").startswith(f"{certainty}, {name} (")
+    expect(page.locator("[data-band-spoken]")).to_have_text(f"{certainty}, {name}")
+
+
+def test_a_click_on_the_track_sets_the_certainty_also_in_the_middle(page):
+    box = slider(page).bounding_box()
+
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    assert 49 <= int(page.input_value("#certainty")) <= 52
+    assert "unset" not in slider(page).get_attribute("class")
+
+
+@pytest.mark.parametrize("certainty", ["", "30"])
+def test_a_finger_that_scrolls_from_the_slider_leaves_it_as_it_was(open_page, study, certainty):
+    page = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
+    enter_items(page, study)
+    page.check("#choice-a")
+    page.fill("#certainty", certainty)
+    before = page.evaluate("scrollY")
+
+    drag(page, slider(page), across=0, up=180)
+
+    page.wait_for_function("before => scrollY > before", arg=before)
+    assert page.input_value("#certainty") == certainty
+    spoken = slider(page).get_attribute("aria-valuetext")
+    assert spoken == ("30, Moderately Confident" if certainty else "not set")
+
+
+def test_a_finger_along_the_slider_sets_it(open_page, study):
+    page = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
+    enter_items(page, study)
+    page.check("#choice-a")
+
+    drag(page, slider(page), across=-90, up=0)
+
+    expect(page.locator("#certainty")).to_have_value(re.compile(r"^[3-6]\d$"))
+
+
+def drag(page, target, *, across, up):
+    """Put a finger on the right of `target` and move it."""
+    box = target.bounding_box()
+    x, y = box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2
+    device = page.context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    touch("touchStart", {"x": x, "y": y})
+    for step in range(1, 11):
+        touch("touchMove", {"x": x + across * step / 10, "y": y - up * step / 10})
+    touch("touchEnd")
+
+
+def test_an_item_takes_five_keys(page, study):
+    for key in ["b", "c", "7", "2", "Enter"]:
+        page.keyboard.press(key)
+
+    page.wait_for_url("**/task/2/")
+    annotation = Annotation.objects.get()
+    assert annotation.certainty == 72
+    assert annotation.choice == annotation.assignment.shown_second
+
+
+def test_shortcuts_never_fire_in_the_number_box(page):
+    page.focus("#certainty")
+
+    for key in ["a", "b", "t", "1", "2"]:
+        page.keyboard.press(key)
+
+    assert page.locator("input:checked[name=choice]").count() == 0
+    assert page.input_value("#certainty") == "abt12"
+
+
+def test_shortcuts_can_be_switched_off_and_stay_off(page):
+    page.keyboard.press("?")
+    page.get_by_label("Use keyboard shortcuts").uncheck()
+    page.get_by_role("button", name="Close").click()
+
+    page.reload()
+    page.keyboard.press("a")
+
+    assert page.locator("input:checked[name=choice]").count() == 0
+
+
+def test_the_item_can_be_answered_with_tab_space_and_enter_alone(open_page, study):
+    page = open_page()
+    enter_items(page, study)
+    seen = []
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.id || document.activeElement.innerText"))
+        if seen[-1] == "choice-a":
+            page.keyboard.press("Space")
+        elif seen[-1] == "certainty":
+            page.keyboard.type("64")
+        elif seen[-1] == "submit":
+            page.keyboard.press("Enter")
+            break
+
+    page.wait_for_url("**/task/2/")
+    assert seen[0] == "Skip to main content"
+    assert seen.index("choice-a") < seen.index("certainty") < seen.index("submit")
+    assert Annotation.objects.get().certainty == 64
+
+
+@SIZES
+def test_an_untouched_item_leads_to_what_is_missing(open_page, study, size):
+    page = open_page(viewport=size)
+    enter_items(page, study)
+    page.click("#submit")
+
+    page.wait_for_selector(".error-summary")
+    assert page.title().startswith("Error: ")
+    assert page.evaluate("document.activeElement.className") == "error-summary"
+    links = page.locator(".error-summary a")
+    assert links.all_inner_texts() == [
+        "Select the response this person would prefer",
+        "Enter a certainty from 1 to 100",
+    ]
+    links.nth(1).click()
+    assert page.evaluate("document.activeElement.id") == "certainty"
+    links.nth(0).click()
+    assert page.evaluate("document.activeElement.id") == "choice-a"
+
+
+def test_a_reload_restores_what_was_not_yet_sent(page):
+    page.check("#choice-b")
+    page.fill("#certainty", "41")
+
+    page.reload()
+
+    expect(page.locator("#certainty")).to_have_value("41")
+    assert page.is_checked("#choice-b")
+    assert slider(page).get_attribute("aria-valuetext") == "41, Quite Confident"
+    assert not Annotation.objects.exists()
+
+
+def test_a_draft_of_one_item_never_shows_at_another(page):
+    page.check("#choice-b")
+    page.fill("#certainty", "41")
+    page.click("#submit")
+
+    page.wait_for_url("**/task/2/")
+
+    assert page.input_value("#certainty") == ""
+    assert page.locator("input:checked[name=choice]").count() == 0
+    drafts = page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))")
+    assert drafts == []
+
+
+def test_the_back_button_of_the_browser_shows_the_earlier_answer(page):
+    page.check("#choice-b")
+    page.fill("#certainty", "41")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+
+    page.go_back()
+
+    expect(page.locator("#certainty")).to_have_value("41")
+    assert "1 of 3" in page.inner_text(".progress")
+    assert page.is_checked("#choice-b")
+    page.fill("#certainty", "42")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+    assert list(AnnotationRevision.objects.values_list("certainty", flat=True)) == [41, 42]
+
+
+def test_a_double_click_stores_one_answer(page):
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+
+    page.dblclick("#submit")
+
+    page.wait_for_url("**/task/2/")
+    assert "2 of 3" in page.inner_text(".progress")
+    assert Annotation.objects.count() == AnnotationRevision.objects.count() == 1
+
+
+def test_active_time_leaves_out_a_minute_without_a_sign_of_life(open_page, study):
+    page = open_page()
+    page.clock.install()
+    enter_items(page, study)
+    page.keyboard.press("a")
+    page.clock.run_for(10_000)
+    page.mouse.move(5, 5)
+    page.clock.run_for(300_000)
+    page.fill("#certainty", "50")
+    sent = []
+    page.on("request", lambda r: sent.append(r.post_data) if r.method == "POST" else None)
+
+    page.click("#submit")
+
+    page.wait_for_url("**/task/2/")
+    active = int(re.search(r'name="active_ms"\s+(\d+)|active_ms=(\d+)', sent[0]).group(2))
+    assert 70_000 <= active < 100_000
+
+
+def test_the_bar_covers_at_most_two_fifths_of_a_small_phone(open_page, study):
+    page = open_page(viewport=SMALL_PHONE)
+    enter_items(page, study)
+    for act in (
+        lambda: None,
+        lambda: page.check("#choice-a"),
+        lambda: page.fill("#certainty", "72"),
+        lambda: page.fill("#certainty", "31"),
+    ):
+        act()
+        covered = page.evaluate(
+            """() => Math.max(...[...document.querySelectorAll('.answer-bar, .quick')]
+               .filter(e => getComputedStyle(e).position === 'sticky' && e.offsetHeight)
+               .map(e => innerHeight - e.getBoundingClientRect().top))"""
+        )
+        assert covered <= 0.4 * 568, covered
+
+
+@pytest.mark.parametrize("size", [SMALL_PHONE, PHONE, DESKTOP], ids=["320", "390", "1280"])
+def test_focus_is_never_under_the_bar(open_page, study, size):
+    page = open_page(viewport=size)
+    enter_items(page, study)
+    page.check("#choice-a")
+    page.evaluate("scrollTo(0, 0); document.activeElement.blur()")
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        hidden = page.evaluate(
+            """() => {
+                const focused = document.activeElement;
+                const bar = document.querySelector('[data-answer-bar]');
+                if (focused === document.body || bar.contains(focused)) return false;
+                const box = focused.getBoundingClientRect();
+                return [bar, bar.querySelector('[data-quick]')]
+                    .filter(e => getComputedStyle(e).position === 'sticky' && e.offsetHeight)
+                    .map(e => e.getBoundingClientRect())
+                    .some(over => box.bottom > over.top + 1 && box.top < over.bottom - 1);
+            }"""
+        )
+        assert not hidden, page.evaluate("document.activeElement.outerHTML")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_nothing_scrolls_sideways_also_with_long_words(open_page, live_server, width):
+    study = make_everyday_study(items=1, title="A" * 90)
+    item = study.all_items.get()
+    item.r1 = {"text": "https://example.org/" + "x" * 400}
+    item.question = "W" * 300
+    item.save()
+    page = open_page(viewport={"width": width, "height": 700})
+    enter_items(page, study)
+
+    assert not scrolls_sideways(page)
+    page.click("#submit")
+    page.wait_for_selector(".error-summary")
+    assert not scrolls_sideways(page)
+
+
+def test_at_four_hundred_percent_everything_is_there_and_nothing_scrolls_sideways(open_page, study):
+    page = open_page(viewport={"width": 320, "height": 256})
+    enter_items(page, study)
+
+    assert not scrolls_sideways(page)
+    assert page.evaluate("getComputedStyle(document.querySelector('.answer-bar')).position") in (
+        "static",
+        "relative",
+    )
+    page.check("#choice-a")
+    page.fill("#certainty", "20")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+
+
+@SIZES
+def test_targets_are_large_enough_for_a_thumb(open_page, live_server, size):
+    study = make_everyday_study(items=1, allow_tie=True)
+    page = open_page(viewport=size)
+    enter_items(page, study)
+
+    small = page.evaluate(
+        """() => [...document.querySelectorAll(
+            '.masthead a, .card, .chip, #certainty, input[type=range], #submit, summary')]
+            .filter(e => e.offsetParent)
+            .map(e => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
+            .filter(([, box]) => box.width < 43.9 || box.height < 43.9)
+            .map(([html]) => html)"""
+    )
+    assert small == []
+
+
+def test_both_responses_look_the_same_but_for_their_text(page):
+    looks = page.evaluate(
+        """() => [...document.querySelectorAll('.cards .card')].map(card => {
+            const style = getComputedStyle(card);
+            const text = getComputedStyle(card.querySelector('.card-text'));
+            return [style.width, style.borderColor, style.backgroundColor, text.fontSize,
+                    text.fontWeight, text.color, card.offsetTop].join();
+        })"""
+    )
+
+    assert looks[0] == looks[1]
+
+
+def test_a_tie_hides_the_certainty_and_can_be_taken_back(open_page, live_server):
+    study = make_everyday_study(items=1, allow_tie=True)
+    page = open_page()
+    enter_items(page, study)
+
+    page.keyboard.press("t")
+    assert not page.is_visible("#certainty")
+    assert page.is_visible(".tie-note")
+    page.keyboard.press("a")
+    assert page.is_visible("#certainty")
+    page.keyboard.press("t")
+    page.click("#submit")
+
+    page.wait_for_url("**/feedback/")
+    assert (Annotation.objects.get().choice, Annotation.objects.get().certainty) == ("tie", None)
+
+
+def test_the_person_can_be_seen_again_without_scrolling_up(open_page, study):
+    page = open_page(viewport=PHONE)
+    enter_items(page, study)
+
+    page.click("[data-opens=profile]")
+
+    assert "Repairs old bicycles" in page.inner_text("#profile-dialog")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#profile-dialog")
+
+
+@SIZES
+def test_an_item_can_be_answered_without_javascript(open_page, study, size):
+    page = open_page(viewport=size, javascript=False)
+    enter_items(page, study)
+    assert page.locator("input[type=range]").count() == 0
+
+    page.check("#choice-a")
+    page.fill("#certainty", "72 %")
+    page.click("#submit")
+
+    page.wait_for_url("**/task/2/")
+    assert Annotation.objects.get().certainty == 72
+
+
+def test_the_page_asks_this_host_alone(open_page, study):
+    page = open_page()
+    hosts = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    enter_items(page, study)
+    page.wait_for_load_state("networkidle")
+
+    assert len(hosts) == 1
+
+
+def test_hostile_text_stays_text(open_page, live_server):
+    study = make_everyday_study(items=0, items_per_annotator=1)
+    hostile = '"><img src=x onerror="document.title=1"><script>document.title=2</script>'
+    make_item(study=study, question=hostile, r1={"text": hostile}, r2={"text": "Other"})
+    page = open_page()
+    enter_items(page, study)
+
+    assert page.title().startswith("Item 1 of 1")
+    assert hostile in page.inner_text(".cards")
+    page.check("#choice-a")
+    assert page.locator("main img").count() == 0

@@ -1,0 +1,202 @@
+"""The whole way through a study in Chromium, and the rules that every page keeps."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from annotation import services
+from annotation.models import Annotation, Annotator, CompletionCode
+from tests.browser.annotators import (
+    add_quota,
+    enter,
+    enter_items,
+    make_everyday_study,
+    scrolls_sideways,
+)
+from tests.browser.conftest import DESKTOP, PHONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+
+
+@SIZES
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+def test_a_person_walks_through_the_whole_study(open_page, live_server, size, javascript):
+    study = make_everyday_study(items=3, allow_tie=True)
+    add_quota(study)
+    page = open_page(viewport=size, javascript=javascript)
+
+    enter(page, study)
+    page.click("#consent-yes")
+    page.check("#attr_gender-0")
+    page.check("#attr_politics-3")
+    page.click("#submit")
+    page.click("#submit")
+    for position, (choice, certainty) in enumerate([("a", "90"), ("tie", ""), ("b", "15")], 1):
+        page.wait_for_url(f"**/task/{position}/")
+        page.check(f"#choice-{choice}")
+        if certainty:
+            page.fill("#certainty", certainty)
+        page.click("#submit")
+    page.fill("#comments", "Pleasant.")
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+
+    code = CompletionCode.objects.get(study=study, ending="completed").code
+    assert page.inner_text("[data-code]") == code
+    assert page.get_attribute("#return", "href").endswith(f"/submissions/complete?cc={code}")
+    assert list(Annotation.objects.values_list("certainty", flat=True)) == [90, None, 15]
+    annotator = Annotator.objects.get()
+    assert (annotator.state, annotator.feedback) == ("completed", "Pleasant.")
+    assert annotator.demographics == {"gender": "woman", "politics": "prefer_not_to_say"}
+
+
+def test_two_tabs_share_one_place_and_lose_nothing(open_page, live_server):
+    study = make_everyday_study(items=2)
+    first = open_page()
+    enter_items(first, study)
+    second = first.context.new_page()
+    enter(second, study)
+    second.wait_for_url("**/task/1/")
+
+    for tab, certainty in ((first, "10"), (second, "20")):
+        tab.check("#choice-a")
+        tab.fill("#certainty", certainty)
+        tab.click("#submit")
+        tab.wait_for_url("**/task/2/")
+
+    annotation = Annotation.objects.get()
+    assert (annotation.certainty, annotation.revision) == (20, 2)
+    assert Annotator.objects.count() == 1
+
+
+def test_a_second_device_goes_on_where_the_first_stopped(open_page, live_server):
+    study = make_everyday_study(items=2)
+    first = open_page()
+    enter_items(first, study)
+    first.check("#choice-a")
+    first.fill("#certainty", "10")
+    first.click("#submit")
+    first.wait_for_url("**/task/2/")
+
+    second = open_page(viewport=PHONE)
+    enter(second, study)
+
+    second.wait_for_url("**/task/2/")
+    assert "2 of 2" in second.inner_text(".progress")
+
+
+def test_the_code_can_be_copied_and_drafts_are_gone_after_the_end(open_page, live_server):
+    study = make_everyday_study(items=1)
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    enter_items(page, study)
+    page.check("#choice-a")
+    page.fill("#certainty", "10")
+    page.click("#submit")
+    page.wait_for_url("**/feedback/")
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+
+    page.click("[data-copy]")
+
+    page.wait_for_function("() => document.querySelector('[data-copied]').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("[data-code]")
+    assert page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))") == []
+
+
+def problems(page) -> str:
+    """What axe finds wrong with a page, and whether it scrolls sideways."""
+    found = Axe().run(page)
+    assert not scrolls_sideways(page), page.url
+    return found.generate_report() if found.violations_count else ""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_page_breaks_a_rule_of_accessibility_or_scrolls_sideways(open_page, live_server, width):
+    study = make_everyday_study(items=2, allow_tie=True)
+    add_quota(study)
+    # axe is put into the page from outside, which the page's own policy forbids to others.
+    page = open_page(viewport={"width": width, "height": 700}, bypass_csp=True)
+
+    def check():
+        page.wait_for_load_state()
+        assert problems(page) == ""
+
+    page.goto(f"/s/{study.slug}/")
+    check()
+    enter(page, study)
+    check()
+    page.click("#consent-yes")
+    page.wait_for_url("**/about/")
+    check()
+    page.click("#submit")
+    page.wait_for_selector(".error-summary")
+    check()
+    page.check("#attr_gender-0")
+    page.check("#attr_politics-0")
+    page.click("#submit")
+    page.wait_for_url("**/instructions/")
+    check()
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
+    check()
+    page.click("#submit")
+    page.wait_for_selector(".error-summary")
+    check()
+    page.check("#choice-b")
+    page.fill("#certainty", "80")
+    check()
+    page.click("[data-opens=help]")
+    check()
+    page.keyboard.press("Escape")
+    for side_page in ("pause", "help", "withdraw", "instructions"):
+        page.goto(f"/s/{study.slug}/{side_page}/")
+        check()
+    page.goto(f"/s/{study.slug}/task/")
+    page.check("#choice-b")
+    page.fill("#certainty", "80")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+    page.check("#choice-tie")
+    check()
+    page.click("#submit")
+    page.wait_for_url("**/feedback/")
+    check()
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+    check()
+
+
+@pytest.mark.parametrize(
+    "ending", ["decline", "withdraw", "mark_returned", "time_out", "reject", "closed", "paused"]
+)
+def test_no_ending_breaks_a_rule_of_accessibility(open_page, live_server, ending):
+    study = make_everyday_study(items=1)
+    page = open_page(viewport=PHONE, bypass_csp=True)
+    enter(page, study)
+    if ending in ("closed", "paused"):
+        study.state = ending
+        study.save()
+        page = open_page(viewport=PHONE, bypass_csp=True)
+        enter(page, study, "somebody-new")
+    else:
+        getattr(services, ending)(annotator_id=Annotator.objects.get().pk)
+        page.goto(f"/s/{study.slug}/done/")
+
+    assert page.locator("h1").count() == 1
+    assert problems(page) == ""
+
+
+def test_the_start_page_of_an_open_link_keeps_the_rules_too(open_page, live_server):
+    study = make_everyday_study(items=1, entry="link", is_simulated=True)
+    page = open_page(viewport=PHONE, bypass_csp=True)
+
+    page.goto(f"/s/{study.slug}/")
+    assert problems(page) == ""
+    page.fill("#code", "WRONG")
+    page.click("text=Continue where I stopped")
+    page.wait_for_selector(".error-summary")
+    assert problems(page) == ""
+    page.click("#submit")
+    page.wait_for_url("**/consent/")
+    assert problems(page) == ""
