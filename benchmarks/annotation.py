@@ -166,13 +166,24 @@ class Server:
             web_command(port=port), cwd=ROOT, env=environment, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        for _ in range(300):
+        self._wait()
+
+    def _wait(self) -> None:
+        """Return when every worker has imported the site and shown pages."""
+        deadline = time.monotonic() + 60
+        answered = 0
+        while answered < 40:
             try:
-                http.client.HTTPConnection("127.0.0.1", port, timeout=5).request("GET", "/healthz")
-                return
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                connection.request("GET", "/s/bench/")
+                connection.getresponse().read()
+                answered += 1
             except OSError:
+                if time.monotonic() > deadline:
+                    raise ServerError("the server did not start within 60 seconds") from None
                 time.sleep(0.1)
-        raise ServerError("the server did not start within 30 seconds")
+            finally:
+                connection.close()
 
     def cpu_seconds(self) -> float:
         """User and system time of the server's processes so far."""
@@ -260,9 +271,9 @@ def main() -> None:
 
         server = Server(options.port, environment)
         second = Log()
-        killer = threading.Timer(5, server.stop, args=(signal.SIGKILL,))
+        killer = threading.Timer(8, server.stop, args=(signal.SIGKILL,))
         killer.start()
-        work(options.port, people=options.people, seconds=10, first=10**6, log=second)
+        work(options.port, people=options.people, seconds=12, first=10**6, log=second)
         killer.join()
         after, above = map(int, python(_COUNT).split())
         lost = max(0, log.acknowledged + second.acknowledged - after)
