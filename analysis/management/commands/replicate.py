@@ -1,0 +1,49 @@
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.replication import NothingToReplicate, replicate
+from analysis.replication.run import find_files
+from analysis.replication.text import as_text
+from studies.progress import ProgressBar
+
+
+class Command(BaseCommand):
+    help = (
+        "Count the result files released with “Can LLM be a Personalized Judge?” again and set "
+        "the figures beside the published cells. Needs no database. Files are recognised by "
+        "name, others are skipped."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, metavar="DIR", help="folder with released files")
+        parser.add_argument(
+            "--out",
+            type=Path,
+            metavar="DIR",
+            help="write replication.json, replication.html and tables/*.csv here",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        out: Path | None = options["out"]
+        try:
+            files = find_files(options["folder"])
+        except NothingToReplicate as error:
+            raise CommandError(str(error)) from error
+        with ProgressBar(sys.stderr, total=len(files), label="Counting") as bar:
+            replication = replicate(files, on_file=bar.step)
+        self.stdout.write(as_text(replication.result))
+        if out is not None:
+            try:
+                written = replication.write(out)
+            except OSError as error:
+                raise CommandError(
+                    f"{out} cannot be written: {error.strerror}. Name another folder with --out."
+                ) from error
+            self.stdout.write(f"Wrote {len(written)} files to {out}, among them {written[1]}.")
+        if replication.unreadable:
+            raise CommandError("\n".join(replication.unreadable))

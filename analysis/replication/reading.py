@@ -1,0 +1,119 @@
+"""Rows of a released result file, as they are: what was answered, what was true, how certain."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.replication.errors import UnreadableFile
+
+SIDES = ("A", "B", "C")
+
+_SCALE = re.compile(r"certainty level from 1 to (\d+)")
+_NEEDED = ("prompt", "answer", "certainty", "ground_truth")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One judgment.
+
+    Attributes
+    ----------
+    answer : str or None
+        A, B or C (tie) as the first character of the reply; None where it is something else.
+    raw_answer : str
+        That character as the file has it; ``False`` where there was no reply.
+    truth : str
+        A, B or C.
+    certainty : int or None
+        As stated; None where it is missing or no whole number from 0 up.
+    raw_certainty : str
+        As the file has it, for example ``NA``.
+    scale : int or None
+        Highest certainty that the prompt offered; None where it asked for none.
+    tie_offered : bool
+        Whether the prompt offered C.
+    flag : bool or None
+        What the file itself says about right or wrong.
+    prompt : str
+    """
+
+    answer: str | None
+    raw_answer: str
+    truth: str
+    certainty: int | None
+    raw_certainty: str
+    scale: int | None
+    tie_offered: bool
+    flag: bool | None
+    prompt: str
+
+    @property
+    def parsed(self) -> bool:
+        """Whether the answer is one that the prompt offered."""
+        return self.answer in ("A", "B") or (self.answer == "C" and self.tie_offered)
+
+    @property
+    def correct(self) -> bool:
+        return self.answer is not None and self.answer == self.truth
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read a file whole, or raise `UnreadableFile` with the line at fault.
+
+    Lines end at a line feed alone: texts hold carriage returns and other separators.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnreadableFile(f"{path.name} cannot be read: {error.strerror}. Check it.") from error
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(_row(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise UnreadableFile(
+                f"{path.name}, line {number}: not a released result ({error}). "
+                "Fetch the file again: a file kept elsewhere leaves only a pointer behind."
+            ) from error
+    if not rows:
+        raise UnreadableFile(f"{path.name} is empty. Fetch the file again.")
+    return rows
+
+
+def _row(raw: Any) -> Row:
+    if not isinstance(raw, dict):
+        raise TypeError("a line must hold an object")
+    if missing := [key for key in _NEEDED if key not in raw]:
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    prompt, truth = str(raw["prompt"]), str(raw["ground_truth"])
+    if truth not in SIDES:
+        raise ValueError(f"ground_truth is {truth[:20]!r}, not A, B or C")
+    scale = _SCALE.search(prompt)
+    flag = raw.get("acc")
+    return Row(
+        answer=raw["answer"] if raw["answer"] in SIDES else None,
+        raw_answer=str(raw["answer"]),
+        truth=truth,
+        certainty=_certainty(raw["certainty"]),
+        raw_certainty=str(raw["certainty"]),
+        scale=int(scale[1]) if scale else None,
+        tie_offered="[[C]]" in prompt,
+        flag=bool(flag) if flag is not None else None,
+        prompt=prompt,
+    )
+
+
+def _certainty(value: Any) -> int | None:
+    """A whole number from 0 up; false, "NA" and anything else is missing."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if value >= 0 else None
+    if isinstance(value, float):
+        return int(value) if value >= 0 and value.is_integer() else None
+    text = str(value).strip()
+    return int(text) if text.isascii() and text.isdigit() else None
