@@ -1,4 +1,16 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from analysis import views
 
 app_name = "analysis"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.list_reports, name="list"),
+    path("panel/", views.panel, name="panel"),
+    path("build/", views.build, name="build"),
+    path("<str:public_id>/", views.show_report, name="report"),
+    path("<str:public_id>/status/", views.status, name="status"),
+    path("<str:public_id>/report.html", views.open_report, name="open"),
+    path("<str:public_id>/download/", views.download_html, name="download"),
+    path("<str:public_id>/report.json", views.download_json, name="json"),
+    path("<str:public_id>/tables.zip", views.download_tables, name="tables"),
+]

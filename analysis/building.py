@@ -1,0 +1,157 @@
+"""Building a report: the data are read, computed, written whole, and only then called done."""
+
+import json
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from analysis.dataset import load_dataset
+from analysis.errors import AnalysisError, BadParameters
+from analysis.models import Report
+from analysis.report.build import build_report
+from analysis.report.contents import all_tables, combined_tables
+from analysis.report.render import content_security_policy, render_html
+from analysis.report.tables import write_tables
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_SEED = 20240701
+DEFAULT_BOOTSTRAP = 1000
+BOOTSTRAP_RANGE = (100, 100_000)
+# A seed survives every JSON reader up to here.
+SEED_RANGE = (0, 2**53)
+
+Progress = Callable[[int, str], None]
+
+
+def check_parameters(*, threshold: int | None, seed: int, bootstrap: int) -> None:
+    """Raise `BadParameters` with what is wrong and what is allowed."""
+    if threshold is not None and not 1 <= threshold <= 100:
+        raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
+    if not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
+        raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
+    low, high = BOOTSTRAP_RANGE
+    if not low <= bootstrap <= high:
+        raise BadParameters(
+            f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
+        )
+
+
+def report_dir(public_id: str) -> Path:
+    return Path(settings.VAR_DIR) / "reports" / public_id
+
+
+def build_queued(*, report_id: int) -> Report:
+    """Build a queued report; safe to repeat, because the same inputs give the same files.
+
+    A report that a killed worker left behind is built again from the start. What goes wrong is
+    stored with the report as a sentence, and raised only where it is a fault of the program.
+    """
+    Report.objects.filter(pk=report_id, state__in=["queued", "running"]).update(
+        state=Report.State.RUNNING, moved_at=timezone.now()
+    )
+    report = Report.objects.select_related("study").get(pk=report_id)
+    if report.state != Report.State.RUNNING:
+        return report
+
+    def on_progress(percent: int, sentence: str) -> None:
+        Report.objects.filter(pk=report_id, state=Report.State.RUNNING).update(
+            progress=percent, message=sentence, moved_at=timezone.now()
+        )
+
+    try:
+        result = write_report(
+            slug=report.study.slug,
+            out=report_dir(report.public_id),
+            threshold=report.threshold,
+            seed=report.seed,
+            bootstrap=report.bootstrap,
+            on_progress=on_progress,
+        )
+    except (AnalysisError, OSError) as error:
+        _fail(report, str(error))
+    except Exception as error:
+        _fail(
+            report,
+            f"The report could not be built: {type(error).__name__}. The worker's log has the "
+            "details; your answers are untouched.",
+        )
+        logger.exception("report %s failed", report.pk)
+        raise
+    else:
+        Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(
+            state=Report.State.DONE,
+            progress=100,
+            message="Done.",
+            result=result,
+            inputs_hash=result["inputs"]["hash"],
+            software=result["software"],
+            content_security_policy=content_security_policy(),
+            finished_at=timezone.now(),
+        )
+    report.refresh_from_db()
+    return report
+
+
+def write_report(
+    *,
+    slug: str,
+    out: Path,
+    threshold: int | None,
+    seed: int,
+    bootstrap: int,
+    on_progress: Progress = lambda percent, sentence: None,
+) -> dict[str, Any]:
+    """Write report.html, report.json and tables/ of the study `slug` to the folder `out`.
+
+    The files are written beside the folder and moved into it at the end, so that a reader never
+    finds half a report. Returns the content of report.json.
+    """
+    on_progress(1, "Reading the answers.")
+    dataset = load_dataset(slug)
+    result = build_report(
+        dataset, seed=seed, threshold=threshold, bootstrap=bootstrap, on_progress=on_progress
+    )
+    on_progress(92, "Drawing the figures.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        (draft / "report.json").write_text(to_json(result), encoding="utf-8")
+        write_tables(list(all_tables(result).values()), draft / "tables")
+        (draft / "report.html").write_text(
+            render_html(result, date=timezone.now().date()), encoding="utf-8"
+        )
+        out.mkdir(exist_ok=True)
+        for path in sorted(draft.iterdir()):
+            target = out / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            path.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return result
+
+
+def write_combined_tables(results: Sequence[dict[str, Any]], folder: Path) -> Path:
+    """Write the tables across studies, in place of those that are there; returns the folder."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    write_tables(combined_tables(results), folder)
+    return folder
+
+
+def to_json(result: dict[str, Any]) -> str:
+    """The text of report.json: keys in order of writing, full precision, never NaN."""
+    return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _fail(report: Report, sentence: str) -> None:
+    Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(
+        state=Report.State.FAILED, message=sentence, finished_at=timezone.now()
+    )

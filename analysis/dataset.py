@@ -1,0 +1,243 @@
+"""The only reader of the other apps: a study's rows become the plain arrays of `facts`.
+
+A handful of queries, however large the study is; rows are sorted by what they say (item key,
+rater, order shown, sample), never by when they were stored.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+
+from analysis.errors import AnalysisError
+from analysis.facts import (
+    CODE,
+    Answers,
+    Cost,
+    Dataset,
+    Item,
+    Judgments,
+    Prompt,
+    Run,
+    StudyFacts,
+    columns,
+)
+from annotation.models import Annotation, Annotator
+from judging.models import NANO, Attempt, JudgeRun, Judgment
+from studies.models import Item as ItemRow
+from studies.models import Persona, Study
+from studies.prompts import wording
+
+COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+
+
+def load_dataset(slug: str) -> Dataset:
+    """Everything that a report of the study `slug` rests on. Raises `AnalysisError` if unknown."""
+    try:
+        study = Study.objects.get(slug=slug)
+    except Study.DoesNotExist:
+        raise AnalysisError(
+            f"There is no study “{slug}”. The list of studies is on the page /studies/."
+        ) from None
+    # Keys are sorted here and not in SQL: databases sort text by different rules.
+    rows = sorted(
+        ItemRow.objects.filter(study=study).values_list(
+            "key", "topic", "persona__key", "question", "first_person", "r1__text", "r2__text", "pk"
+        )
+    )
+    items = tuple(
+        Item(key, topic, persona, question, truth, (len(r1 or ""), len(r2 or "")))
+        for key, topic, persona, question, truth, r1, r2, _ in rows
+    )
+    position = {row[-1]: index for index, row in enumerate(rows)}
+    raters, groups, answers = _answers(study, position)
+    return Dataset(
+        study=_study_facts(study),
+        items=items,
+        personas=_personas(study),
+        raters=raters,
+        rater_groups=groups,
+        answers=answers,
+        people=_people(study),
+        not_counted=_not_counted(study),
+        runs=_runs(study, position),
+    )
+
+
+def _study_facts(study: Study) -> StudyFacts:
+    return StudyFacts(
+        slug=study.slug,
+        title=study.title,
+        task=study.task,
+        language=study.language,
+        is_simulated=study.is_simulated,
+        allow_tie=study.allow_tie,
+        ask_certainty=study.ask_certainty,
+        certainty_threshold=study.certainty_threshold,
+        equivalence_margin=study.equivalence_margin,
+        annotations_per_item=study.annotations_per_item,
+        items_per_annotator=study.items_per_annotator,
+        persona_style=study.persona_style,
+        show_history=study.show_history,
+        minutes=study.minutes,
+        reward=study.reward,
+        currency=study.currency,
+        source=study.source,
+        question=wording(study.task, "tie" if study.allow_tie else "certainty").question,
+    )
+
+
+def _personas(study: Study) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    rows = Persona.objects.filter(study=study).values_list("key", "features")
+    return {
+        key: tuple((feature["label"], str(feature["value"])) for feature in features)
+        for key, features in sorted(rows, key=lambda row: row[0])
+    }
+
+
+def _answers(
+    study: Study, position: Mapping[int, int]
+) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
+    people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=ItemRow.Split.MAIN,
+        standing__in=COUNTED,
+    ).values_list(
+        "assignment__item_id",
+        "assignment__annotator__pseudonym",
+        "choice",
+        "certainty",
+        "assignment__shown_first",
+        "active_ms",
+        "elapsed_ms",
+    )
+    rows = list(found)
+    raters = tuple(sorted({row[1] for row in rows}))
+    number = {pseudonym: index for index, pseudonym in enumerate(raters)}
+    coded = sorted(
+        (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed)
+        for item, rater, choice, certainty, first, active, elapsed in rows
+    )
+    item, rater, choice, certainty, first, ms = columns(
+        coded, "int64", "int64", "int8", "float64", "int8", "float64"
+    )
+    groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
+    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000)
+
+
+def _people(study: Study) -> Mapping[str, int]:
+    """People who came to the study itself, by the state they are in."""
+    states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
+    return dict(states.annotate(n=Count("pk")).order_by("state"))
+
+
+def _not_counted(study: Study) -> Mapping[str, int]:
+    """Answers that the report leaves out, by the reason."""
+    excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+    )
+    counts = {
+        name: Count("pk", filter=Q(standing=name))
+        for name in (
+            Annotation.Standing.SURPLUS,
+            Annotation.Standing.RELEASED,
+            Annotation.Standing.WITHDRAWN,
+        )
+    }
+    return of_study.aggregate(
+        **counts,
+        excluded=Count("pk", filter=excluded),
+        excluded_people=Count("assignment__annotator", filter=excluded, distinct=True),
+    )
+
+
+def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
+    judgments = _judgments(study, position)
+    costs = _costs(study)
+    runs = []
+    for run in JudgeRun.objects.filter(study=study, pk__in=judgments).select_related("judge"):
+        rows, snapshots = judgments[run.pk]
+        runs.append(
+            Run(
+                run=run.key,
+                judge=run.judge.name,
+                setting=run.setting,
+                features=run.features,
+                backend=run.judge.backend,
+                snapshots=snapshots,
+                orders=run.orders,
+                samples=run.samples,
+                seed=run.seed,
+                parameters=run.parameters,
+                prompt=_prompt(study, run),
+                state=run.state,
+                state_reason=run.sentence,
+                cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
+                judgments=rows,
+            )
+        )
+    return tuple(sorted(runs, key=lambda run: (run.judge, run.setting, run.features, run.run)))
+
+
+def _prompt(study: Study, run: JudgeRun) -> Prompt:
+    words = wording(study.task, run.setting, persona=run.feature_keys != [])
+    return Prompt(words.template, words.sha256, run.prompt_hash)
+
+
+def _judgments(
+    study: Study, position: Mapping[int, int]
+) -> dict[int, tuple[Judgments, tuple[str, ...]]]:
+    """The judgments and the reported model snapshots of each run, by the run's id."""
+    found = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN).values_list(
+        "run_id",
+        "item_id",
+        "shown_first",
+        "sample",
+        "choice",
+        "certainty",
+        "state",
+        "replies",
+        "model_snapshot",
+    )
+    rows: dict[int, list[tuple[Any, ...]]] = {}
+    snapshots: dict[int, Counter[str]] = {}
+    for run, item, first, sample, choice, certainty, state, replies, snapshot in found:
+        status = "open" if state in Judgment.OPEN else state
+        rows.setdefault(run, []).append(
+            (position[item], CODE[first], sample, CODE[choice], certainty, status, replies)
+        )
+        snapshots.setdefault(run, Counter())[snapshot] += 1
+    kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64")
+    return {
+        run: (
+            Judgments(*columns(sorted(coded, key=lambda row: row[:3]), *kinds)),
+            tuple(sorted(filter(None, snapshots[run]))),
+        )
+        for run, coded in rows.items()
+    }
+
+
+def _costs(study: Study) -> dict[int, Cost]:
+    """What the ledger says of each run; a sum stays unknown where any part of it is."""
+    replied = Q(outcome=Attempt.Outcome.REPLIED)
+    sums = (
+        Attempt.objects.filter(judgment__run__study=study)
+        .values_list("judgment__run")
+        .annotate(
+            requests=Count("pk"),
+            failed=Count("pk", filter=~replied),
+            tokens_in=Sum("prompt_tokens"),
+            tokens_out=Sum("completion_tokens"),
+            nano=Sum("cost_nano"),
+            unpriced=Count("pk", filter=replied & Q(cost_nano=None)),
+        )
+        .order_by()
+    )
+    return {
+        run: Cost(requests, failed, sent, got, None if unpriced or nano is None else nano / NANO)
+        for run, requests, failed, sent, got, nano, unpriced in sums
+    }

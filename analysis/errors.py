@@ -1,0 +1,9 @@
+"""What can go wrong with a report; the message says what, where and how to mend it."""
+
+
+class AnalysisError(Exception):
+    """Base of this app's errors."""
+
+
+class BadParameters(AnalysisError):
+    """A report was asked for with a threshold, seed or resample count that makes no sense."""

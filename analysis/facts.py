@@ -1,0 +1,237 @@
+"""The data of a study as plain arrays: what a report is computed from, and nothing else.
+
+No database ids and no clock times: equal answers give an equal report, whenever and wherever they
+were stored. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CHOICES = ("r1", "r2", "tie")
+TIE = 2
+MISSING = -1
+CODE = {"r1": 0, "r2": 1, "tie": TIE, "": MISSING, None: MISSING}
+
+Codes = npt.NDArray[np.int8]
+Index = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    slug: str
+    title: str
+    task: str
+    language: str
+    is_simulated: bool
+    allow_tie: bool
+    ask_certainty: bool
+    certainty_threshold: int
+    equivalence_margin: float
+    annotations_per_item: int
+    items_per_annotator: int
+    persona_style: str
+    show_history: int
+    minutes: int
+    reward: int
+    currency: str
+    source: Mapping[str, Any]
+    question: str
+
+
+@dataclass(frozen=True)
+class Item:
+    key: str
+    topic: str
+    persona: str
+    question: str
+    truth: str
+    lengths: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """People's answers that count, one row each, sorted by item and then by rater.
+
+    Attributes
+    ----------
+    item, rater : ndarray of int, shape (n,)
+        Positions in the study's items and raters.
+    choice : ndarray of int8, shape (n,)
+        0, 1 or 2 for response 1, response 2 or a tie.
+    certainty : ndarray of float, shape (n,)
+        1 to 100; NaN where none was given.
+    shown_first : ndarray of int8, shape (n,)
+        The response on side A; -1 where it is unknown.
+    seconds : ndarray of float, shape (n,)
+        Active time; NaN where it is unknown.
+    """
+
+    item: Index
+    rater: Index
+    choice: Codes
+    certainty: Floats
+    shown_first: Codes
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return self.item.size
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """A run's judgments, one row each, sorted by item, order shown and sample.
+
+    `status` holds ``done``, ``unparseable``, ``refused``, ``skipped``, ``error`` or ``open``;
+    only a ``done`` row has a choice.
+    """
+
+    item: Index
+    shown_first: Codes
+    sample: Index
+    choice: Codes
+    certainty: Floats
+    status: npt.NDArray[np.str_]
+    replies: Index
+
+    def __len__(self) -> int:
+        return self.item.size
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run has used; None where the provider did not say or no price is known."""
+
+    requests: int
+    failed_requests: int
+    tokens_in: int | None
+    tokens_out: int | None
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The words of a run: the template as it reads now, its hash, and the hash the run stored."""
+
+    template: str
+    sha256: str
+    stored: str
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One judge under one set of parameters; `run` is the hash of those."""
+
+    run: str
+    judge: str
+    setting: str
+    features: str
+    backend: str
+    snapshots: tuple[str, ...]
+    orders: str
+    samples: int
+    seed: int
+    parameters: Mapping[str, Any]
+    prompt: Prompt
+    state: str
+    state_reason: str
+    cost: Cost
+    judgments: Judgments
+
+    @property
+    def offers_tie(self) -> bool:
+        return self.setting == "tie"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Everything that a report of one study rests on."""
+
+    study: StudyFacts
+    items: tuple[Item, ...]
+    personas: Mapping[str, tuple[tuple[str, str], ...]]
+    raters: tuple[str, ...]
+    rater_groups: tuple[Mapping[str, str], ...]
+    answers: Answers
+    people: Mapping[str, int] = field(default_factory=dict)
+    not_counted: Mapping[str, int] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+
+    @cached_property
+    def truth(self) -> Codes:
+        """The person's own answer to each item, shape (items,); -1 where nobody knows it."""
+        return np.array([CODE[item.truth] for item in self.items], dtype=np.int8)
+
+    def scored_truth(self, *, offers_tie: bool) -> Codes:
+        """The truth by which raters are scored: a true tie counts only where one was offered."""
+        truth = self.truth
+        return truth if offers_tie else np.where(truth == TIE, MISSING, truth).astype(np.int8)
+
+    @cached_property
+    def slots(self) -> tuple[Codes, Floats]:
+        """Answers as matrices of items × slots, missing ones -1 and NaN; slots in rater order."""
+        counts = np.bincount(self.answers.item, minlength=len(self.items))
+        width = int(counts.max()) if counts.size else 0
+        labels = np.full((len(self.items), width), MISSING, dtype=np.int8)
+        certainty = np.full((len(self.items), width), np.nan)
+        starts = np.cumsum(counts) - counts
+        slot = np.arange(len(self.answers)) - starts[self.answers.item]
+        labels[self.answers.item, slot] = self.answers.choice
+        certainty[self.answers.item, slot] = self.answers.certainty
+        return labels, certainty
+
+    @cached_property
+    def by_rater(self) -> tuple[Codes, Floats]:
+        """Answers as matrices of items × raters, missing ones -1 and NaN."""
+        shape = (len(self.items), len(self.raters))
+        labels = np.full(shape, MISSING, dtype=np.int8)
+        certainty = np.full(shape, np.nan)
+        labels[self.answers.item, self.answers.rater] = self.answers.choice
+        certainty[self.answers.item, self.answers.rater] = self.answers.certainty
+        return labels, certainty
+
+    @cached_property
+    def inputs_hash(self) -> str:
+        """A hash of every value above; equal data have equal hashes on every machine."""
+        digest = hashlib.sha256()
+        _feed(digest, "study", asdict(self.study))
+        _feed(digest, "items", [asdict(item) for item in self.items])
+        _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
+        _feed(digest, "raters", [self.raters, self.rater_groups])
+        _feed(digest, "people", [dict(self.people), dict(self.not_counted)])
+        _feed_arrays(digest, self.answers)
+        for run in self.runs:
+            made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
+            _feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
+            _feed(digest, "prompt", asdict(run.prompt))
+            _feed_arrays(digest, run.judgments)
+        return digest.hexdigest()
+
+
+def columns(rows: Iterable[tuple[Any, ...]], *kinds: str) -> list[npt.NDArray[Any]]:
+    """Turn rows into one array per column of the given kinds; no rows give empty arrays."""
+    table = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    return [np.array(column, dtype=kind) for column, kind in zip(table, kinds, strict=True)]
+
+
+def _feed(digest: Any, name: str, value: Any) -> None:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    digest.update(f"{name}:{len(text)}:{text}\n".encode())
+
+
+def _feed_arrays(digest: Any, table: Answers | Judgments) -> None:
+    for name, array in vars(table).items():
+        if array.dtype.kind == "U":
+            _feed(digest, name, array.tolist())
+        else:
+            # Little-endian and one NaN, so that the bytes are the same everywhere.
+            data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
+            digest.update(f"{name}:{data.dtype.str}:{data.size}:".encode())
+            digest.update(data.tobytes())

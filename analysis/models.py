@@ -1,0 +1,75 @@
+"""Reports: what was asked for, how far the building is, and what came out."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from studies.models import Study, public_id
+
+# A report of 10,000 items takes about a minute; one that has not moved for this long lost its
+# worker.
+STALLED_AFTER = timedelta(minutes=10)
+
+
+class Report(models.Model):
+    """A report of one study; the files lie in VAR_DIR/reports/<public_id>/."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "waiting for a worker"
+        RUNNING = "running", "being built"
+        DONE = "done", "done"
+        FAILED = "failed", "not built"
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="reports")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    threshold = models.PositiveSmallIntegerField()
+    bootstrap = models.PositiveIntegerField(help_text="Resamples of every kind.")
+    seed = models.BigIntegerField()
+
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    progress = models.PositiveSmallIntegerField(default=0, help_text="Percent.")
+    message = models.TextField(blank=True, help_text="What happens now, or why it failed.")
+    inputs_hash = models.CharField(max_length=64, blank=True)
+    software = models.JSONField(default=dict)
+    result = models.JSONField(null=True)
+    content_security_policy = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed"]), name="report_state"
+            ),
+            models.CheckConstraint(condition=Q(progress__range=(0, 100)), name="report_progress"),
+            models.CheckConstraint(condition=Q(threshold__range=(1, 100)), name="report_threshold"),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(result__isnull=False, finished_at__isnull=False),
+                name="report_done_has_result",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="failed") | ~Q(message=""), name="report_failed_says_why"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: report of {self.created_at:%Y-%m-%d}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.state in {self.State.QUEUED, self.State.RUNNING} and not self.is_stalled
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether it stopped moving: the worker was killed, or none is running."""
+        unfinished = self.state in {self.State.QUEUED, self.State.RUNNING}
+        return unfinished and timezone.now() - self.moved_at > STALLED_AFTER

@@ -1,0 +1,199 @@
+"""From the data of a study to report.json: a pure function, the same for the same inputs."""
+
+import platform
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from analysis.facts import CHOICES, Dataset
+from analysis.report.encode import Json, put, steps
+from analysis.report.groups import group_tables
+from analysis.report.headline import certainty_headline, headline
+from analysis.report.judges import judge_entry
+from analysis.report.people import people_entry
+from analysis.report.verdicts import Verdicts, people_verdicts, run_verdicts
+from analysis.report.versus import (
+    ablations,
+    adjust_for_several,
+    agreement_matrix,
+    comparison_entry,
+)
+from studies.prompts import BANDS
+
+SCHEMA = "thirdperson.report/1"
+PACKAGES = ("django", "krippendorff", "numpy", "plotly", "scipy")
+
+Progress = Callable[[int, str], None]
+
+
+def build_report(
+    data: Dataset,
+    *,
+    seed: int,
+    threshold: int | None = None,
+    bootstrap: int = 1000,
+    on_progress: Progress = lambda percent, sentence: None,
+) -> Json:
+    """Compute everything that a report says.
+
+    Parameters
+    ----------
+    data : Dataset
+        The study.
+    seed : int
+        Of every resample; each starts from it anew, so one more run changes no other number.
+    threshold : int, optional
+        Certainty from which an answer is high; the study's own by default, and any other is
+        marked as explored.
+    bootstrap : int
+        Resamples of every kind.
+    on_progress : callable
+        Told the percentage and what happens.
+    """
+    registered = data.study.certainty_threshold
+    tau = registered if threshold is None else threshold
+    on_progress(5, "Counting votes.")
+    people = people_verdicts(data)
+    judges = [run_verdicts(data, run) for run in data.runs]
+
+    on_progress(10, "Measuring people.")
+    human = people_entry(data, people, threshold=tau, seed=seed, draws=bootstrap)
+    entries, comparisons = [], []
+    progress = steps(on_progress, 30, 85)
+    for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True)):
+        progress(index / len(judges), f"Measuring {run.judge} ({run.setting}, {run.features}).")
+        options = {"threshold": tau, "seed": seed, "draws": bootstrap}
+        entries.append(judge_entry(data, run, verdicts, **options))
+        comparisons.append(comparison_entry(data, run, verdicts, people, **options))
+    adjust_for_several(comparisons)
+
+    on_progress(88, "Looking at topics and personas.")
+    report: Json = {
+        "schema": SCHEMA,
+        "study": _study(data),
+        "inputs": _inputs(data),
+        "seed": seed,
+        "parameters": {
+            "threshold": tau,
+            "threshold_registered": registered,
+            "explored": tau != registered,
+            "bootstrap": bootstrap,
+            "margin": data.study.equivalence_margin,
+        },
+        "human": human,
+        "judges": entries,
+        "comparison": comparisons,
+        "selective": [
+            _selective(entry, verdicts, tau)
+            for entry, verdicts in zip(entries, judges, strict=True)
+        ],
+        "matrix": agreement_matrix(people, judges, data.truth),
+        "ablations": ablations(data.runs, judges),
+        "groups": group_tables(data, people, judges),
+        "items": _items(data, people, judges),
+        "bands": [
+            {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}
+            for b in BANDS
+        ],
+        "software": software(),
+    }
+    report["headline"] = headline(report)
+    report["certainty_headline"] = certainty_headline(report)
+    return report
+
+
+@cache
+def software() -> Json:
+    """Versions of what computed the numbers."""
+    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    own = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
+    versions = {"thirdperson": own, "python": platform.python_version()}
+    return versions | {name: version(name) for name in PACKAGES}
+
+
+def _study(data: Dataset) -> Json:
+    study = data.study
+    return {
+        "slug": study.slug,
+        "title": study.title,
+        "task": study.task,
+        "question": study.question,
+        "language": study.language,
+        "simulated": study.is_simulated,
+        "allow_tie": study.allow_tie,
+        "ask_certainty": study.ask_certainty,
+        "annotations_per_item": study.annotations_per_item,
+        "items_per_annotator": study.items_per_annotator,
+        "persona_style": study.persona_style,
+        "show_history": study.show_history,
+        "minutes": study.minutes,
+        "reward_minor_units": study.reward,
+        "currency": study.currency,
+        "source": dict(study.source),
+    }
+
+
+def _inputs(data: Dataset) -> Json:
+    truths = {name: int((data.truth == code).sum()) for code, name in enumerate(CHOICES)}
+    return {
+        "hash": data.inputs_hash,
+        "items": len(data.items),
+        "annotations": len(data.answers),
+        "judgments": sum(len(run.judgments) for run in data.runs),
+        "runs": len(data.runs),
+        "personas": len({item.persona for item in data.items}),
+        "questions": len({item.question for item in data.items}),
+        "truth": truths | {"unknown": int((data.truth < 0).sum())},
+    }
+
+
+def _selective(entry: Json, verdicts: Verdicts, threshold: float) -> Json:
+    """What trusting only this run's high answers would give on these items: no guarantee.
+
+    The threshold was not chosen so as to bound the error, so nothing is promised about other
+    items; `target` is undefined for the same reason.
+    """
+    out = {key: entry[key] for key in ("judge", "run", "setting", "features")}
+    put(out, "target", None, "not_certified")
+    put(out, "threshold", float(threshold))
+    stated = verdicts.scored & ~np.isnan(verdicts.certainty)
+    coverage = float((verdicts.certainty[stated] >= threshold).mean()) if stated.any() else None
+    put(out, "coverage", coverage)
+    out["accuracy"] = entry["high"]["accuracy"]
+    if out["accuracy"] is None:
+        out["accuracy_reason"] = entry["high"]["accuracy_reason"]
+    out["guarantee"] = "none"
+    out["guarantee_reason"] = "not_certified"
+    return out
+
+
+def _items(data: Dataset, people: Verdicts, judges: list[Verdicts]) -> list[Json]:
+    """One row per item: the truth, how people voted, what each run said."""
+    counts = people.majority.counts
+    rows = []
+    for index, item in enumerate(data.items):
+        row: Json = {"item": item.key, "topic": item.topic, "persona": item.persona}
+        row["question"] = item.question
+        put(row, "truth", item.truth or None, "no_truth")
+        row["votes"] = {
+            name: int(counts[index, code]) for code, name in enumerate(CHOICES[: counts.shape[1]])
+        }
+        row["people"] = _verdict(people, index)
+        row["judges"] = [_verdict(verdicts, index) for verdicts in judges]
+        rows.append(row)
+    return rows
+
+
+def _verdict(verdicts: Verdicts, index: int) -> Json:
+    answer, certainty = int(verdicts.answer[index]), float(verdicts.certainty[index])
+    correct = int(verdicts.correct[index])
+    missing = "tie" if verdicts.majority.undecided[index] else "no_votes"
+    out: Json = {}
+    put(out, "choice", CHOICES[answer] if answer >= 0 else None, missing)
+    put(out, "certainty", None if np.isnan(certainty) else certainty, "not_stated")
+    put(out, "correct", None if correct < 0 else bool(correct), "not_scored")
+    return out

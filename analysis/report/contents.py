@@ -1,0 +1,72 @@
+"""Which tables and figures a report has."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report import figures_accuracy, figures_certainty
+from analysis.report import tables_accuracy as accuracy
+from analysis.report import tables_certainty as certainty
+from analysis.report import tables_judges as judges
+from analysis.report import tables_people as people
+from analysis.report.figures import Figure
+from analysis.report.tables import Column, Table
+
+TABLES = (
+    accuracy.at_a_glance,
+    accuracy.table_a,
+    accuracy.table_b,
+    accuracy.table_b_single,
+    judges.comparison,
+    certainty.bands,
+    certainty.certainty,
+    certainty.histogram,
+    certainty.reliability,
+    certainty.sweep,
+    certainty.like_for_like,
+    certainty.high_sets,
+    people.agreement,
+    judges.matrix,
+    judges.replacement,
+    judges.ablations,
+    judges.position,
+    judges.ties,
+    judges.excluded,
+    judges.cost,
+    people.raters,
+    people.items,
+)
+
+
+def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
+    """Every table of report.json by its name; one without rows is left out."""
+    made = [maker(report) for maker in TABLES] + accuracy.groups(report)
+    return {table.name: table for table in made if table.rows}
+
+
+def combined_tables(reports: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Tables across studies: a row for each study and rater, as each study has them."""
+    tables = []
+    for maker in (accuracy.at_a_glance, accuracy.table_b, judges.comparison):
+        made = [(report["study"]["title"], maker(report)) for report in reports]
+        first = made[0][1]
+        rows = [[title, *row] for title, table in made for row in table.rows]
+        columns = (Column("Data"), *first.columns)
+        tables.append(Table(first.name, first.title, columns, rows, first.note))
+    return tables
+
+
+FIGURES = (
+    figures_accuracy.forest,
+    figures_certainty.histograms,
+    figures_certainty.reliability,
+    figures_certainty.risk_coverage,
+    figures_certainty.certainty_curves,
+    figures_accuracy.sheets,
+    figures_accuracy.position,
+)
+
+
+def all_figures(report: Mapping[str, Any]) -> dict[str, Figure]:
+    """Every figure by its name; one without anything to draw is left out."""
+    made = (maker(report) for maker in FIGURES)
+    return {figure.name: figure for figure in made if figure is not None}

@@ -1,0 +1,101 @@
+"""How results become JSON: null with a reason beside it, never NaN, nothing rounded."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from analysis.stats.accuracy import AccuracyCells
+from analysis.stats.results import Estimate, Interval, Proportion
+
+Json = dict[str, Any]
+
+
+def number(value: float | None) -> float | None:
+    """A float that JSON can hold; what is not finite has no business here."""
+    if value is None:
+        return None
+    if not math.isfinite(value):
+        raise ValueError(f"a statistic returned {value}")
+    return float(value)
+
+
+def put(target: Json, key: str, value: Any, reason: str | None = None) -> None:
+    """Set `key`, and its reason where the value is undefined."""
+    target[key] = value
+    if value is None:
+        target[f"{key}_reason"] = reason or "empty_group"
+
+
+def ends(interval: Interval | None) -> list[float] | None:
+    if interval is None:
+        return None
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        raise ValueError(f"an interval has the ends {interval.low} and {interval.high}")
+    return [float(interval.low), float(interval.high)]
+
+
+def how(interval: Interval | None) -> Json:
+    """How an interval was made, for whoever checks it."""
+    if interval is None:
+        return {}
+    facts = {
+        "method": interval.method,
+        "level": interval.level,
+        "n_items": interval.n_items,
+        "n_annotators": interval.n_annotators,
+        "seed": interval.seed,
+        "draws": interval.n_draws,
+        "note": getattr(interval, "note", None),
+    }
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def cell(share: Proportion, key: str = "accuracy") -> Json:
+    """A share with its counts and interval."""
+    out: Json = {"n": share.n, "correct": share.correct}
+    put(out, key, number(share.value), share.reason)
+    put(out, "ci", ends(share.interval), share.interval_reason or share.reason)
+    if share.interval is not None:
+        out["ci_made"] = how(share.interval)
+    return out
+
+
+def cells(accuracy: AccuracyCells) -> Json:
+    """Accuracy overall, and of high, low and unstated certainty."""
+    return cell(accuracy.overall) | {
+        "high": cell(accuracy.high),
+        "low": cell(accuracy.low),
+        "no_certainty": accuracy.no_certainty.n,
+        "at_threshold": accuracy.n_at_threshold,
+    }
+
+
+def estimate(result: Estimate, key: str = "value") -> Json:
+    """A number with its interval."""
+    out: Json = {}
+    put(out, key, number(result.value), result.reason)
+    put(out, "ci", ends(result.interval), result.interval_reason or result.reason)
+    if result.interval is not None:
+        out["ci_made"] = how(result.interval)
+    return out
+
+
+def pick(result: Any, names: Mapping[str, str]) -> Json:
+    """Fields of a result under the report's names, each with the result's own reason."""
+    out: Json = {}
+    for key, name in names.items():
+        put(out, key, getattr(result, name), result.reason)
+    return out
+
+
+def undefined(reason: str, *keys: str) -> Json:
+    """Every key as null for one reason."""
+    out: Json = {}
+    for key in keys:
+        put(out, key, None, reason)
+    return out
+
+
+def steps(report: Callable[[int, str], None], low: int, high: int) -> Callable[[float, str], None]:
+    """Progress of a part that runs from 0 to 1, within the percentages that are its own."""
+    return lambda share, sentence: report(round(low + (high - low) * share), sentence)

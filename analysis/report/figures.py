@@ -1,0 +1,176 @@
+"""The figures of a report, each with a title that says what it shows.
+
+Figures are plotly's, made from the content of report.json; the page draws them in the browser and
+prints their numbers as tables below them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+Report = Mapping[str, Any]
+
+CORRECT, WRONG = "#12436D", "#F46A25"
+PEOPLE, REFERENCE = "#801650", "#3D3D3D"
+# The first judge has the model's own colour; dash and symbol tell the others apart in grey too.
+JUDGES = ("#28A197", "#2073BC", "#8A5A00", "#6B7278", "#A285D1", "#0B5C2E")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+STROKES = {
+    "": "",
+    "stripes": "",
+    "solid": "",
+    "dash": "6 4",
+    "dot": "2 3",
+    "dashdot": "7 3 2 3",
+    "longdash": "9 4",
+    "longdashdot": "10 3 2 3",
+}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+NAME_LENGTH = 48
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot: its own title (in small multiples), the drawing, and its words for the blind."""
+
+    title: str
+    alt: str
+    height: int
+    drawing: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a colour and a line mean; drawn above the plots."""
+
+    label: str
+    colour: str
+    dash: str = ""
+
+    @property
+    def strokes(self) -> str:
+        """The line in SVG's terms."""
+        return STROKES[self.dash]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels under one active title; `table` names the table that holds their numbers."""
+
+    name: str
+    title: str
+    caption: str
+    table: str
+    panels: Sequence[Panel]
+    key: Sequence[Key] = ()
+
+    @property
+    def is_multiple(self) -> bool:
+        return len(self.panels) > 1
+
+
+def plain(text: str) -> str:
+    """Imported text as a label: plotly reads a little HTML, and a name is not HTML."""
+    short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
+    return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def panel(title: str, alt: str, traces: Sequence[Any], *, height: int, **layout: Any) -> Panel:
+    """A plot in the house style; the browser gives it its width."""
+    base = {
+        "template": "none",
+        "font": {"family": FONT, "size": 13, "color": "#0b0c0c"},
+        "margin": {"l": 52, "r": 16, "t": 12, "b": 44},
+        "height": height,
+        "showlegend": False,
+        "hoverlabel": {"font": {"family": FONT}},
+        "bargap": 0.12,
+    }
+    figure = go.Figure(list(traces), base | layout)
+    return Panel(title, alt, height, figure.to_plotly_json())
+
+
+def axis(title: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "standoff": 8},
+        "gridcolor": "#e3e6e8",
+        "zeroline": False,
+        "linecolor": "#6b7278",
+        "fixedrange": True,
+        "automargin": True,
+    } | more
+
+
+def share_axis(title: str, **more: Any) -> dict[str, Any]:
+    return axis(title, tickformat=".0%", **more)
+
+
+def style(index: int) -> tuple[str, str, str]:
+    """Colour, dash and symbol of the run at `index`."""
+    return tuple(kinds[index % len(kinds)] for kinds in (JUDGES, DASHES, SYMBOLS))  # type: ignore[return-value]
+
+
+def whiskers(shares: Sequence[Report]) -> dict[str, Any]:
+    """Error bars from intervals, which lie unevenly about their estimates."""
+    ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [high - s["accuracy"] for s, (_, high) in zip(shares, ends, strict=True)],
+        "arrayminus": [s["accuracy"] - low for s, (low, _) in zip(shares, ends, strict=True)],
+        "thickness": 1.5,
+        "width": 4,
+    }
+
+
+def vertical(x: float, colour: str, dash: str = "dash") -> dict[str, Any]:
+    line = {"color": colour, "width": 1.5, "dash": dash}
+    return {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "line": line}
+
+
+def label(x: float, text: str, y: float) -> dict[str, Any]:
+    return {
+        "x": x,
+        "y": y,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "text": text,
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def corner_note(text: str) -> dict[str, Any]:
+    """Figures in the upper left corner of a plot."""
+    return {
+        "text": text,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "top",
+        "align": "left",
+        "showarrow": False,
+        "font": {"size": 11},
+        "bgcolor": "rgba(255,255,255,.85)",
+    }
+
+
+def row_label(name: str, text: str) -> dict[str, Any]:
+    """The name of a row and its figure, above its mark, where a phone has room for both."""
+    return {
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": plain(name),
+        "yshift": 15,
+        "text": f"{plain(name)}  <b>{text}</b>",
+        "showarrow": False,
+        "font": {"size": 12},
+        "bgcolor": "rgba(255,255,255,.8)",
+        "borderpad": 1,
+    }

@@ -1,0 +1,194 @@
+"""Figures of accuracy, agreement and position."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.report.figures import (
+    PEOPLE,
+    REFERENCE,
+    Figure,
+    axis,
+    label,
+    panel,
+    plain,
+    row_label,
+    share_axis,
+    style,
+    vertical,
+    whiskers,
+)
+from analysis.report.words import percent, run_names
+
+Report = Mapping[str, Any]
+
+# Rows name themselves inside the plot, so the left margin stays small.
+MARGIN = {"l": 12, "r": 16, "t": 24, "b": 44}
+
+
+def forest(report: Report) -> Figure | None:
+    """Accuracy of everybody, with intervals."""
+    human = report["human"]
+    rows = [("People, majority", human["majority"], PEOPLE, "circle")]
+    rows.append(("People, single answers", human["individual"], PEOPLE, "circle-open"))
+    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
+        rows.append((name, judge, style(index)[0], style(index)[2]))
+    rows = [row for row in rows if row[1]["accuracy"] is not None]
+    if not rows:
+        return None
+    traces = [
+        go.Scatter(
+            x=[side["accuracy"]],
+            y=[plain(name)],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([side]),
+            hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
+        )
+        for name, side, colour, symbol in rows
+    ]
+    reference = human["majority"]["accuracy"]
+    lines = [] if reference is None else [vertical(reference, PEOPLE)]
+    drawing = panel(
+        "",
+        "Accuracy with 95 % intervals: "
+        + "; ".join(f"{name} {percent(side['accuracy'])}" for name, side, *_ in rows),
+        traces,
+        height=70 + 46 * len(rows),
+        xaxis=share_axis("accuracy"),
+        yaxis=axis(autorange="reversed", type="category", showticklabels=False),
+        shapes=lines,
+        annotations=[row_label(name, percent(side["accuracy"])) for name, side, *_ in rows],
+        margin=MARGIN,
+    )
+    return Figure(
+        "accuracy",
+        _forest_title(report),
+        "Share of right answers with 95 % intervals. The line marks the majority of people.",
+        "at_a_glance",
+        [drawing],
+    )
+
+
+def _forest_title(report: Report) -> str:
+    return {
+        "better": "The best judge is right more often than people",
+        "worse": "People are right more often than the best judge",
+        "equivalent": "People and the best judge are equally often right",
+        "cannot_tell": "People and judges cannot be told apart",
+    }.get(report["headline"]["state"], "How often everybody is right")
+
+
+def sheets(report: Report) -> Figure | None:
+    """The source article's bootstrap: agreement on sheets of 30."""
+    found = report["human"]["agreement"]
+    draws = found["bootstrap"]
+    if draws["mean"] is None:
+        return None
+    size = draws["size"]
+    expected = found["from_accuracy"]["agreement"]
+    lines = [vertical(draws["mean"], PEOPLE, "solid")]
+    labels = [label(draws["mean"], f"mean {percent(draws['mean'])}", 1.0)]
+    if expected is not None:
+        lines.append(vertical(expected, REFERENCE))
+        labels.append(label(expected, f"from accuracy alone {percent(expected)}", 1.09))
+    counts = draws["histogram"]
+    drawing = panel(
+        "",
+        f"Agreement of two people on {draws['draws']} sheets of {size} items: mean "
+        f"{percent(draws['mean'])}, standard deviation {percent(draws['sd'])}.",
+        [
+            go.Bar(
+                x=[hits / size for hits in range(size + 1)],
+                y=counts,
+                width=0.9 / size,
+                marker_color=PEOPLE,
+                opacity=0.75,
+                hovertemplate="%{x:.1%} agree: %{y} sheets<extra></extra>",
+            )
+        ],
+        height=300,
+        margin={"l": 52, "r": 16, "t": 48, "b": 44},
+        xaxis=share_axis("agreement on one sheet", range=[0.0, 1.02]),
+        yaxis=axis("sheets"),
+        shapes=lines,
+        annotations=labels,
+    )
+    alpha = found["krippendorff_alpha"]["value"]
+    tail = "" if alpha is None else f", alpha is {alpha:.2f}"
+    return Figure(
+        "sheets",
+        f"Two people agree on {percent(draws['mean'])} of items{tail}",
+        f"{draws['draws']:,} draws of {size} items, one pair of people on each, without "
+        f"replacement (unit {draws['unit']}). Dashed: agreement of people of this accuracy whose "
+        "errors have nothing in common.",
+        "agreement",
+        [drawing],
+    )
+
+
+def position(report: Report) -> Figure | None:
+    """Share of side A, beside the share of items where A is right."""
+    rows = []
+    if report["human"]["position"]["n"]:
+        rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
+    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
+        if judge["position"]["n"]:
+            rows.append((name, judge["position"], style(index)[0], style(index)[2]))
+    rows = [row for row in rows if row[1]["share_a"] is not None]
+    if not rows:
+        return None
+    traces = [
+        go.Scatter(
+            x=[found["share_a"]],
+            y=[plain(name)],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
+        )
+        for name, found, colour, symbol in rows
+    ]
+    traces.append(
+        go.Scatter(
+            x=[found["truth_share_a"] for _, found, *_ in rows],
+            y=[plain(name) for name, *_ in rows],
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
+            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
+        )
+    )
+    leaning = [
+        (abs(found["share_a"] - found["truth_share_a"]), name, found)
+        for name, found, *_ in rows
+        if found["truth_share_a"] is not None and found["p"] is not None and found["p"] <= 0.05
+    ]
+    if leaning:
+        _, name, found = max(leaning)
+        side = "A" if found["share_a"] > found["truth_share_a"] else "B"
+        title = f"{name} leans to side {side}"
+    else:
+        title = "Nobody clearly leans to a side"
+    return Figure(
+        "position",
+        title,
+        "Share of answers for the response on side A; the bar across is the share of items where "
+        "side A is right.",
+        "position",
+        [
+            panel(
+                "",
+                "Share of side A: "
+                + "; ".join(f"{name} {percent(found['share_a'])}" for name, found, *_ in rows),
+                traces,
+                height=70 + 44 * len(rows),
+                xaxis=share_axis("answers for side A", range=[0, 1]),
+                yaxis=axis(autorange="reversed", type="category", showticklabels=False),
+                shapes=[vertical(0.5, "#9aa7b2")],
+                annotations=[
+                    row_label(name, percent(found["share_a"])) for name, found, *_ in rows
+                ],
+                margin=MARGIN,
+            )
+        ],
+    )

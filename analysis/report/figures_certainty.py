@@ -1,0 +1,342 @@
+"""Figures of certainty: how it is used, whether it keeps its promise, what it buys."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.report.figures import (
+    CORRECT,
+    PEOPLE,
+    REFERENCE,
+    WRONG,
+    Figure,
+    Key,
+    Panel,
+    axis,
+    corner_note,
+    panel,
+    plain,
+    share_axis,
+    style,
+    vertical,
+    whiskers,
+)
+from analysis.report.words import SMALL, TOO_SMALL, percent, run_names
+
+Report = Mapping[str, Any]
+
+# Differences that a title may speak of.
+NOTICEABLE = 0.05
+POINTS = 5
+
+
+@dataclass(frozen=True)
+class Side:
+    """Somebody who states certainty, and how they are drawn."""
+
+    name: str
+    entry: Report
+    colour: str
+    dash: str
+    symbol: str
+    unit: str
+
+    @property
+    def key(self) -> Key:
+        return Key(self.name, self.colour, self.dash)
+
+    @property
+    def bars(self) -> Sequence[Report]:
+        return self.entry["certainty"]["histogram"]
+
+
+def _sides(report: Report) -> list[Side]:
+    human = report["human"]
+    sides = [
+        Side("People, majority", human["majority"], PEOPLE, "solid", "circle", "item"),
+        Side("People, single", human["individual"], PEOPLE, "dot", "circle-open", "answer"),
+    ]
+    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
+        sides.append(Side(name, judge, *style(index), "item"))
+    return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
+
+
+def histograms(report: Report) -> Figure | None:
+    """As Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
+    sides = _sides(report)
+    if not sides:
+        return None
+    # Sides that count items share one scale; single answers are several per item.
+    tallest = {
+        unit: max((bar["n"] for side in sides if side.unit == unit for bar in side.bars), default=1)
+        for unit in ("item", "answer")
+    }
+    return Figure(
+        "histograms",
+        _histograms_title(sides),
+        "Answers by stated certainty in bins of ten; the accuracy stands on each bar. Answers "
+        "without a truth to score them by are not shown.",
+        "certainty_histogram",
+        [_histogram(side, tallest[side.unit]) for side in sides],
+        key=(Key("right", CORRECT), Key("wrong", WRONG, "stripes")),
+    )
+
+
+def _histograms_title(sides: Sequence[Side]) -> str:
+    apart = [
+        side.entry["high"]["ci"][0] > side.entry["low"]["ci"][1]
+        for side in sides
+        if side.entry["high"]["ci"] and side.entry["low"]["ci"]
+    ]
+    if not apart:
+        return "How certainty is spread"
+    if all(apart):
+        return "Everybody is more often right when certain"
+    return "Some are more often right when certain" if any(apart) else "Certainty is not earned"
+
+
+def _histogram(side: Side, top: int) -> Panel:
+    labels = [f"{bar['from']}–{bar['to']}" for bar in side.bars]
+    right = [bar["correct"] for bar in side.bars]
+    wrong = [bar["n"] - bar["correct"] for bar in side.bars]
+    shown = ["" if bar["n"] == 0 else f"{bar['accuracy'] * 100:.0f}" for bar in side.bars]
+    hover = "%{x}<br>%{y} %{fullData.name}<extra></extra>"
+    stripes = {"shape": "/", "size": 5, "fillmode": "overlay", "fgcolor": "#ffffff"}
+    traces = [
+        go.Bar(x=labels, y=right, name="right", marker_color=CORRECT, hovertemplate=hover),
+        go.Bar(
+            x=labels,
+            y=wrong,
+            name="wrong",
+            marker={"color": WRONG, "pattern": stripes},
+            text=shown,
+            textposition="outside",
+            textfont={"size": 10},
+            cliponaxis=False,
+            hovertemplate=hover,
+        ),
+    ]
+    parts = (("All", side.entry), ("High", side.entry["high"]), ("Low", side.entry["low"]))
+    corner = "<br>".join(
+        f"{label} {percent(part['accuracy'])} ({part['correct']}/{part['n']})"
+        for label, part in parts
+    )
+    told = (
+        f"{bin_}: {hits} right, {misses} wrong"
+        for bin_, hits, misses in zip(labels, right, wrong, strict=True)
+        if hits + misses
+    )
+    return panel(
+        side.name,
+        f"{side.name}, by certainty: " + ", ".join(told),
+        traces,
+        height=260,
+        barmode="stack",
+        xaxis=axis("certainty", tickangle=-45, tickfont={"size": 10}),
+        yaxis=axis(f"{side.unit}s", range=[0, top * 1.12]),
+        annotations=[corner_note(corner)],
+    )
+
+
+def reliability(report: Report) -> Figure | None:
+    """Accuracy against stated certainty, with the line of a perfect match."""
+    found = [(side, side.entry["certainty"]["reliability"]) for side in _sides(report)]
+    found = [(side, points) for side, points in found if points]
+    if not found:
+        return None
+    return Figure(
+        "reliability",
+        _reliability_title([_gap(points) for _, points in found]),
+        "Share of right answers against mean stated certainty in ten bins of equal width, with "
+        "95 % intervals; the area of a dot is its number of answers, the dashed line a perfect "
+        "match. Certainty 80 is read as a probability of .80.",
+        "reliability",
+        [_reliability(side.name, points, side.colour) for side, points in found],
+    )
+
+
+def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
+    largest = max(point["n"] for point in points)
+    diagonal = go.Scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        hoverinfo="skip",
+        line={"color": REFERENCE, "dash": "dash", "width": 1},
+    )
+    dots = go.Scatter(
+        x=[point["confidence"] for point in points],
+        y=[point["accuracy"] for point in points],
+        mode="markers",
+        marker={
+            "color": colour,
+            "size": [6 + 16 * (point["n"] / largest) ** 0.5 for point in points],
+            "opacity": 0.85,
+            "line": {"color": "#ffffff", "width": 1},
+        },
+        error_y=whiskers(points),
+        customdata=[point["n"] for point in points],
+        hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
+    )
+    told = (
+        f"{point['confidence'] * 100:.0f}: {percent(point['accuracy'])} of {point['n']} right"
+        for point in points
+    )
+    return panel(
+        name,
+        f"{name}, by certainty: " + ", ".join(told),
+        [diagonal, dots],
+        height=250,
+        xaxis=share_axis("stated certainty", range=[0, 1.03]),
+        yaxis=share_axis("right", range=[0, 1.03]),
+    )
+
+
+def _gap(points: Sequence[Report]) -> float:
+    """Mean certainty less accuracy: how much more is promised than kept."""
+    n = sum(point["n"] for point in points)
+    return sum(point["n"] * (point["confidence"] - point["accuracy"]) for point in points) / n
+
+
+def _reliability_title(gaps: Sequence[float]) -> str:
+    over, under = max(gaps) > NOTICEABLE, min(gaps) < -NOTICEABLE
+    return {
+        (True, False): "Certainty promises more than it keeps",
+        (False, True): "Answers are better than their certainty",
+        (True, True): "Some promise too much, some too little",
+        (False, False): "On average, certainty keeps its promise",
+    }[over, under]
+
+
+def risk_coverage(report: Report) -> Figure | None:
+    """Accuracy of the accepted answers as the threshold falls."""
+    tau = report["parameters"]["threshold"]
+    traces, words = [], []
+    for side in _sides(report):
+        points = [p for p in side.entry["certainty"]["sweep"] if p["n"] >= TOO_SMALL]
+        if side.unit != "item" or not points:
+            continue
+        name, colour = side.name, side.colour
+        traces.append(
+            go.Scatter(
+                x=[p["coverage"] for p in points],
+                y=[p["accuracy"] for p in points],
+                name=plain(name),
+                mode="lines",
+                line={"color": colour, "dash": side.dash, "width": 2, "shape": "linear"},
+                customdata=[[p["threshold"], p["n"]] for p in points],
+                hovertemplate=plain(name)
+                + "<br>≥ %{customdata[0]:.0f}: %{y:.1%} of %{customdata[1]}<extra></extra>",
+            )
+        )
+        marked = [p for p in points if p["threshold"] >= tau]
+        if marked:
+            at = marked[0]
+            words.append(f"{name} {percent(at['accuracy'])} at {percent(at['coverage'])}")
+            traces.append(
+                go.Scatter(
+                    x=[at["coverage"]],
+                    y=[at["accuracy"]],
+                    mode="markers",
+                    marker={
+                        "color": colour,
+                        "symbol": side.symbol,
+                        "size": 12,
+                        "line": {"color": "#0b0c0c", "width": 1.5},
+                    },
+                    showlegend=False,
+                    hovertemplate=f"{plain(name)} at ≥ {tau}: %{{y:.1%}}<extra></extra>",
+                )
+            )
+    if not traces:
+        return None
+    drawing = panel(
+        "",
+        f"Accuracy against the share of answers accepted. At certainty {tau}: " + "; ".join(words),
+        traces,
+        height=380,
+        xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
+        yaxis=share_axis("right among them"),
+    )
+    return Figure(
+        "risk_coverage",
+        _coverage_title(report),
+        f"Accuracy of the most certain answers as more are accepted; marks: certainty ≥ {tau}. "
+        "Thresholds that accept fewer than 10 answers are not drawn.",
+        "thresholds",
+        [drawing],
+        key=[side.key for side in _sides(report) if side.unit == "item"],
+    )
+
+
+def _coverage_title(report: Report) -> str:
+    gains = [
+        side.entry["high"]["accuracy"] - side.entry["accuracy"]
+        for side in _sides(report)
+        if side.unit == "item" and side.entry["high"]["n"] >= SMALL
+    ]
+    if not gains:
+        return "Accuracy when only certain answers are accepted"
+    if min(gains) > NOTICEABLE:
+        return "Accepting only certain answers raises accuracy"
+    if max(gains) > NOTICEABLE:
+        return "Certainty raises accuracy for some, not for all"
+    return "Accepting only certain answers gains little"
+
+
+def certainty_curves(report: Report) -> Figure | None:
+    """Distribution functions of certainty: single answers of people and replies of each run."""
+    # Single answers against single replies: the mean of three people varies less than one reply.
+    sides = [side for side in _sides(report) if side.name != "People, majority"]
+    traces = []
+    for side in sides:
+        points = side.entry["certainty"]["distribution"]
+        traces.append(
+            go.Scatter(
+                x=[point[0] for point in points],
+                y=[point[1] for point in points],
+                name=plain(side.name),
+                mode="lines",
+                line={"color": side.colour, "dash": side.dash, "width": 2, "shape": "hv"},
+                hovertemplate=plain(side.name) + "<br>%{y:.0%} are at most %{x:.0f}<extra></extra>",
+            )
+        )
+    if len(traces) < 2:
+        return None
+    tau = report["parameters"]["threshold"]
+    drawing = panel(
+        "",
+        "Share of answers with at most a given certainty: "
+        + "; ".join(
+            f"{side.name} mean {side.entry['certainty']['summary']['mean']:.0f}" for side in sides
+        ),
+        traces,
+        height=340,
+        xaxis=axis("certainty", range=[0, 101], dtick=20),
+        yaxis=share_axis("answers at most as certain", range=[0, 1.02]),
+        shapes=[vertical(tau, REFERENCE)],
+    )
+    return Figure(
+        "certainty_curves",
+        _curves_title(report),
+        f"Cumulative share of single answers by stated certainty; the dashed line marks {tau}. "
+        "A line further right is a more certain rater.",
+        "certainty",
+        [drawing],
+        key=[side.key for side in sides],
+    )
+
+
+def _curves_title(report: Report) -> str:
+    gaps = [
+        versus["certainty"]["model_mean"] - versus["certainty"]["human_mean"]
+        for versus in report["comparison"]
+        if versus["certainty"]["model_mean"] is not None
+    ]
+    if gaps and min(gaps) > POINTS:
+        return "Judges are more certain than people"
+    if gaps and max(gaps) < -POINTS:
+        return "Judges are less certain than people"
+    return "How certain people and judges are"

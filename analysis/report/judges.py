@@ -1,0 +1,110 @@
+"""What each run of a judge got right, what it could not answer, and what it cost."""
+
+import numpy as np
+
+from analysis.facts import TIE, Dataset, Run
+from analysis.report.certain import calibration, chapter
+from analysis.report.encode import Json, cells, number, put, undefined
+from analysis.report.position import both_orders, single_order
+from analysis.report.verdicts import Verdicts, run_options
+from analysis.stats.accuracy import answer_accuracy
+
+STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
+
+
+def identity(run: Run) -> Json:
+    """What tells one run from another, wherever a run is named."""
+    return {
+        "judge": run.judge,
+        "run": run.run,
+        "setting": run.setting,
+        "features": run.features,
+    }
+
+
+def judge_entry(
+    data: Dataset, run: Run, verdicts: Verdicts, *, threshold: float, seed: int, draws: int
+) -> Json:
+    accuracy = answer_accuracy(
+        verdicts.answer,
+        data.scored_truth(offers_tie=run.offers_tie).astype(np.int64),
+        verdicts.certainty,
+        threshold=threshold,
+        n_options=run_options(run),
+    )
+    rows = run.judgments
+    return (
+        identity(run)
+        | {"items": int(np.unique(rows.item).size)}
+        | cells(accuracy)
+        | {
+            "excluded": verdicts.excluded,
+            "judgments": {name: int((rows.status == name).sum()) for name in STATUSES},
+            "replies": _replies(run),
+            "calibration": calibration(verdicts.certainty, verdicts.correct),
+            "certainty": chapter(
+                verdicts.certainty, verdicts.correct, threshold=threshold, seed=seed, draws=draws
+            ),
+            "position": _position(data, run),
+            "ties": _ties(data, run, verdicts),
+            "cost": cost(run, accuracy.overall.correct),
+            "record": _record(run),
+        }
+    )
+
+
+def cost(run: Run, correct: int) -> Json:
+    """What was used; unknown prices stay unknown."""
+    used = run.cost
+    out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
+    known = "not_reported"
+    put(out, "tokens_in", used.tokens_in, known)
+    put(out, "tokens_out", used.tokens_out, known)
+    put(out, "usd", number(used.usd), known)
+    per_label = used.usd / correct if used.usd is not None and correct else None
+    put(out, "usd_per_correct", number(per_label), known if used.usd is None else "empty_group")
+    return out
+
+
+def _position(data: Dataset, run: Run) -> Json:
+    """From the first sample of each item and order: later ones repeat the same question."""
+    rows = run.judgments
+    first = rows.sample == (rows.sample.min() if len(rows) else 0)
+    item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
+    out = single_order(choice, shown_first, data.truth[item])
+    out["both_orders"] = both_orders(choice, shown_first, item, len(data.items))
+    return out
+
+
+def _replies(run: Run) -> dict[str, int]:
+    """How many judgments took how many replies until one could be read."""
+    values, counts = np.unique(run.judgments.replies, return_counts=True)
+    return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
+
+
+def _ties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
+    """How often the run says tie, beside how often a tie is true; only where it may say so."""
+    if not run.offers_tie:
+        return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
+    answered, known = verdicts.answer >= 0, data.truth >= 0
+    out: Json = {"n": int(answered.sum()), "ties": int((verdicts.answer == TIE).sum())}
+    put(out, "share", out["ties"] / out["n"] if out["n"] else None)
+    put(out, "truth_share", float((data.truth[known] == TIE).mean()) if known.any() else None)
+    return out
+
+
+def _record(run: Run) -> Json:
+    """The run as the methods appendix tells it."""
+    return {
+        "backend": run.backend,
+        "snapshots": list(run.snapshots),
+        "orders": run.orders,
+        "samples": run.samples,
+        "seed": run.seed,
+        "parameters": dict(run.parameters),
+        "prompt": run.prompt.template,
+        "prompt_hash": run.prompt.stored,
+        "prompt_file_hash": run.prompt.sha256,
+        "state": run.state,
+        "state_reason": run.state_reason,
+    }

@@ -1,0 +1,125 @@
+"""The report as one HTML file that opens offline, in the app and on A4 alike."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date as Date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.figures import Figure
+from analysis.report.tables import Table
+from analysis.report.words import run_names
+
+STATIC = Path(settings.BASE_DIR) / "static"
+PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
+# Beyond this many rows the page shows the first ones and points to the CSV file.
+MAX_ROWS = 1000
+
+_JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table as the page shows it: cut to what a page can hold."""
+
+    table: Table
+    limit: int = MAX_ROWS
+
+    @property
+    def rows(self) -> list[Any]:
+        cut = Table(
+            self.table.name, self.table.title, self.table.columns, self.table.rows[: self.limit]
+        )
+        return cut.cells
+
+    @property
+    def left_out(self) -> int:
+        return max(0, len(self.table.rows) - self.limit)
+
+
+def render_html(report: Mapping[str, Any], *, date: Date) -> str:
+    """The whole page; `report` is the content of report.json, and `date` is printed on it."""
+    tables = {name: Shown(table) for name, table in all_tables(report).items()}
+    figures = all_figures(report)
+    names = run_names(report)
+    context = {
+        "report": report,
+        "tables": tables,
+        "groups": [shown for name, shown in tables.items() if name.startswith("group_")],
+        "figures": figures,
+        "runs": list(zip(names, report["judges"], report["comparison"], strict=True)),
+        "prompts": _prompts(report),
+        "date": date,
+        "plots": _json(_plots(figures)),
+        "style": _file("css/report.css"),
+        "script": _file("js/report.js"),
+        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
+        "policy": content_security_policy(),
+    }
+    return render_to_string("analysis/report/page.html", context)
+
+
+@cache
+def content_security_policy() -> str:
+    """What the page may do: run its own two scripts, known by hash, and load nothing at all.
+
+    Styles are inline because plotly writes its own; they cannot send anything anywhere.
+    """
+    hashes = " ".join(
+        f"'sha256-{_sha256(text)}'"
+        for text in (_file("js/report.js"), _file(str(PLOTLY.relative_to(STATIC))))
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _file(name: str) -> SafeString:
+    """A file of our own, to be written into the page as it is."""
+    text = (STATIC / name).read_text("utf-8")
+    if "</script" in text.lower() or "</style" in text.lower():
+        raise ValueError(f"{name} would end the element that holds it")
+    return mark_safe(text)  # noqa: S308  our own file, checked above
+
+
+def _json(value: Any) -> SafeString:
+    """JSON that cannot end the script element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return mark_safe(text.translate(_JSON_ESCAPES))  # noqa: S308  escaped above
+
+
+def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
+    """What the browser draws, by the id of its place."""
+    return {
+        f"{figure.name}-{number}": panel.drawing
+        for figure in figures.values()
+        for number, panel in enumerate(figure.panels, start=1)
+    }
+
+
+def _prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each prompt once, with the runs that used it."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        record = judge["record"]
+        entry = found.setdefault(
+            record["prompt_file_hash"], {"text": record["prompt"], "runs": [], "hash": ""}
+        )
+        entry["runs"].append(name)
+        entry["hash"] = record["prompt_file_hash"]
+    return list(found.values())

@@ -1,0 +1,118 @@
+"""Tables of accuracy: at a glance, by certainty as the source article prints it, by group."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.tables import Column, Table
+from analysis.report.words import run_names
+
+Report = Mapping[str, Any]
+
+CONDITIONAL = (
+    "Italics: fewer than 30 answers. “too few”: fewer than 10. “–” (0/0): none. "
+    "Below each accuracy (in %): correct/total and the 95 % interval."
+)
+
+
+def at_a_glance(report: Report) -> Table:
+    people = report["human"]
+    rows = [
+        ["People, majority", people["majority"], None, None, people["majority"]["ties"]],
+        ["People, single answers", people["individual"], None, None, None],
+    ]
+    for name, judge, versus in zip(
+        run_names(report), report["judges"], report["comparison"], strict=True
+    ):
+        difference = versus["difference"]
+        rows.append([name, judge, difference["value"], difference["ci"], judge["excluded"]["tie"]])
+    columns = (
+        Column("Who"),
+        Column("Accuracy", "share"),
+        Column("Less the majority", "points"),
+        Column("95 % interval", "points_range"),
+        Column("Undecided", "count"),
+    )
+    return Table(
+        "at_a_glance",
+        "Accuracy of people and of every run",
+        columns,
+        rows,
+        CONDITIONAL + " The difference is taken on the items that both decided; its interval "
+        "(Tango) holds for these annotators.",
+    )
+
+
+def table_a(report: Report) -> Table:
+    """As Table 2 of the source article: a row for the study, columns rater × high and low."""
+    people = report["human"]["majority"]
+    columns = [Column("Data")]
+    row: list[Any] = [report["study"]["title"]]
+    sides = [("People", people), *zip(run_names(report), report["judges"], strict=True)]
+    for name, side in sides:
+        # A run that states no certainty has neither cell; one that saw less stands in ablations.
+        if side is not people and (
+            side["features"] != "all" or side["high"]["n"] + side["low"]["n"] == 0
+        ):
+            continue
+        columns += [Column("High", "share", name), Column("Low", "share", name)]
+        row += [side["high"], side["low"]]
+    return Table(
+        "table_a",
+        "Table A. Accuracy at high and low certainty",
+        tuple(columns),
+        [row],
+        f"High: certainty of at least {report['parameters']['threshold']}. {CONDITIONAL}",
+    )
+
+
+def table_b(report: Report) -> Table:
+    return _judge_beside_people(
+        report, "table_b", "Table B. Judges beside the majority of people", "majority"
+    )
+
+
+def table_b_single(report: Report) -> Table:
+    return _judge_beside_people(
+        report, "table_b_single", "Table B, with people's single answers", "individual"
+    )
+
+
+def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Table:
+    sides = [
+        ("People", report["human"][unit]),
+        *zip(run_names(report), report["judges"], strict=True),
+    ]
+    rows = [[who, side["high"], side["low"], side] for who, side in sides]
+    columns = (
+        Column("Who"),
+        Column("High", "share"),
+        Column("Low", "share"),
+        Column("Overall", "share"),
+    )
+    return Table(
+        name,
+        title,
+        columns,
+        rows,
+        f"High: certainty of at least {report['parameters']['threshold']}, which is high but in "
+        f"the band “Confident”. {CONDITIONAL}",
+    )
+
+
+def groups(report: Report) -> list[Table]:
+    tables = []
+    for index, group in enumerate(report["groups"]):
+        rows = [
+            [row["value"] or "(not said)", row["items"], row["people"], *row["judges"]]
+            for row in group["rows"]
+        ]
+        sides = ["People, majority", *run_names(report)]
+        columns = (
+            Column(group["label"]),
+            Column("Items", "count"),
+            *(Column(side, "share") for side in sides),
+        )
+        tables.append(
+            Table(f"group_{index + 1}", f"Accuracy by {group['label']}", columns, rows, CONDITIONAL)
+        )
+    return tables

@@ -1,0 +1,188 @@
+"""Tables of certainty: how each side uses it, and what it is worth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.tables import Column, Table
+from analysis.report.tables_accuracy import CONDITIONAL
+from analysis.report.words import run_names
+
+Report = Mapping[str, Any]
+
+
+def _sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+    """Everybody who states certainty: majority, single answers, and each run."""
+    human = report["human"]
+    people = [("People, majority", human["majority"]), ("People, single", human["individual"])]
+    return [*people, *zip(run_names(report), report["judges"], strict=True)]
+
+
+def certain_sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(who, side) for who, side in _sides(report) if side["certainty"]["summary"]["n"]]
+
+
+def bands(report: Report) -> Table:
+    sides = certain_sides(report)
+    rows = [
+        [f"{band['name']} ({band['from']}–{band['to']})"]
+        + [side["certainty"]["bands"][index] for _, side in sides]
+        for index, band in enumerate(report["bands"])
+    ]
+    columns = (Column("Band"), *(Column(who, "share") for who, _ in sides))
+    return Table("bands", "Accuracy by certainty band", columns, rows if sides else [], CONDITIONAL)
+
+
+def certainty(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        summary, calibration = side["certainty"]["summary"], side["calibration"]
+        rows.append(
+            [who, summary["n"], summary["mean"], summary["sd"], summary["distinct"]]
+            + [side["certainty"]["rules"]["at"], summary["multiples_of_5"]]
+            + [calibration[key] for key in ("ece", "brier", "auroc", "aurc")]
+        )
+    columns = (
+        Column("Who"),
+        Column("n", "count"),
+        Column("Mean", "number"),
+        Column("SD", "number"),
+        Column("Distinct values", "count"),
+        Column("Exactly at the threshold", "count"),
+        Column("Multiples of 5", "percent"),
+        Column("ECE", "decimal"),
+        Column("Brier", "decimal"),
+        Column("AUROC", "decimal"),
+        Column("AURC", "decimal"),
+    )
+    return Table(
+        "certainty",
+        "How certainty is used, and what it is worth",
+        columns,
+        rows,
+        "Certainty is read as a probability of certainty / 100. ECE: ten bins of equal width. "
+        "Lower is better for ECE, Brier and AURC; AUROC .5 means that certainty says nothing.",
+    )
+
+
+def reliability(report: Report) -> Table:
+    rows = [
+        [who, f"{point['from']:g}–{point['to']:g}", point["confidence"], point]
+        for who, side in certain_sides(report)
+        for point in side["certainty"]["reliability"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Certainty"),
+        Column("Mean certainty", "percent"),
+        Column("Right", "share"),
+    )
+    return Table("reliability", "Accuracy against stated certainty", columns, rows)
+
+
+def like_for_like(report: Report) -> Table:
+    rows: list[list[Any]] = []
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        panel = versus["certainty"]["like_for_like"]
+        if versus["certainty"]["judgments"] == 0:
+            continue
+        for side, label in (
+            ("human_single", "One person"),
+            ("model_single", f"{name}, one reply"),
+            ("human_majority", "Three people, majority"),
+            ("model_majority", f"{name}, three replies, majority"),
+        ):
+            part = panel[side]
+            if part["overall"]["n"] == 0 or (rows and [label, *_panel_row(part)] in rows):
+                continue
+            rows.append([label, *_panel_row(part)])
+    columns = (
+        Column("Who"),
+        Column("Overall", "share"),
+        Column("Share high", "percent"),
+        Column("High", "share"),
+        Column("At people's coverage", "percent"),
+    )
+    return Table(
+        "like_for_like",
+        "Like for like: one person beside one reply, majority beside majority",
+        columns,
+        rows,
+        "The mean of three certainties varies less than one: equal judges look different when a "
+        "majority is set beside a single reply. “At people's coverage”: accuracy of the most "
+        "certain answers, as large a share of all as single people's high answers are.",
+    )
+
+
+def _panel_row(part: Mapping[str, Any]) -> list[Any]:
+    return [part["overall"], part["high_share"], part["high"], part["matched_accuracy"]]
+
+
+def high_sets(report: Report) -> Table:
+    rows = []
+    labels = {
+        "both": "both certain",
+        "human_only": "only people certain",
+        "model_only": "only the judge certain",
+        "neither": "neither certain",
+    }
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        sets = versus["certainty"]["high_sets"]
+        if sets["n"]:
+            for key, label in labels.items():
+                rows.append(
+                    [name, label, sets["cells"][key]["people"], sets["cells"][key]["judge"]]
+                )
+    columns = (
+        Column("Run"),
+        Column("Items where"),
+        Column("People", "share"),
+        Column("Judge", "share"),
+    )
+    return Table(
+        "high_sets",
+        "Who is certain where, and right how often",
+        columns,
+        rows,
+        "Each side's own high items are different items that overlap; here both are scored on "
+        f"the same ones. {CONDITIONAL}",
+    )
+
+
+def sweep(report: Report) -> Table:
+    rows = [
+        [who, point["threshold"], point["at"], point["coverage"], point, point["band"]]
+        for who, side in certain_sides(report)
+        for point in side["certainty"]["sweep"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Certainty from", "number"),
+        Column("Exactly there", "count"),
+        Column("Coverage", "percent"),
+        Column("Accuracy", "share"),
+        Column("Simultaneous band", "range"),
+    )
+    return Table(
+        "thresholds",
+        "Every threshold that these answers allow",
+        columns,
+        rows,
+        "A threshold chosen from this table is chosen after the data: its pointwise interval is "
+        "too narrow, the simultaneous band is not.",
+    )
+
+
+def histogram(report: Report) -> Table:
+    rows = [
+        [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], bar["accuracy"]]
+        for who, side in certain_sides(report)
+        for bar in side["certainty"]["histogram"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Certainty"),
+        Column("Answers", "count"),
+        Column("Right", "count"),
+        Column("Accuracy", "percent"),
+    )
+    return Table("certainty_histogram", "Right and wrong answers by certainty", columns, rows)

@@ -1,0 +1,204 @@
+"""Tables about the judges: beside people, with less of the persona, by side, and their record."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.tables import Column, Kind, Table
+from analysis.report.words import run_names
+
+Report = Mapping[str, Any]
+Entry = Mapping[str, Any]
+# Heading, kind, where the value lies in the entry, and the heading above, if any.
+Field = tuple[str, Kind, str] | tuple[str, Kind, str, str]
+
+READINGS = {
+    "different": "different",
+    "equivalent": "equivalent",
+    "different_within_margin": "different, within the margin",
+    "inconclusive": "cannot tell",
+}
+
+
+def _table(
+    name: str,
+    title: str,
+    labelled: Sequence[tuple[str, Entry]],
+    fields: Sequence[Field],
+    note: str = "",
+    *,
+    first: str = "Run",
+) -> Table:
+    """A table with one row per entry and one column per field."""
+    columns = [Column(first), *(Column(f[0], f[1], f[3] if len(f) > 3 else "") for f in fields)]
+    rows = [[label, *(_dig(entry, field[2]) for field in fields)] for label, entry in labelled]
+    return Table(name, title, tuple(columns), rows, note)
+
+
+def _dig(entry: Entry, path: str) -> Any:
+    value: Any = entry
+    for key in path.split("."):
+        value = value[key]
+    return value
+
+
+def _runs(report: Report, part: str) -> list[tuple[str, Entry]]:
+    return list(zip(run_names(report), report[part], strict=True))
+
+
+def comparison(report: Report) -> Table:
+    margin = report["parameters"]["margin"] * 100
+    entries = [
+        (name, {**entry, "reading": READINGS.get(entry["difference"]["state"])})
+        for name, entry in _runs(report, "comparison")
+    ]
+    return _table(
+        "comparison",
+        "Every run beside the majority, on common items",
+        entries,
+        [
+            ("Items", "count", "difference.n"),
+            ("Difference", "points", "difference.value"),
+            ("95 % interval", "points_range", "difference.ci"),
+            ("Only judge right", "count", "mcnemar.b"),
+            ("Only people right", "count", "mcnemar.c"),
+            ("McNemar p", "p", "mcnemar.p"),
+            ("Holm p", "p", "mcnemar.p_holm"),
+            ("Reading", "text", "reading"),
+        ],
+        "Exact McNemar test and Tango intervals; both hold for these annotators. Holm: adjusted "
+        "over the runs that saw the same features. Equivalent: the 90 % interval lies within "
+        f"±{margin:g} points, a margin set in the study.",
+    )
+
+
+def replacement(report: Report) -> Table:
+    return _table(
+        "replacement",
+        "Could the judge sit among the annotators?",
+        _runs(report, "comparison") if report["human"]["answers"] else [],
+        [
+            ("Agrees with majority", "percent", "agreement_with_majority"),
+            ("Kappa", "decimal", "cohen_kappa"),
+            ("ω", "decimal", "alt_test.omega", "alt-test, ε = .1"),
+            ("ρ", "decimal", "alt_test.rho", "alt-test, ε = .1"),
+            ("tested", "count", "alt_test.tested", "alt-test, ε = .1"),
+            ("skipped", "count", "alt_test.skipped", "alt-test, ε = .1"),
+            ("people's advantage", "points", "pooled_replacement.advantage_of_people", "pooled"),
+            ("p", "p", "pooled_replacement.p", "pooled"),
+            ("z", "decimal", "human_likeness_z", "kappa with people"),
+            ("difference", "decimal", "human_likeness.difference", "kappa with people"),
+        ],
+        "The alternative annotator test skips people with fewer than 30 usable items; with 30 "
+        "items each it rarely passes. The pooled test asks about the average annotator.",
+    )
+
+
+def matrix(report: Report) -> Table:
+    labels = ["People, majority", *run_names(report), "Truth"]
+    rows = [
+        [label, *(cell["kappa"] for cell in row)]
+        for label, row in zip(labels, report["matrix"], strict=True)
+    ]
+    columns = (Column("Cohen's kappa"), *(Column(label, "decimal") for label in labels))
+    return Table(
+        "agreement_matrix",
+        "Agreement of everybody with everybody",
+        columns,
+        rows if report["judges"] else [],
+        "Cohen's kappa on the items that both decided; “–” where it is undefined.",
+    )
+
+
+def ablations(report: Report) -> Table:
+    return _table(
+        "ablations",
+        "What is lost when the judge sees less of the person",
+        [(entry["judge"], entry) for entry in report["ablations"]],
+        [
+            ("Setting", "text", "setting"),
+            ("Features shown", "text", "features"),
+            ("Items", "count", "n"),
+            ("Accuracy lost", "points", "accuracy_lost"),
+            ("95 % interval", "points_range", "ci"),
+            ("McNemar p", "p", "p"),
+            ("Same choice", "percent", "same_choice"),
+            ("Certainty lost", "number", "certainty_drop"),
+        ],
+        "Each run beside the run of the same judge and setting with every feature, item by item.",
+        first="Judge",
+    )
+
+
+def position(report: Report) -> Table:
+    people = report["human"]["position"]
+    entries = [(name, judge["position"]) for name, judge in _runs(report, "judges")]
+    return _table(
+        "position",
+        "Does the side decide?",
+        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [
+            ("Answers", "count", "n"),
+            ("Share A", "percent", "share_a"),
+            ("A is right", "percent", "truth_share_a"),
+            ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
+            ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
+            ("McNemar p", "p", "p"),
+            ("Same choice in both orders", "percent", "both_orders.consistency"),
+        ],
+        "From one order, a liking for a side and for what stood there cannot be told apart; both "
+        "orders can.",
+        first="Who",
+    )
+
+
+def ties(report: Report) -> Table:
+    runs = [(name, judge) for name, judge in _runs(report, "judges") if judge["ties"]["n"]]
+    return _table(
+        "ties",
+        "How often a tie is said, and how often it is true",
+        runs,
+        [
+            ("Decided", "count", "ties.n"),
+            ("Said tie", "count", "ties.ties"),
+            ("Share", "percent", "ties.share"),
+            ("Share of true ties", "percent", "ties.truth_share"),
+        ],
+    )
+
+
+def excluded(report: Report) -> Table:
+    reasons = (
+        ("tie", "undecided"),
+        ("no_truth", "no truth"),
+        ("unparseable", "unparseable"),
+        ("refused", "refused"),
+        ("skipped", "skipped"),
+        ("error", "error"),
+        ("open", "not yet asked"),
+    )
+    fields: list[Field] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
+    fields += [(label, "count", f"excluded.{key}", "Not scored") for key, label in reasons]
+    return _table(
+        "excluded",
+        "Items that count, and why others do not",
+        _runs(report, "judges"),
+        fields,
+        "Each item is counted once. Missing answers are missing: neither wrong nor low.",
+    )
+
+
+def cost(report: Report) -> Table:
+    return _table(
+        "cost",
+        "What the judges cost",
+        _runs(report, "judges"),
+        [
+            ("Requests", "count", "cost.requests"),
+            ("failed", "count", "cost.failed_requests"),
+            ("Tokens in", "count", "cost.tokens_in"),
+            ("Tokens out", "count", "cost.tokens_out"),
+            ("US dollars", "money", "cost.usd"),
+            ("per right answer", "money", "cost.usd_per_correct"),
+        ],
+        "From the ledger of requests, failed ones included; “–” where no price or usage is known.",
+    )

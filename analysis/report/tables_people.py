@@ -1,0 +1,74 @@
+"""Tables about people and items: how far people agree, who they are by pseudonym, every item."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.tables import Column, Kind, Table
+from analysis.report.words import run_names
+
+Report = Mapping[str, Any]
+
+
+def agreement(report: Report) -> Table:
+    found = report["human"]["agreement"]
+    alpha, sheets = found["krippendorff_alpha"], found["bootstrap"]
+    expected = found["from_accuracy"]
+    rows = [
+        ["Pairs of people who agree", found["percent"], found["percent_ci"]],
+        ["… expected from accuracy alone", expected["agreement"], None],
+        ["Krippendorff's alpha", alpha["value"], alpha["ci"]],
+        ["Fleiss' kappa", found["fleiss_kappa"], None],
+        ["Gwet's AC1", found["gwet_ac1"], None],
+        ["Brennan-Prediger", found["brennan_prediger"], None],
+        ["Items with one voice", found["unanimous"]["share"], None],
+        [f"Sheets of {sheets['size']}: mean agreement", sheets["mean"], sheets["ci"]],
+        [f"Sheets of {sheets['size']}: standard deviation", sheets["sd"], None],
+        ["Alpha of certainty (interval)", found["certainty_alpha"], found["certainty_alpha_ci"]],
+    ]
+    columns = (Column("Measure"), Column("Value", "decimal"), Column("95 % interval", "range"))
+    return Table(
+        "agreement",
+        "How far people agree",
+        columns,
+        rows if report["human"]["answers"] else [],
+        "Intervals resample items. A sheet is one annotator pair on each of 30 items drawn "
+        "without replacement: its standard deviation is the spread of one sheet, not the error of "
+        "the mean.",
+    )
+
+
+def raters(report: Report) -> Table:
+    fields: tuple[tuple[str, Kind, str], ...] = (
+        ("Answers", "count", "answers"),
+        ("Accuracy", "percent", "accuracy"),
+        ("As the majority of others", "percent", "with_others"),
+        ("Mean certainty", "number", "certainty_mean"),
+        ("SD", "number", "certainty_sd"),
+        ("Share A", "percent", "share_a"),
+        ("Median seconds", "number", "median_seconds"),
+    )
+    columns = (Column("Person"), *(Column(heading, kind) for heading, kind, _ in fields))
+    rows = [
+        [row["rater"], *(row[key] for _, _, key in fields)] for row in report["human"]["raters"]
+    ]
+    return Table("raters", "People, by pseudonym", columns, rows)
+
+
+def items(report: Report) -> Table:
+    rows = []
+    for row in report["items"]:
+        votes = " ".join(f"{key}:{count}" for key, count in row["votes"].items())
+        line = [row["item"], row["topic"], row["question"], row["truth"], votes]
+        for side in (row["people"], *row["judges"]):
+            line += [side["choice"], side["certainty"]]
+        rows.append(line)
+    columns = [
+        Column("Item"),
+        Column("Topic"),
+        Column("Question"),
+        Column("Truth"),
+        Column("Votes"),
+    ]
+    for who in ("People", *run_names(report)):
+        columns += [Column("choice", "text", who), Column("certainty", "number", who)]
+    return Table("items", "Every item", tuple(columns), rows)

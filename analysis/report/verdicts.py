@@ -1,0 +1,121 @@
+"""One answer per item for each side: the majority of people, and the verdict of a run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.facts import MISSING, TIE, Dataset, Run
+from analysis.stats.aggregation import MajorityVote, majority_vote
+from analysis.stats.votes import Votes
+
+# Of an item without any valid judgment, the first that happened to it says why.
+FAILURES = ("refused", "unparseable", "skipped", "error", "open")
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """One side's answer to every item of the study.
+
+    Attributes
+    ----------
+    answer : ndarray of int, shape (items,)
+        0, 1 or 2; -1 without a single answer.
+    certainty : ndarray of float, shape (items,)
+        Mean certainty of the votes for the answer; NaN without one.
+    correct : ndarray of int, shape (items,)
+        1 right, 0 wrong, -1 where there is no answer or no truth to score it by.
+    majority : MajorityVote
+        The vote behind it.
+    excluded : dict of str to int
+        Items that do not count, each under one reason.
+    """
+
+    answer: Ints
+    certainty: Floats
+    correct: Ints
+    majority: MajorityVote
+    excluded: dict[str, int]
+
+    @property
+    def scored(self) -> npt.NDArray[np.bool_]:
+        return self.correct >= 0
+
+
+def people_votes(data: Dataset) -> Votes:
+    answers = data.answers
+    return Votes.from_long(
+        answers.item,
+        answers.rater,
+        answers.choice.astype(np.int64),
+        answers.certainty,
+        n_options=people_options(data),
+        n_items=len(data.items),
+        n_annotators=len(data.raters),
+    )
+
+
+def people_options(data: Dataset) -> int:
+    """Options that people had: imported answers may hold ties that the study does not offer."""
+    return 3 if data.study.allow_tie or (data.answers.choice == TIE).any() else 2
+
+
+def run_options(run: Run) -> int:
+    return 3 if run.offers_tie or (run.judgments.choice == TIE).any() else 2
+
+
+def people_verdicts(data: Dataset) -> Verdicts:
+    """The majority's answer to every item; a shared maximum is no answer."""
+    majority = majority_vote(people_votes(data))
+    truth = data.scored_truth(offers_tie=data.study.allow_tie)
+    decided = majority.answer >= 0
+    excluded = {
+        "no_votes": int((majority.n_votes == 0).sum()),
+        "tie": int(majority.undecided.sum()),
+        "no_truth": int((decided & (truth == MISSING)).sum()),
+    }
+    return _verdicts(majority, truth, excluded)
+
+
+def run_votes(data: Dataset, run: Run) -> Votes:
+    """A run's valid judgments as votes; each reading of an item is a rater of its own."""
+    rows = run.judgments
+    readings = np.unique(np.stack([rows.shown_first, rows.sample]), axis=1, return_inverse=True)[1]
+    return Votes.from_long(
+        rows.item,
+        readings.astype(np.int64).ravel(),
+        rows.choice.astype(np.int64),
+        rows.certainty,
+        n_options=run_options(run),
+        n_items=len(data.items),
+    )
+
+
+def run_verdicts(data: Dataset, run: Run) -> Verdicts:
+    """The majority of a run's valid judgments, over orders and samples, for every item."""
+    majority = majority_vote(run_votes(data, run))
+    truth = data.scored_truth(offers_tie=run.offers_tie)
+    decided = majority.answer >= 0
+    excluded = {
+        "tie": int(majority.undecided.sum()),
+        "no_truth": int((decided & (truth == MISSING)).sum()),
+    }
+    rows = run.judgments
+    asked = np.bincount(rows.item, minlength=len(data.items)) > 0
+    failed = asked & (majority.n_votes == 0)
+    for status in FAILURES:
+        hit = np.bincount(rows.item[rows.status == status], minlength=len(data.items)) > 0
+        excluded[status] = int((failed & hit).sum())
+        failed &= ~hit
+    return _verdicts(majority, truth, excluded)
+
+
+def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, int]) -> Verdicts:
+    answer = majority.answer.astype(np.int64)
+    truths = np.asarray(truth, dtype=np.int64)
+    right = np.where(answer == truths, 1, 0)
+    correct = np.where((answer >= 0) & (truths >= 0), right, MISSING).astype(np.int64)
+    return Verdicts(answer, majority.certainty, correct, majority, excluded)

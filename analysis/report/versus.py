@@ -1,0 +1,194 @@
+"""Each run set beside the people, on the items that both answered."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.facts import CHOICES, Dataset, Run
+from analysis.report.encode import Json, ends, how, number, pick, put
+from analysis.report.judges import identity
+from analysis.report.verdicts import Verdicts, run_options
+from analysis.report.versus_certainty import certainty_beside
+from analysis.stats.agreement import cohen_kappa
+from analysis.stats.alt_test import alt_test
+from analysis.stats.clusters import annotator_blocks
+from analysis.stats.comparison import block_difference, equivalence, paired_difference
+from analysis.stats.human_likeness import human_likeness
+from analysis.stats.leave_one_out import pooled_replacement_test
+from analysis.stats.multiplicity import holm
+from analysis.stats.paired import PairedCounts, count_pairs, mcnemar
+from analysis.stats.proportions import wilson_proportion
+from analysis.stats.votes import Votes
+
+# The advantage that crowd workers are granted over a model, by the authors of the test.
+EPSILON = 0.1
+
+
+def comparison_entry(
+    data: Dataset,
+    run: Run,
+    judge: Verdicts,
+    people: Verdicts,
+    *,
+    threshold: float,
+    seed: int,
+    draws: int,
+) -> Json:
+    votes = replace(
+        people.majority.votes, n_options=max(people.majority.votes.n_options, run_options(run))
+    )
+    pairs = count_pairs(judge.correct, people.correct)
+    out = identity(run)
+    out |= _agreement(judge, people, votes.n_options)
+    out["mcnemar"] = _mcnemar(pairs)
+    out["difference"] = _difference(pairs, data.study.equivalence_margin)
+    out["difference_general"] = _difference_general(judge, people, votes)
+    out |= _in_place_of_a_person(votes, judge, seed=seed, draws=draws)
+    out["certainty"] = certainty_beside(
+        data, run, judge, people, threshold=threshold, seed=seed, draws=draws
+    )
+    return out
+
+
+def adjust_for_several(entries: Sequence[Json]) -> None:
+    """Holm's p values over the runs that saw the same features: more judges, more luck."""
+    for features in {entry["features"] for entry in entries}:
+        family = [entry for entry in entries if entry["features"] == features]
+        adjusted = holm([entry["mcnemar"]["p"] for entry in family])
+        for entry, p in zip(family, adjusted, strict=True):
+            put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
+            entry["mcnemar"]["family"] = len(family)
+
+
+def agreement_matrix(
+    people: Verdicts, judges: Sequence[Verdicts], truth: npt.ArrayLike
+) -> list[list[Json]]:
+    """Agreement of majority, every run and the truth with one another, in that order."""
+    sides = [people.answer, *(judge.answer for judge in judges), np.asarray(truth, np.int64)]
+    matrix: list[list[Json]] = [[{} for _ in sides] for _ in sides]
+    for row, one in enumerate(sides):
+        for column in range(row, len(sides)):
+            matrix[row][column] = matrix[column][row] = _pair(one, sides[column])
+    return matrix
+
+
+def _pair(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> Json:
+    both = (one >= 0) & (other >= 0)
+    kappa = cohen_kappa(one, other, n_options=len(CHOICES))
+    out: Json = {"n": int(both.sum())}
+    put(out, "agreement", float((one == other)[both].mean()) if both.any() else None)
+    put(out, "kappa", number(kappa.value), kappa.reason)
+    return out
+
+
+def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
+    both = (judge.answer >= 0) & (people.answer >= 0)
+    same = wilson_proportion((judge.answer == people.answer)[both])
+    kappa = cohen_kappa(people.answer, judge.answer, n_options=n_options)
+    out: Json = {"common_items": int(both.sum())}
+    put(out, "agreement_with_majority", number(same.value), same.reason)
+    put(out, "agreement_ci", ends(same.interval), same.reason)
+    put(out, "cohen_kappa", number(kappa.value), kappa.reason)
+    put(out, "cohen_kappa_ci", ends(kappa.interval), kappa.interval_reason or kappa.reason)
+    return out
+
+
+def _mcnemar(pairs: PairedCounts) -> Json:
+    test = mcnemar(pairs)
+    out: Json = {"n": pairs.n, "b": pairs.b, "c": pairs.c}
+    put(out, "p", number(test.p), test.reason)
+    put(out, "p_mid", number(test.p_mid), test.reason)
+    return out
+
+
+def _difference(pairs: PairedCounts, margin: float) -> Json:
+    """Judge less people; the interval is conditional on these annotators."""
+    difference = paired_difference(pairs)
+    verdict = equivalence(pairs, margin=margin)
+    out: Json = {"n": pairs.n}
+    put(out, "value", number(difference.value), difference.reason)
+    put(out, "ci", ends(difference.interval), difference.reason)
+    if difference.interval is not None:
+        out["ci_made"] = how(difference.interval)
+    out["margin"] = margin
+    put(out, "state", verdict.state, verdict.reason)
+    put(out, "equivalence_p", number(verdict.p), verdict.reason)
+    put(out, "equivalence_ci", ends(verdict.interval), verdict.reason)
+    return out
+
+
+def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json:
+    """The same difference for people in general, where annotators worked in enough blocks."""
+    both = judge.scored & people.scored
+    result = block_difference(
+        np.where(both, judge.correct - people.correct, np.nan)[both],
+        annotator_blocks(votes)[both],
+    )
+    reason = result.interval_reason or result.reason
+    out: Json = {"blocks": result.n_blocks}
+    put(out, "ci", ends(result.interval), reason)
+    put(out, "p", number(result.p), reason)
+    return out
+
+
+def _in_place_of_a_person(votes: Votes, judge: Verdicts, *, seed: int, draws: int) -> Json:
+    """Could the judge sit among the annotators? Two tests, and a description."""
+    test = alt_test(votes, judge.answer, epsilon=EPSILON)
+    alt = pick(test, {"omega": "omega", "rho": "rho", "passed": "passed"})
+    alt |= {"epsilon": test.epsilon, "q": test.q}
+    alt |= {"tested": len(test.annotators), "skipped": test.n_skipped}
+
+    pooled = pooled_replacement_test(votes, judge.answer, epsilon=EPSILON)
+    reason = pooled.advantage.reason or pooled.advantage.interval_reason
+    pooled_out: Json = {"epsilon": pooled.epsilon, "n": pooled.n}
+    put(pooled_out, "advantage_of_people", number(pooled.advantage.value), pooled.advantage.reason)
+    put(pooled_out, "ci", ends(pooled.advantage.interval), reason)
+    put(pooled_out, "p", number(pooled.p), reason)
+
+    likeness = human_likeness(votes, judge.answer, n_draws=draws, rng=np.random.default_rng(seed))
+    out: Json = {"alt_test": alt, "pooled_replacement": pooled_out}
+    put(out, "human_likeness_z", number(likeness.z), likeness.reason)
+    kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
+    kappas["pairs_skipped"] = likeness.n_pairs_skipped
+    gap = likeness.difference
+    put(kappas, "difference", number(gap.value), gap.reason)
+    put(kappas, "ci", ends(gap.interval), gap.interval_reason or gap.reason)
+    put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
+    put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
+    put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")
+    out["human_likeness"] = kappas
+    return out
+
+
+def ablations(runs: Sequence[Run], verdicts: Sequence[Verdicts]) -> list[Json]:
+    """Runs that saw less of the persona beside the run of the same judge that saw all of it."""
+    whole = {
+        (run.judge, run.setting): index
+        for index, run in reversed(list(enumerate(runs)))
+        if run.features == "all"
+    }
+    entries = []
+    for index, run in enumerate(runs):
+        base = whole.get((run.judge, run.setting))
+        if base is None or run.features == "all":
+            continue
+        full, less = verdicts[base], verdicts[index]
+        pairs = count_pairs(full.correct, less.correct)
+        difference = paired_difference(pairs)
+        answered = (full.answer >= 0) & (less.answer >= 0)
+        same = wilson_proportion((full.answer == less.answer)[answered])
+        certain = ~np.isnan(full.certainty) & ~np.isnan(less.certainty)
+        drop = (full.certainty - less.certainty)[certain]
+        entry = identity(run) | {"compared_with": runs[base].run, "n": pairs.n}
+        put(entry, "accuracy_lost", number(difference.value), difference.reason)
+        put(entry, "ci", ends(difference.interval), difference.reason)
+        test = mcnemar(pairs)
+        put(entry, "p", number(test.p), test.reason)
+        put(entry, "same_choice", number(same.value), same.reason)
+        entry["same_choice_n"] = same.n
+        put(entry, "certainty_drop", float(drop.mean()) if drop.size else None)
+        entry["certainty_n"] = int(drop.size)
+        entries.append(entry)
+    return entries

@@ -1,0 +1,97 @@
+"""Numbers as people read them: rounded here, and nowhere before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+SMALL = 30
+TOO_SMALL = 10
+
+REASONS = {
+    "no_votes": "nobody answered",
+    "tie": "the maximum is shared",
+    "no_variation": "all values are the same",
+    "too_few_items": "too few items",
+    "too_few_annotators": "too few people",
+    "no_pairs": "no item has two answers",
+    "empty_group": "nothing to count",
+    "no_discordant": "both are right and wrong on the same items",
+    "not_certified": "no threshold could be certified",
+    "no_truth": "nobody knows the right answer",
+    "not_stated": "no certainty was given",
+    "not_scored": "no answer, or no truth to score it by",
+    "not_offered": "not offered in this setting",
+    "not_reported": "not reported",
+    "no_payments": "nobody was paid through this study",
+    "not_identified": "the agreement shows no shared guess",
+}
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{value * 100:.1f} %"
+
+
+def decimal(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def points(value: float | None) -> str:
+    """A difference of two shares, in percentage points with its sign."""
+    return "–" if value is None else f"{value * 100:+.1f}".replace("-", "−")
+
+
+def percent_range(ends: Sequence[float] | None) -> str:
+    return "–" if ends is None else f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}"
+
+
+def points_range(ends: Sequence[float] | None) -> str:
+    return "–" if ends is None else f"{points(ends[0])} to {points(ends[1])}"
+
+
+def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
+    return "–" if ends is None else f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "p < .001" if p < 0.001 else f"p = {p_cell(p)}"
+
+
+def p_cell(p: float | None) -> str:
+    """A p value where the heading says that it is one."""
+    if p is None:
+        return "–"
+    return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def money(value: float | None) -> str:
+    """An amount; small ones with the digits that tell them apart."""
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
+
+
+def reason(code: str | None) -> str:
+    return REASONS.get(code or "", code or "")
+
+
+FEATURES = {"all": "whole persona", "none": "no persona"}
+
+
+def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The shortest name that tells a run from the others: judge, then setting, features, hash."""
+    same = [other for other in among if other["judge"] == entry["judge"]]
+    told = []
+    if len({other["setting"] for other in same}) > 1:
+        told.append(entry["setting"])
+    if len({other["features"] for other in same}) > 1:
+        told.append(FEATURES.get(entry["features"], entry["features"]))
+    alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
+    if len(alike) > 1:
+        told.append(entry["run"][:6])
+    return f"{entry['judge']} ({', '.join(told)})" if told else str(entry["judge"])
+
+
+def run_names(report: Mapping[str, Any]) -> list[str]:
+    """The name of each run of the report, in its order."""
+    return [run_name(judge, report["judges"]) for judge in report["judges"]]

@@ -1,0 +1,22 @@
+"""What a user may read of reports."""
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+
+from analysis.models import Report
+from studies.selectors import studies_for
+
+
+def reports_for(user: User | AnonymousUser, slug: str) -> QuerySet[Report]:
+    """Reports of the study `slug` that `user` may read, newest first, without their results."""
+    return (
+        Report.objects.filter(study__in=studies_for(user).filter(slug=slug))
+        .select_related("study", "requested_by")
+        .defer("result")
+    )
+
+
+def get_report(user: User | AnonymousUser, slug: str, public_id: str) -> Report:
+    """One report; 404 where the user may not know that it exists."""
+    return get_object_or_404(reports_for(user, slug), public_id=public_id)

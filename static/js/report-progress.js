@@ -1,0 +1,28 @@
+// Follows a report that is being built, and shows it once it is done.
+"use strict";
+
+const box = document.getElementById("progress");
+const bar = box.querySelector("progress");
+const message = document.getElementById("progress-message");
+const EVERY_MS = 1500;
+
+async function look() {
+  try {
+    const response = await fetch(box.dataset.status, { headers: { Accept: "application/json" } });
+    if (response.ok) {
+      const status = await response.json();
+      if (!status.open) {
+        window.location.reload();
+        return;
+      }
+      bar.value = status.progress;
+      if (message.textContent !== status.message) message.textContent = status.message;
+    }
+  } catch (error) {
+    // The server is being restarted or the network is gone: the next look may find it again.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  window.setTimeout(look, EVERY_MS);
+}
+
+window.setTimeout(look, EVERY_MS);

@@ -1,0 +1,186 @@
+"""Studies with answers and judgments, written straight to the tables; no service is under test."""
+
+import random
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.models import Annotation, Annotator, Assignment
+from judging.models import Attempt, Judge, JudgeRun, Judgment
+from studies.models import Item, Study
+from tests.factories import make_item, make_persona, make_study
+
+_serial = count(1)
+
+
+def make_rater(*, study: Study, **overrides: Any) -> Annotator:
+    n = next(_serial)
+    defaults = {
+        "pseudonym": f"P-{n:05}",
+        "identity_hash": f"{n:064}",
+        "state": Annotator.State.COMPLETED,
+    }
+    return Annotator.objects.create(study=study, **defaults | overrides)
+
+
+def answer(
+    rater: Annotator,
+    item: Item,
+    choice: str,
+    certainty: int | None = 70,
+    *,
+    standing: str = "counted",
+    shown_first: str = "r1",
+) -> Annotation:
+    assignment = Assignment.objects.create(
+        annotator=rater,
+        item=item,
+        position=rater.assignments.count() + 1,
+        shown_first=shown_first,
+        is_surplus=standing != "counted",
+        state=Assignment.State.ANSWERED,
+    )
+    return Annotation.objects.create(
+        assignment=assignment,
+        choice=choice,
+        certainty=None if choice == "tie" else certainty,
+        certainty_asked=certainty is not None,
+        standing=standing,
+        shown_at=timezone.now(),
+        answered_at=timezone.now(),
+        active_ms=20_000,
+    )
+
+
+def make_run(
+    *, study: Study, judge: Judge | str = "steady", setting: str = "certainty", **overrides: Any
+) -> JudgeRun:
+    n = next(_serial)
+    if isinstance(judge, str):
+        judge, _ = Judge.objects.get_or_create(name=judge, defaults={"model": f"model of {judge}"})
+    defaults = {
+        "key": f"{n:064x}",
+        "setting": setting,
+        "seed": 7,
+        "state": JudgeRun.State.DONE,
+        "sentence": "Every item has an answer.",
+        "prompt_hash": "0" * 64,
+        "parameters": {"model": judge.model, "temperature": 0.7, "top_p": 0.95},
+    }
+    return JudgeRun.objects.create(study=study, judge=judge, **defaults | overrides)
+
+
+def judge_item(
+    run: JudgeRun,
+    item: Item,
+    choice: str = "",
+    certainty: int | None = None,
+    *,
+    state: str = "done",
+    shown_first: str = "r1",
+    sample: int = 1,
+) -> Judgment:
+    judgment = Judgment.objects.create(
+        run=run,
+        item=item,
+        shown_first=shown_first,
+        sample=sample,
+        state=state,
+        choice=choice,
+        certainty=certainty,
+        replies=1,
+        model_snapshot="model-2024-05-13",
+    )
+    Attempt.objects.create(
+        judgment=judgment,
+        number=1,
+        outcome=Attempt.Outcome.REPLIED,
+        sent_at=timezone.now(),
+        prompt_tokens=200,
+        completion_tokens=10,
+        cost_nano=1_000_000,
+    )
+    return judgment
+
+
+def random_study(
+    seed: int,
+    *,
+    n_items: int = 24,
+    n_raters: int = 8,
+    per_item: Iterable[int] = (1, 2, 3, 3, 3, 4),
+    truths: Iterable[str] = ("r1", "r2", "r1", "r2", "tie", ""),
+    allow_tie: bool = False,
+    runs: Iterable[dict[str, Any]] = (
+        {"judge": "steady", "setting": "certainty"},
+        {"judge": "both ways", "setting": "tie", "orders": "both"},
+        {"judge": "steady", "setting": "standard", "samples": 3, "features": "none"},
+    ),
+    **study: Any,
+) -> Study:
+    """A study in which everything that a report must count happens, by chance but repeatably."""
+    rng = random.Random(seed)
+    made = make_study(slug=f"random-{seed}-{next(_serial)}", allow_tie=allow_tie, **study)
+    personas = [
+        make_persona(
+            study=made,
+            features=[
+                {"key": "age", "label": "Age", "value": value, "text": f"The person is {value}."}
+            ],
+        )
+        for value in ("18-24", "35-44")
+    ]
+    items = [
+        make_item(
+            study=made,
+            key=f"i{number:03}",
+            persona=personas[number % 2],
+            topic=("food", "travel")[number % 2],
+            first_person=rng.choice(list(truths)),
+            # More answers than seats never happens; the count has no part in a report.
+            seats_needed=9,
+        )
+        for number in range(n_items)
+    ]
+    raters = [make_rater(study=made, pseudonym=f"P-{number}") for number in range(n_raters)]
+    options = ["r1", "r2", "tie"] if allow_tie else ["r1", "r2"]
+    for item in items:
+        for rater in rng.sample(raters, rng.choice(list(per_item))):
+            likely = item.first_person if item.first_person in options else "r1"
+            choice = likely if rng.random() < 0.6 else rng.choice(options)
+            certainty = rng.choice([20, 40, 55, 60, 79, 80, 80, 81, 95, 100, None])
+            answer(rater, item, choice, certainty, shown_first=rng.choice(["r1", "r2"]))
+    for parameters in runs:
+        _random_run(rng, made, items, parameters)
+    return made
+
+
+def _random_run(
+    rng: random.Random, study: Study, items: list[Item], parameters: dict[str, Any]
+) -> None:
+    run = make_run(study=study, **parameters)
+    offered = ["r1", "r2", "tie"] if run.setting == "tie" else ["r1", "r2"]
+    for item in items:
+        orders = ["r1", "r2"] if run.orders == "both" else [rng.choice(["r1", "r2"])]
+        for shown_first in orders:
+            for sample in range(1, run.samples + 1):
+                state = rng.choice(
+                    ["done"] * 12 + ["unparseable", "refused", "skipped", "error", "pending"]
+                )
+                choice, certainty = "", None
+                if state == "done":
+                    right = item.first_person in offered and rng.random() < 0.6
+                    choice = item.first_person if right else rng.choice(offered)
+                    if run.setting != "standard":
+                        certainty = rng.choice([30, 50, 79, 80, 85, 90, 100, None])
+                judge_item(
+                    run,
+                    item,
+                    choice,
+                    certainty,
+                    state=state,
+                    shown_first=shown_first,
+                    sample=sample,
+                )

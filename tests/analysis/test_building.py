@@ -1,0 +1,249 @@
+"""Building reports: the command, the task, and what is left behind when something goes wrong."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from analysis import building, tasks
+from analysis.building import report_dir
+from analysis.errors import BadParameters
+from analysis.models import Report
+from analysis.services import request_report
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def var_dir(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    """Ids of the reports that were handed to the broker."""
+    ids = []
+    monkeypatch.setattr(tasks.build_report, "delay_on_commit", ids.append)
+    return ids
+
+
+def test_the_command_writes_the_page_the_numbers_and_the_tables(tmp_path):
+    study = random_study(1)
+    out = StringIO()
+
+    call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100, stdout=out)
+
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"report.html", "report.json", "tables"}
+    assert (tmp_path / "out" / "tables" / "table_b.csv").is_file()
+    assert (tmp_path / "out" / "tables" / "table_b.tex").is_file()
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["study"]["slug"] == study.slug
+    assert "24 items" in out.getvalue()
+
+
+def test_the_same_call_writes_the_same_bytes(tmp_path):
+    study = random_study(2)
+
+    for name in ("one", "two"):
+        call_command("report", study.slug, out=str(tmp_path / name), bootstrap=100, verbosity=0)
+
+    files = ["report.json", *(f"tables/{p.name}" for p in (tmp_path / "one" / "tables").iterdir())]
+    assert len(files) > 20
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_another_seed_moves_intervals_and_no_estimate(tmp_path):
+    study = random_study(3, n_items=40)
+    for seed in (1, 2):
+        call_command("report", study.slug, out=str(tmp_path / str(seed)), seed=seed, bootstrap=100)
+
+    one, two = (
+        json.loads((tmp_path / seed / "report.json").read_text())["human"]["agreement"]
+        for seed in ("1", "2")
+    )
+    assert one["percent"] == two["percent"]
+    assert one["percent_ci"] != two["percent_ci"]
+
+
+def test_several_studies_get_a_folder_each_and_tables_across(tmp_path):
+    slugs = [random_study(seed).slug for seed in (4, 5)]
+
+    call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
+
+    for slug in slugs:
+        assert (tmp_path / slug / "report.html").is_file()
+    rows = (tmp_path / "tables" / "table_b.csv").read_text().splitlines()
+    assert rows[0].startswith("Data,Who,High accuracy")
+    assert len(rows) == 1 + 2 * 4
+
+
+def test_an_unknown_study_fails_and_leaves_nothing(tmp_path):
+    with pytest.raises(CommandError, match="There is no study “nowhere”") as caught:
+        call_command("report", "nowhere", out=str(tmp_path / "out"))
+
+    assert caught.value.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [("threshold", 0, "from 1 to 100"), ("bootstrap", 1, "from 100"), ("seed", -1, "from 0")],
+)
+def test_bad_parameters_are_bad_usage(tmp_path, option, value, words):
+    with pytest.raises(CommandError, match=words) as caught:
+        call_command("report", "any", out=str(tmp_path), **{option: value})
+
+    assert caught.value.returncode == 2
+
+
+def test_a_new_report_replaces_the_old_one_whole(tmp_path):
+    study = random_study(6)
+    call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100)
+    stale = tmp_path / "out" / "tables" / "stale.csv"
+    stale.write_text("old")
+
+    call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100)
+
+    assert not stale.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_requested_report_is_built_by_the_task(var_dir, queued):
+    study = random_study(7)
+    report = request_report(study_id=study.pk, bootstrap=100)
+    assert (report.state, queued) == (Report.State.QUEUED, [report.pk])
+
+    tasks.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert (report.state, report.progress) == (Report.State.DONE, 100)
+    written = json.loads((report_dir(report.public_id) / "report.json").read_text())
+    assert report.result == written
+    assert report.inputs_hash == written["inputs"]["hash"]
+    assert "sha256-" in report.content_security_policy
+
+
+def test_pressing_twice_builds_once(queued):
+    study = make_study()
+
+    first = request_report(study_id=study.pk)
+    second = request_report(study_id=study.pk)
+    other = request_report(study_id=study.pk, threshold=70)
+
+    assert first == second
+    assert other != first
+    assert len(queued) == 2
+
+
+def test_a_report_that_lost_its_worker_does_not_block_the_next(queued):
+    study = make_study()
+    lost = request_report(study_id=study.pk)
+    Report.objects.update(state="running", moved_at=timezone.now() - timedelta(hours=1))
+
+    report = request_report(study_id=study.pk)
+
+    assert report != lost
+    lost.refresh_from_db()
+    assert (lost.is_stalled, lost.is_open) == (True, False)
+
+
+def test_running_the_task_twice_changes_nothing(var_dir, queued):
+    report = request_report(study_id=random_study(8).pk, bootstrap=100)
+    tasks.build_report(report.pk)
+    folder = report_dir(report.public_id)
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+    tasks.build_report(report.pk)
+
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+def test_a_task_that_was_killed_half_way_is_done_by_the_next_one(var_dir, queued):
+    report = request_report(study_id=random_study(9).pk, bootstrap=100)
+    Report.objects.filter(pk=report.pk).update(state="running", progress=40)
+
+    tasks.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert report.state == Report.State.DONE
+
+
+def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
+    report = request_report(study_id=random_study(10).pk, bootstrap=100)
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(building, "write_tables", fail)
+
+    tasks.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert report.state == Report.State.FAILED
+    assert "No space left on device" in report.message
+    assert not report_dir(report.public_id).exists()
+    assert list((var_dir / "reports").iterdir()) == []
+
+
+def test_a_fault_of_ours_is_raised_and_told_without_details(var_dir, queued, monkeypatch):
+    report = request_report(study_id=random_study(11).pk, bootstrap=100)
+
+    def fail(*args, **kwargs):
+        raise KeyError("secret detail")
+
+    monkeypatch.setattr(building, "build_report", fail)
+
+    with pytest.raises(KeyError):
+        tasks.build_report(report.pk)
+
+    report.refresh_from_db()
+    assert report.state == Report.State.FAILED
+    assert "KeyError" in report.message
+    assert "secret detail" not in report.message
+
+
+def test_progress_only_grows_and_ends_at_the_end():
+    study = random_study(12)
+    told = []
+
+    building.write_report(
+        slug=study.slug,
+        out=building.report_dir("x"),
+        threshold=None,
+        seed=1,
+        bootstrap=100,
+        on_progress=lambda percent, sentence: told.append((percent, sentence)),
+    )
+
+    percents = [percent for percent, _ in told]
+    assert percents == sorted(percents)
+    assert (percents[0], percents[-1]) == (1, 92)
+    assert any("steady" in sentence for _, sentence in told)
+
+
+def test_parameters_are_checked_before_anything_is_stored():
+    with pytest.raises(BadParameters, match="from 1 to 100"):
+        request_report(study_id=make_study().pk, threshold=101)
+
+    assert not Report.objects.exists()
+
+
+def test_an_explored_threshold_is_marked_as_such(tmp_path):
+    study = make_study(certainty_threshold=80)
+    item = make_item(study=study)
+    answer(make_rater(study=study), item, "r1", 75)
+    judge_item(make_run(study=study), item, "r1", 75)
+
+    call_command("report", study.slug, out=str(tmp_path), threshold=70, bootstrap=100)
+
+    result = json.loads((tmp_path / "report.json").read_text())
+    assert result["parameters"]["explored"] is True
+    assert result["human"]["majority"]["high"]["n"] == 1
+    assert "Explored threshold 70" in (tmp_path / "report.html").read_text()
