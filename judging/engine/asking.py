@@ -19,11 +19,12 @@ from judging.engine.protocol import (
     Question,
     Rejected,
     Reply,
+    Unreachable,
 )
 
 MAX_REPLIES = 5  # the first and four more
-# Faults of one question before it is an error. A fault counts only when the endpoint answered
-# somebody else since the one before: a server that is down is not the question's fault.
+# Faults of one question before it is an error. They count only when the endpoint answered somebody
+# else since the first of them: a server that is down is not the question's fault.
 MAX_OWN_FAULTS = 8
 _COMPLETION_GUESS = 64
 
@@ -66,7 +67,8 @@ class Asker:
 
     async def ask(self, question: Question) -> None:
         """Ask until an answer is stored. Raises `Stopped` with the question left open."""
-        number, replies, own_faults, seen_successes = question.attempts, question.replies, 0, -1
+        number, replies, faults = question.attempts, question.replies, 0
+        successes = self._limiter.successes
         while True:
             permit = await self._limiter.acquire(expected_tokens(question))
             number += 1
@@ -84,14 +86,13 @@ class Asker:
                 answer = read_answer(question, reply, is_last=replies >= MAX_REPLIES)
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
                 answer = Answer("error", error=str(fault))
-            elif fault is not None:
-                if self._limiter.successes != seen_successes:
-                    own_faults += 1
-                    seen_successes = self._limiter.successes
-                if own_faults >= MAX_OWN_FAULTS:
+            elif fault is not None and not isinstance(fault, Unreachable):
+                if not faults:
+                    successes = self._limiter.successes
+                faults += 1
+                if faults >= MAX_OWN_FAULTS and self._limiter.successes > successes:
                     answer = Answer(
-                        "error",
-                        error=f"{own_faults} requests failed while others were answered: {fault}",
+                        "error", error=f"{faults} requests failed while others succeeded: {fault}"
                     )
             if outage is not None:  # the endpoint's fault, not the question's: it stays open
                 await self._ledger.close(question, number, end, replies, None)

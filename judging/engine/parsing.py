@@ -22,7 +22,7 @@ _BARE = re.compile(
 _BRACKETED_NUMBER = re.compile(r"\[\[\s*(\d{1,3})\s*%?\s*\]\]")
 # Without brackets a number counts only where it can mean nothing else: right behind the verdict,
 # or beside a word for certainty in the same sentence.
-_NUMBER_BEHIND = re.compile(r"[\s\-–—:,(\[]{0,4}(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
+_NUMBER_BEHIND = re.compile(r"[\s\-–—:,]{0,4}[(\[]?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
 _NUMBER_NAMED = re.compile(
     r"\b(?:confiden|certain|sure)\w*[^.\n\d]{0,40}?(\d{1,3})\b"
     r"|\b(\d{1,3})\s*%?\s*(?:confident|certain|sure)\b",

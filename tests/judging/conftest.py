@@ -1,0 +1,36 @@
+"""What judging needs for its tests: a real server, and an engine that ends with the test."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from judging.models import Judge
+from judging.services import runtime
+from judging.services.judges import add_judge
+from tests.judging.llm_server import LlmServer
+
+
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    server = LlmServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def engine(transactional_db: None) -> Iterator[None]:
+    """Loop and writer with connections of their own, ended before the database is emptied."""
+    yield
+    runtime.shut_down()
+
+
+@pytest.fixture
+def judge(llm: LlmServer, engine: None) -> Judge:
+    return make_judge(base_url=llm.url)
+
+
+def make_judge(**overrides: Any) -> Judge:
+    fields = {"name": "judge", "backend": "openai", "model": "mock", "outage_seconds": 60}
+    stored, _ = add_judge(**fields | overrides)
+    return stored

@@ -1,0 +1,153 @@
+"""A real HTTP server on loopback that answers as a test tells it to.
+
+Standing alone (`python -m tests.judging.llm_server`) it outlives the workers that a test kills.
+"""
+
+import argparse
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Answer:
+    """What the server does with one request."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    drops: bool = False  # reset the connection instead of answering
+
+
+def completion(text: str | None, **message: Any) -> Answer:
+    finish = message.pop("finish_reason", "stop")
+    body = {
+        "id": "c-1",
+        "object": "chat.completion",
+        "model": "mock-2024-05-13",
+        "system_fingerprint": "fp_1",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish,
+                "message": {"role": "assistant", "content": text, **message},
+            }
+        ],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    }
+    return Answer(body=json.dumps(body).encode())
+
+
+def error(status: int, message: str = "no", code: str = "", **headers: str) -> Answer:
+    body = json.dumps({"error": {"message": message, "code": code or None}}).encode()
+    return Answer(status, body, {k.replace("_", "-"): v for k, v in headers.items()})
+
+
+class LlmServer:
+    """Counts what it is asked; `answer` gets the request's body and its number, from 1."""
+
+    def __init__(self, *, log: Path | None = None) -> None:
+        self.answer: Callable[[dict[str, Any], int], Answer] = lambda body, n: completion("[[A]]")
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.at_once = 0
+        self.most_at_once = 0
+        self._lock = threading.Lock()
+        self._log = log
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(timeout=5)
+
+    def _take(self, body: dict[str, Any], headers: dict[str, str]) -> int:
+        with self._lock:
+            self.requests.append(body)
+            self.headers.append(headers)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+            if self._log is not None:
+                with self._log.open("a") as log:
+                    log.write(json.dumps(body["messages"][0]["content"]) + "\n")
+            return len(self.requests)
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                body = json.loads(self.rfile.read(length))
+                number = server._take(body, {k.lower(): v for k, v in self.headers.items()})
+                try:
+                    self._send(server.answer(body, number))
+                finally:
+                    with server._lock:
+                        server.at_once -= 1
+
+            def _send(self, answer: Answer) -> None:
+                time.sleep(answer.delay)
+                if answer.drops:
+                    # Closing with a linger of zero sends a reset instead of a polite end.
+                    linger = struct.pack("ii", 1, 0)
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    self.connection.close()
+                    self.close_connection = True
+                    return
+                try:
+                    self.send_response(answer.status)
+                    for name, value in answer.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(answer.body)))
+                    self.end_headers()
+                    self.wfile.write(answer.body)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True  # the client has gone, as it may
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--delay", type=float, default=0.1)
+    parser.add_argument("--log", type=Path, required=True)
+    options = parser.parse_args()
+    server = LlmServer(log=options.log)
+
+    def answer(body: dict[str, Any], number: int) -> Answer:
+        reply = completion("B]] [[61]]")
+        reply.delay = options.delay
+        return reply
+
+    server.answer = answer
+    sys.stdout.write(server.url + "\n")
+    sys.stdout.flush()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judging.engine.parsing import looks_like_refusal, parse_reply
+
+CYRILLIC_A = "А"
+
+REPLIES = [
+    # the forms that count
+    ("[[A]] [[80]]", "A", 80),
+    ("[[A]] … [[80]]", "A", 80),
+    ("A]] … [[80]]", "A", 80),
+    ("B]] [[1]]", "B", 1),
+    ("A]]\n\nBecause of the profile.\n\n[[100]]", "A", 100),
+    ("A", "A", None),
+    ("B.", "B", None),
+    ("**B**", "B", None),
+    ('"A"', "A", None),
+    ("A\n\nThe person is young.", "A", None),
+    ("A [[70]]", "A", 70),
+    ("Answer: B", "B", None),
+    ("Answer A]] [[90]]", "A", 90),
+    ("[[Answer B]] [[40]]", "B", 40),
+    ("[[ a ]] [[ 55 ]]", "A", 55),
+    ("[[A]] [[85%]]", "A", 85),
+    # without brackets, only where a number can mean nothing else
+    ("[[B]] 90", "B", 90),
+    ("B]] - 85", "B", 85),
+    ("B]] (90)", "B", 90),
+    ("B]] - I am quite confident in this choice, around 80.", "B", 80),
+    ("A]] - I am 100% sure of it.", "A", 100),
+    ("A]] since the person is 35 years old.", "A", None),
+    ("A]] They earn 50 dollars an hour.", "A", None),
+    # the last verdict decides
+    ("First I thought [[A]], but it is [[B]] [[30]]", "B", 30),
+    ("A]] is tempting, yet [[B]] fits. [[64]]", "B", 64),
+    ("[[A]] … no, [[C]]", None, None),
+    ("[[B]] [[80]] On reflection: [[tie]]", None, None),
+    ("[[A]] but then [[neither]]", None, None),
+    ("I would write [[A]] or [[B]]: [[A]] [[20]]", "A", 20),
+    # the prompt's own placeholder is no verdict
+    ("[[A]] [[X]]", "A", None),
+    # certainty
+    ("[[A]] [[0]]", "A", None),
+    ("[[A]] [[101]]", "A", None),
+    ("[[A]] [[999]]", "A", None),
+    ("[[A]] [[high]]", "A", None),
+    ("[[A]] [[Highly Confident]]", "A", None),
+    ("[[A]] [[40]] or rather [[60]]", "A", 60),
+    ("[[60]] [[A]]", "A", 60),
+    ("[[A]] [[-5]]", "A", None),
+    # nothing to go by
+    ("", None, None),
+    ("   \n", None, None),
+    ("A person would like both.", None, None),
+    ("Response A is better.", None, None),
+    ("[[]]", None, None),
+    ("[[D]] [[80]]", None, None),
+    ("[A] and [B]", None, None),
+    ("80", None, None),
+    ("[[80]]", None, None),
+    ('{"answer": "A", "certainty": 80}', None, None),
+    (f"{CYRILLIC_A}]] [[80]]", None, None),
+    (f"[[{CYRILLIC_A}]] [[80]]", None, None),
+    ('Declare your choice as "A" or "B".', None, None),
+    # thinking aloud is not answering
+    ("<think>[[A]] [[99]]</think>[[B]] [[3]]", "B", 3),
+    ("<think>perhaps [[A]]", None, None),
+    ("<THINKING>\n[[A]]\n</THINKING>\nB]] [[12]]", "B", 12),
+]
+
+
+@pytest.mark.parametrize(("reply", "side", "certainty"), REPLIES)
+def test_reading_a_reply(reply, side, certainty):
+    verdict = parse_reply(reply, offers_tie=False, asks_certainty=True)
+
+    assert (verdict.side, verdict.certainty) == (side, certainty)
+
+
+@pytest.mark.parametrize("reply", ["[[C]]", "C]]", "C", "[[A]] then [[C]]", "[[Tie]]"])
+def test_a_tie_counts_where_it_is_offered_and_nowhere_else(reply):
+    assert parse_reply(reply, offers_tie=True, asks_certainty=False).side == "C"
+    assert parse_reply(reply, offers_tie=False, asks_certainty=False).side is None
+
+
+def test_a_tie_has_no_certainty():
+    verdict = parse_reply("[[C]] [[80]]", offers_tie=True, asks_certainty=True)
+
+    assert (verdict.side, verdict.certainty) == ("C", None)
+
+
+def test_a_certainty_that_was_not_asked_for_is_not_kept():
+    assert parse_reply("[[A]] [[80]]", offers_tie=False, asks_certainty=False).certainty is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm sorry, but I can't judge people by their profile.",
+        "I cannot assist with that.",
+        "As an AI, I have no preference.",
+        "I’m unable to determine this.",
+        "I must decline.",
+    ],
+)
+def test_a_refusal_is_recognised(reply):
+    assert looks_like_refusal(reply)
+
+
+@pytest.mark.parametrize(
+    "reply", ["Hm.", "", "The person can choose.", "<think>I cannot decide</think>Hm."]
+)
+def test_what_is_merely_unclear_is_no_refusal(reply):
+    assert not looks_like_refusal(reply)
+
+
+@given(st.text(alphabet=st.sampled_from("[]ABCX 0189\n%-tie()*<think>/"), max_size=60))
+def test_no_text_breaks_the_parser_or_leaves_its_range(reply):
+    verdict = parse_reply(reply, offers_tie=False, asks_certainty=True)
+
+    assert verdict.side in {"A", "B", None}
+    assert verdict.certainty is None or 1 <= verdict.certainty <= 100
+    assert verdict.side is not None or verdict.certainty is None
+
+
+@given(
+    st.text(max_size=80).filter(lambda text: "[" not in text and "<" not in text),
+    st.sampled_from("AB"),
+    st.integers(1, 100),
+)
+def test_a_full_verdict_at_the_end_is_read_whatever_stands_before(before, side, certainty):
+    verdict = parse_reply(
+        f"{before}\n[[{side}]] [[{certainty}]]", offers_tie=False, asks_certainty=True
+    )
+
+    assert (verdict.side, verdict.certainty) == (side, certainty)
+
+
+@given(st.text(max_size=200))
+def test_a_side_is_never_made_up(reply):
+    verdict = parse_reply(reply, offers_tie=True, asks_certainty=True)
+
+    assert verdict.side is None or re.search(r"[ABCabc]|tie", reply, re.IGNORECASE)
