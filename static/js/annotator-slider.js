@@ -35,6 +35,13 @@ function makeRange(place) {
   return range;
 }
 
+function onWideScreens(text) {
+  const span = document.createElement("span");
+  span.className = "band-long";
+  span.textContent = text;
+  return span;
+}
+
 /** Mount the slider; returns {show} or null where the study asks for no certainty. */
 export function mountSlider(form) {
   const place = form.querySelector("[data-slider]");
@@ -53,12 +60,12 @@ export function mountSlider(form) {
     band.textContent = "";
     if (value !== null) {
       range.value = value;
-      const figure = document.createElement("b");
-      const long = document.createElement("span");
-      figure.textContent = `${value}, ${found.name}`;
-      long.className = "band-long";
-      long.textContent = ` (${found.low}–${found.high}): ${found.definition}`;
-      band.append(figure, long);
+      const name = document.createElement("b");
+      name.textContent = found.name;
+      band.append(
+        onWideScreens(`${value}, `), name,
+        onWideScreens(` (${found.low}–${found.high}): ${found.definition}`),
+      );
     }
     // Screen readers hear the level once the hand rests, not at every step.
     clearTimeout(speaking);
