@@ -37,7 +37,7 @@ from studies.models import Study
 from studies.progress import ProgressBar
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
-ABLATIONS = ("three_code", "age")  # three features of the profile, and one
+ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
 PIDS = "processes.json"
 POLL_SECONDS = 0.3
 
