@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from judging.errors import BadJudge, BadRun
-from judging.models import Attempt, JudgeRun, Judgment
+from judging.models import JudgeRun, Judgment
 from judging.selectors import run_cost
 from judging.services import runs
 from studies.errors import StudyError
