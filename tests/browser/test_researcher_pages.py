@@ -1,0 +1,168 @@
+"""Researchers' pages in a real browser: they work, fit, and read well by axe's rules."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from studies.models import Item, Study
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.factories import make_item, make_study
+from tests.studies.files import jsonl, raw_item
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PASSWORD = "a good long secret"
+
+
+@pytest.fixture
+def study():
+    User.objects.create_superuser("ada", password=PASSWORD)
+    study = make_study(slug="one", title="Everyday choices", is_simulated=True)
+    make_item(study=study, key="a-rather-long-key-" + "x" * 60, question="Tea or coffee? " * 8)
+    return study
+
+
+@pytest.fixture
+def signed_in(study, open_page):
+    def signed_in(**options):
+        page = open_page(**options)
+        page.goto(reverse("studies:list"))
+        page.get_by_label("User name").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**" + reverse("studies:list"))
+        return page
+
+    return signed_in
+
+
+def problems(page):
+    found = Axe().run(page).response["violations"]
+    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
+
+
+def overflows(page):
+    return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+    key = Item.objects.get().key
+
+    for name, arguments in [
+        ("list", []),
+        ("detail", ["one"]),
+        ("import", ["one"]),
+        ("items", ["one"]),
+        ("item", ["one", key]),
+    ]:
+        page.goto(reverse(f"studies:{name}", args=arguments), wait_until="networkidle")
+        assert problems(page) == [], name
+        assert not overflows(page), name
+
+
+def test_the_sign_in_page_passes_axe_and_takes_the_form_of_a_real_browser(study, open_page):
+    page = open_page(viewport=PHONE)
+    page.goto(reverse("login"))
+    assert problems(page) == []
+
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    assert page.title().startswith("Error:")
+    assert problems(page) == []
+
+
+def test_panels_fill_their_slots_say_when_and_can_be_paused(signed_in):
+    page = signed_in()
+    page.goto(reverse("studies:detail", args=["one"]))
+
+    for address in ("people:panel", "judging:panel", "analysis:panel"):
+        slot = page.locator(f'[data-src="{reverse(address, args=["one"])}"]')
+        slot.locator("h2").first.wait_for()
+        page.wait_for_function("slot => slot.bare", arg=slot.element_handle())
+    page.get_by_text("Updated").wait_for()
+    pause = page.get_by_role("button", name="Pause updates")
+    pause.click()
+
+    assert pause.get_attribute("aria-pressed") == "true"
+
+
+def test_a_panel_follows_what_happens_without_a_reload(signed_in, study):
+    page = signed_in()
+    page.goto(reverse("studies:detail", args=["one"]))
+    slot = page.locator(f'[data-src="{reverse("people:panel", args=["one"])}"]')
+    page.wait_for_function("slot => slot.bare", arg=slot.element_handle())
+    before = slot.inner_text()
+    page.mouse.move(10, 10)
+
+    Item.objects.update(seats_taken=1, answered=1)
+
+    page.wait_for_function(
+        "([slot, before]) => slot.innerText !== before", arg=[slot.element_handle(), before]
+    )
+
+
+def test_a_panel_that_cannot_be_loaded_is_named(signed_in):
+    page = signed_in()
+    address = reverse("people:panel", args=["one"])
+    page.route(f"**{address}", lambda route: route.fulfill(status=500, body=""))
+
+    page.goto(reverse("studies:detail", args=["one"]))
+
+    page.get_by_text("People cannot be shown now.").wait_for()
+    page.get_by_role("link", name="Show people").wait_for()
+
+
+def test_without_scripts_panels_are_links(signed_in):
+    page = signed_in(javascript=False)
+    page.goto(reverse("studies:detail", args=["one"]))
+
+    page.get_by_role("link", name="Show people").click()
+
+    assert page.url.endswith(reverse("people:panel", args=["one"]))
+    assert "People" in page.content()
+
+
+def test_a_study_is_paused_by_its_button(signed_in):
+    page = signed_in()
+    page.goto(reverse("studies:detail", args=["one"]))
+
+    page.get_by_role("button", name="Pause", exact=True).click()
+
+    page.get_by_text("The study is paused.").wait_for()
+    assert Study.objects.get().state == "paused"
+
+
+def test_a_broken_file_is_explained_and_its_faults_can_be_downloaded(signed_in, tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(jsonl(raw_item(1), raw_item(2, question=None), "not json"))
+    page = signed_in()
+    page.goto(reverse("studies:import", args=["one"]))
+
+    page.get_by_label("File with items").set_input_files(path)
+    page.get_by_role("button", name="Import", exact=True).click()
+
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    assert page.evaluate("document.activeElement.classList.contains('error-summary')")
+    assert problems(page) == []
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download the faults as CSV").click()
+    text = download.value.path().read_text()
+    assert "items.jsonl,2,question,question is missing" in text
+    assert len(text.splitlines()) == 3
+
+
+def test_the_administration_takes_the_form_of_a_real_browser(signed_in, study):
+    page = signed_in()
+    page.goto(reverse("admin:studies_study_change", args=[study.pk]))
+
+    page.get_by_label("Minutes").fill("33")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    page.get_by_text("was changed successfully").wait_for()
+    assert Study.objects.get().minutes == 33
