@@ -111,10 +111,15 @@ def _present_answer(assignment: Assignment) -> Annotation | None:
 def _durations(
     now: dt.datetime, shown_at: dt.datetime | None, active_ms: int | None
 ) -> dict[str, int | None]:
-    """Elapsed time by the server's clock, and the browser's active time within it."""
+    """Elapsed time by the server's clock since the page was last shown, and active time.
+
+    The browser counts active time over every visit to the item, so after a reload it may be the
+    longer of the two.
+    """
     elapsed = None
     if shown_at is not None:
         elapsed = max(0, round((now - shown_at).total_seconds() * 1000))
-    if active_ms is not None:
-        active_ms = max(0, active_ms) if elapsed is None else min(max(0, active_ms), elapsed)
-    return {"elapsed_ms": elapsed, "active_ms": active_ms}
+    return {
+        "elapsed_ms": elapsed,
+        "active_ms": None if active_ms is None else max(0, active_ms),
+    }
