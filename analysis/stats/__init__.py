@@ -64,6 +64,7 @@ from .clusters import (
     block_interval,
     majority_proportion,
     shared_annotator_interval,
+    shared_annotator_variance,
 )
 from .comparison import (
     BlockDifference,
@@ -71,6 +72,7 @@ from .comparison import (
     PairedDifference,
     block_difference,
     equivalence,
+    general_difference,
     paired_difference,
 )
 from .dawid_skene import DawidSkene, dawid_skene
@@ -203,6 +205,7 @@ __all__ = [
     "expected_majority_accuracy",
     "fleiss_kappa",
     "folds_by_key",
+    "general_difference",
     "gwet_ac",
     "holm",
     "human_advantage",
@@ -230,6 +233,7 @@ __all__ = [
     "seed_of",
     "self_preference",
     "shared_annotator_interval",
+    "shared_annotator_variance",
     "shared_stereotype",
     "tango_interval",
     "tango_statistic",

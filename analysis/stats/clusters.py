@@ -4,7 +4,7 @@ A majority is one answer, but it hangs on the people who gave it: items that sha
 are right or wrong together more often than chance would have it.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -153,13 +153,71 @@ def shared_annotator_interval(
     ('shared-annotator wilson', 12, 12)
     """
     check_level(level)
-    right, items = np.asarray(correct, dtype=np.float64), np.asarray(item, dtype=np.int64)
-    if right.shape != items.shape:
-        raise ValueError(f"`correct` and `item` differ in length: {right.size}, {items.size}.")
+    right = np.asarray(correct, dtype=np.float64)
+    spread = shared_annotator_variance(right, votes, item)
+    if spread is None:
+        return None
+    p = float(right.mean())
+    low, high = wilson_ends(
+        p,
+        effective_n(p, right.size, spread.variance, at_most=spread.n_annotators),
+        float(stats.t.ppf((1 + level) / 2, spread.degrees_of_freedom)),
+    )
+    return Interval(low, high, level, "shared-annotator wilson", right.size, spread.n_annotators)
+
+
+@dataclass(frozen=True)
+class SharedVariance:
+    """Variance of a mean over items that share annotators.
+
+    Attributes
+    ----------
+    variance : float
+        Of the mean.
+    degrees_of_freedom : float
+        For a t quantile.
+    n_annotators : int
+        People who voted on the items.
+    """
+
+    variance: float
+    degrees_of_freedom: float
+    n_annotators: int
+
+
+def shared_annotator_variance(
+    values: npt.ArrayLike, votes: Votes, item: npt.ArrayLike
+) -> SharedVariance | None:
+    """Variance behind `shared_annotator_interval`, for any value per item.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n,)
+        One value per item: whether the majority is right, or model less majority.
+    votes : Votes
+        Who voted on what.
+    item : array_like of int, shape (n,)
+        Code in `votes` of each item; distinct.
+
+    Returns
+    -------
+    SharedVariance or None
+        None as in `shared_annotator_interval`, whose notes have the formula.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
+    >>> spread = shared_annotator_variance([1, 0, -1] * 4, votes, range(12))
+    >>> round(spread.variance, 4), spread.n_annotators
+    (0.0606, 12)
+    """
+    y, items = np.asarray(values, dtype=np.float64), np.asarray(item, dtype=np.int64)
+    if y.shape != items.shape:
+        raise ValueError(f"`values` and `item` differ in length: {y.size}, {items.size}.")
     incidence = _incidence(votes)[items]
     per_annotator = incidence.sum(axis=0)
     annotators = np.flatnonzero(per_annotator)
-    n, n_annotators = right.size, annotators.size
+    n, n_annotators = y.size, annotators.size
     if n < 2 or n_annotators > MAX_ANNOTATORS or (per_annotator**2).sum() > MAX_LINKS:
         return None
     incidence = incidence[:, annotators]
@@ -169,16 +227,10 @@ def shared_annotator_interval(
     if degrees < MIN_DEGREES_OF_FREEDOM:
         return None
 
-    error = right - right.mean()
+    error = y - y.mean()
     independent = n / (n - 1) * clustered_variance(error, np.arange(n))
     variance = max(float(error @ (shared @ error)) / n**2 / (1 - density), independent)
-    p = float(right.mean())
-    low, high = wilson_ends(
-        p,
-        effective_n(p, n, variance, at_most=n_annotators),
-        float(stats.t.ppf((1 + level) / 2, degrees)),
-    )
-    return Interval(low, high, level, "shared-annotator wilson", n, n_annotators)
+    return SharedVariance(variance, degrees, n_annotators)
 
 
 def majority_proportion(

@@ -1,14 +1,14 @@
 """One side against another: how large the difference is and what may be concluded from it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .clusters import MIN_BLOCKS
+from .clusters import MIN_BLOCKS, annotator_blocks, shared_annotator_variance
 from .paired import (
     PairedCounts,
     tango_interval,
@@ -17,6 +17,7 @@ from .paired import (
     wald_standard_error,
 )
 from .results import Interval, Reason
+from .votes import Votes
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
 
@@ -75,6 +76,9 @@ class Equivalence:
 @dataclass(frozen=True)
 class BlockDifference:
     """Paired difference whose interval speaks about people in general.
+
+    From :func:`general_difference` the interval may rest on shared annotators in place of blocks;
+    its method says so.
 
     Attributes
     ----------
@@ -277,3 +281,60 @@ def block_difference(
     half = float(t.ppf(0.5 + level / 2)) * se
     interval = Interval(value - half, value + half, level, "block t", n_items=int(diffs.size))
     return BlockDifference(value, se, float(2 * t.sf(abs(value) / se)), interval, n_blocks)
+
+
+def general_difference(
+    differences: npt.ArrayLike, votes: Votes, *, level: float = 0.95
+) -> BlockDifference:
+    r"""Paired difference for people in general, in the way that the design allows.
+
+    Parameters
+    ----------
+    differences : array_like of float, shape (n_items,)
+        Model less majority per item of `votes`: 1, 0 or -1; NaN where a side is missing.
+    votes : Votes
+        Who voted on what.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    BlockDifference
+        Of :func:`block_difference` where annotators worked in at least 8 blocks. With fewer,
+        as when seats are filled at random, items hang together where they share an annotator
+        (:func:`analysis.stats.clusters.shared_annotator_variance`), and the interval is a t
+        interval with that variance. None of either where the annotators are too few.
+
+    Raises
+    ------
+    ValueError
+        If `differences` does not fit `votes` or `level` is out of range.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
+    >>> result = general_difference([1, 0, -1, 1] * 3, votes)
+    >>> result.value, result.interval.method, result.n_blocks
+    (0.25, 'shared-annotator t', 1)
+    """
+    diffs = np.asarray(differences, dtype=np.float64)
+    if diffs.shape != (votes.n_items,):
+        raise ValueError(f"`differences` must have shape ({votes.n_items},), got {diffs.shape}.")
+    by_block = block_difference(diffs, annotator_blocks(votes), level=level)
+    if by_block.value is None or by_block.n_blocks >= MIN_BLOCKS:
+        return by_block
+    known = np.flatnonzero(~np.isnan(diffs))
+    spread = shared_annotator_variance(diffs[known], votes, known)
+    if spread is None:
+        return by_block
+    se = math.sqrt(spread.variance)
+    if se < 1e-12:
+        return replace(by_block, interval_reason="no_variation")
+    t = stats.t(spread.degrees_of_freedom)
+    half = float(t.ppf(0.5 + level / 2)) * se
+    low, high = by_block.value - half, by_block.value + half
+    interval = Interval(
+        low, high, level, "shared-annotator t", int(known.size), spread.n_annotators
+    )
+    p = float(2 * t.sf(abs(by_block.value) / se))
+    return replace(by_block, se=se, p=p, interval=interval, interval_reason=None)

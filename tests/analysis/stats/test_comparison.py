@@ -4,9 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.stats.comparison import block_difference, equivalence, paired_difference
+from analysis.stats import Votes, annotator_blocks, majority_vote
+from analysis.stats.comparison import (
+    block_difference,
+    equivalence,
+    general_difference,
+    paired_difference,
+)
 from analysis.stats.paired import PairedCounts, mcnemar, tango_interval
-from tests.analysis.stats.reference import vector
+from tests.analysis.stats.reference import block_design, vector
 
 
 def test_paired_difference_has_the_exact_multinomial_spread():
@@ -149,3 +155,75 @@ _Z = np.linspace(-6, 6, 2001)
 _MEAN_ACCURACY = float(
     np.sum(stats.norm.pdf(_Z) / (1 + np.exp(-0.8 - 0.6 * _Z))) / np.sum(stats.norm.pdf(_Z))
 )
+
+
+def seats_at_random(rng, n_items=300, n_people=30, k=3):
+    annotator = np.argsort(rng.random((n_items, n_people)), axis=1)[:, :k].ravel()
+    return np.repeat(np.arange(n_items), k), annotator
+
+
+def test_with_enough_blocks_the_general_difference_is_that_over_blocks():
+    rng = np.random.default_rng(4)
+    item, annotator = block_design()
+    votes = Votes.from_long(item, annotator, rng.integers(0, 2, item.size))
+    diffs = rng.integers(-1, 2, 300).astype(float)
+    diffs[7] = np.nan
+
+    result = general_difference(diffs, votes)
+
+    assert result == block_difference(diffs, annotator_blocks(votes))
+    assert result.n_blocks == 10
+
+
+def test_seats_filled_at_random_still_get_an_interval():
+    rng = np.random.default_rng(5)
+    item, annotator = seats_at_random(rng)
+    votes = Votes.from_long(item, annotator, rng.integers(0, 2, item.size))
+    diffs = rng.integers(-1, 2, 300).astype(float)
+
+    result = general_difference(diffs, votes)
+
+    assert result.n_blocks == 1
+    assert result.interval.method == "shared-annotator t"
+    assert result.interval.low < result.value < result.interval.high
+    assert (result.p < 0.05) == (result.interval.low > 0 or result.interval.high < 0)
+
+
+def test_three_people_are_too_few_for_people_in_general():
+    votes = Votes.from_matrix(np.zeros((40, 3), dtype=int))
+
+    result = general_difference([1.0, 0, -1, 0] * 10, votes)
+
+    assert (result.p, result.interval, result.value) == (None, None, 0.0)
+    assert result.interval_reason == "too_few_annotators"
+
+
+def test_differences_of_other_items_are_refused():
+    with pytest.raises(ValueError, match="must have shape"):
+        general_difference([1.0], Votes.from_matrix([[0], [1]]))
+
+
+@pytest.mark.slow
+def test_shared_annotators_keep_the_level_where_mcnemar_does_not():
+    rng, runs = np.random.default_rng(9), 400
+    studies = [simulated_study(rng) for _ in range(runs)]
+    target = np.mean([diffs.mean() for _, diffs in studies])
+
+    general = by_item = 0
+    for votes, diffs in studies:
+        general += general_difference(diffs - target, votes).p < 0.05
+        b, c = int((diffs == 1).sum()), int((diffs == -1).sum())
+        by_item += mcnemar(PairedCounts(b=b, c=c, n=300)).p_mid < 0.05
+
+    assert general / runs == pytest.approx(0.05, abs=0.033)
+    assert by_item / runs > 0.085
+
+
+def simulated_study(rng):
+    """A model against the majority of three people of unequal skill, seats filled at random."""
+    item, annotator = seats_at_random(rng)
+    hardness, skill = rng.normal(0, 1, 300), rng.normal(0, 0.6, 30)
+    right = rng.random(900) < 1 / (1 + np.exp(-0.4 - hardness[item] - skill[annotator]))
+    votes = Votes.from_long(item, annotator, right.astype(int))
+    model = rng.random(300) < 1 / (1 + np.exp(-0.5 - hardness))
+    return votes, model - majority_vote(votes).answer.astype(float)
