@@ -1,0 +1,149 @@
+"""Places at items and the answers given there."""
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.people import Annotator
+from studies.models import Choice, Item, Side
+
+
+class Assignment(models.Model):
+    """A person's place at an item. Released places are taken up again, never made twice."""
+
+    class State(models.TextChoices):
+        RESERVED = "reserved", "reserved"
+        ANSWERED = "answered", "answered"
+        RELEASED = "released", "released"
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
+    position = models.PositiveIntegerField()
+    shown_first = models.CharField(max_length=2, choices=Side, blank=True)
+    is_surplus = models.BooleanField(default=False, help_text="Holds no seat of the item.")
+    state = models.CharField(max_length=10, choices=State, default=State.RESERVED)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["annotator", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "item"], name="assignment_item_once_per_person"
+            ),
+            models.UniqueConstraint(
+                fields=["annotator", "position"], name="assignment_position_once_per_person"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["reserved", "answered", "released"]),
+                name="assignment_state",
+            ),
+            # Empty only for imported answers, whose file may not know the order.
+            models.CheckConstraint(
+                condition=Q(shown_first__in=["r1", "r2", ""]), name="assignment_shown_first"
+            ),
+            models.CheckConstraint(
+                condition=~Q(shown_first="") | Q(is_surplus=True, state="answered"),
+                name="assignment_order_known_of_own",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id} at {self.item_id}"
+
+    @property
+    def shown_second(self) -> str:
+        return Side.R2 if self.shown_first == Side.R1 else Side.R1
+
+    def as_content(self, displayed: str) -> str:
+        """The choice in content terms of a choice as displayed: a, b or tie."""
+        return {"a": self.shown_first, "b": self.shown_second, "tie": Choice.TIE}[displayed]
+
+    def as_displayed(self, choice: str) -> str:
+        """The choice as displayed (a, b or tie) of a choice in content terms."""
+        if choice == Choice.TIE:
+            return "tie"
+        return "a" if choice == self.shown_first else "b"
+
+
+class Annotation(models.Model):
+    """The answer to an assignment as it stands; `revisions` keep what it was before."""
+
+    class Standing(models.TextChoices):
+        COUNTED = "counted", "counted"
+        SURPLUS = "surplus", "surplus"
+        RELEASED = "released", "released"
+        WITHDRAWN = "withdrawn", "withdrawn"
+        IMPORTED = "imported", "imported"
+
+    assignment = models.OneToOneField(
+        Assignment, on_delete=models.PROTECT, related_name="annotation"
+    )
+    choice = models.CharField(max_length=3, choices=Choice)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    certainty_asked = models.BooleanField()
+    standing = models.CharField(max_length=10, choices=Standing)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    wording_sha256 = models.CharField(max_length=64, blank=True)
+    revision = models.PositiveIntegerField(default=1, help_text="1 = never changed.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie"]), name="annotation_choice"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    standing__in=["counted", "surplus", "released", "withdrawn", "imported"]
+                ),
+                name="annotation_standing",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty=None)
+                | (Q(certainty__range=(1, 100), certainty_asked=True) & ~Q(choice="tie")),
+                name="annotation_certainty_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_asked=False) | Q(choice="tie") | Q(certainty__isnull=False),
+                name="annotation_certainty_where_asked",
+            ),
+            models.CheckConstraint(
+                condition=Q(standing="imported") | Q(answered_at__isnull=False),
+                name="annotation_time_of_own",
+            ),
+        ]
+        indexes = [models.Index(fields=["standing"], name="annotation_standing_index")]
+
+    def __str__(self) -> str:
+        return f"{self.assignment_id}: {self.choice}"
+
+
+class AnnotationRevision(models.Model):
+    """One submission of an answer, the first included; rows are only ever added."""
+
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="revisions")
+    number = models.PositiveIntegerField()
+    choice = models.CharField(max_length=3, choices=Choice)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    shown_at = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField()
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["annotation", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotation", "number"], name="annotation_revision_number_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie"]), name="annotation_revision_choice"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotation_id}, revision {self.number}"
