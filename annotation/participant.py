@@ -13,6 +13,7 @@ from django.utils import translation
 from django.views.decorators.cache import never_cache
 
 from annotation.codes import code_for
+from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.flow import step_of
 from annotation.models import Annotator, Ending
 from studies.models import Study
@@ -105,9 +106,9 @@ def participant_page(
 ) -> Callable[..., Callable[..., HttpResponse]]:
     """Call `view(request, annotator)` when the person has come as far as `step`.
 
-    Without a person: the help page. Ahead of their step: a redirect to it. After the end: the
-    page of their ending, unless the view is open then too. In a closed study: the page that
-    says so.
+    Without a person: the help page. Ahead of their step, or when a service refuses the step: a
+    redirect to where they are. After the end: the page of their ending, unless the view is open
+    then too. In a closed study: the page that says so.
     """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -117,7 +118,14 @@ def participant_page(
             if annotator is None:
                 return no_identity(request, get_object_or_404(Study, slug=slug))
             with translation.override(annotator.study.language):
-                return guard(request, annotator) or view(request, annotator, **kwargs)
+                try:
+                    return guard(request, annotator) or view(request, annotator, **kwargs)
+                except StudyNotOpen:
+                    return closed(request, annotator.study, annotator)
+                except (WrongStep, Unfinished):
+                    # Another tab, the platform or the clock was faster: show where they are now.
+                    annotator.refresh_from_db(fields=["state"])
+                    return see_other(step_url(annotator))
 
         def guard(request: HttpRequest, annotator: Annotator) -> HttpResponse | None:
             now = step_of(annotator)
@@ -151,7 +159,9 @@ def no_identity(request: HttpRequest, study: Study) -> HttpResponse:
 
 def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
     """Say that the study takes no answers; who had begun gets the code of this ending."""
-    template = "paused" if study.state == Study.State.PAUSED else "closed"
+    template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
+        Study.State(study.state), "not_open"
+    )
     code = code_for(study_id=study.pk, ending=Ending.CLOSED) if annotator else ""
     context = {"study": study, "annotator": annotator, **code_context(study, code)}
     return render(request, f"annotation/endings/{template}.html", context, status=403)

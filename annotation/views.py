@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import services
-from annotation.errors import AlreadyEnded, EntryRefused, StudyNotOpen, Unfinished
+from annotation.errors import EntryRefused, StudyNotOpen
 from annotation.flow import ending_of, step_of
 from annotation.forms import AboutForm, AnswerForm, ConsentForm, FeedbackForm
 from annotation.models import Annotator, Assignment
@@ -122,10 +122,7 @@ def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """The instructions; they stay open to whoever wants to read them again."""
     if request.method == "POST":
-        try:
-            annotator = services.finish_instructions(annotator_id=annotator.pk)
-        except StudyNotOpen:
-            return closed(request, annotator.study, annotator)
+        annotator = services.finish_instructions(annotator_id=annotator.pk)
         return see_other(_next_url(annotator))
     context = {
         **instructions_context(annotator.study),
@@ -193,19 +190,14 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             form=form,
         )
         return render(request, "annotation/task.html", context, status=REFUSED)
-    try:
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice=assignment.as_content(form.cleaned_data["choice"]),
-            certainty=form.cleaned_data["certainty"],
-            shown_at=token.shown_at,
-            active_ms=form.cleaned_data["active_ms"],
-        )
-    except StudyNotOpen:
-        return closed(request, annotator.study, annotator)
-    except AlreadyEnded:
-        return see_other(step_url(annotator))
+    services.record_answer(
+        annotator_id=annotator.pk,
+        assignment_id=assignment.pk,
+        choice=assignment.as_content(form.cleaned_data["choice"]),
+        certainty=form.cleaned_data["certainty"],
+        shown_at=token.shown_at,
+        active_ms=form.cleaned_data["active_ms"],
+    )
     response = see_other(_next_url(annotator))
     if is_bound(request, annotator):
         return response
@@ -235,10 +227,7 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     )
     if form.is_valid():
         services.leave_feedback(annotator_id=annotator.pk, text=form.cleaned_data["comments"])
-        try:
-            annotator = services.complete(annotator_id=annotator.pk)
-        except Unfinished:
-            return see_other(step_url(annotator, "task"))
+        annotator = services.complete(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
     context = {
         "study": annotator.study,
@@ -258,12 +247,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     Who ran out of time may send this page to go on where they were.
     """
     if request.method == "POST":
-        try:
-            annotator = services.resume(annotator_id=annotator.pk)
-        except AlreadyEnded:
-            return see_other(step_url(annotator))
-        except StudyNotOpen:
-            return closed(request, annotator.study, annotator)
+        annotator = services.resume(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
     ending = ending_of(annotator)
     study = annotator.study
@@ -282,10 +266,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """Ask once more, then take the person's answers out of the study."""
     if request.method == "POST":
-        try:
-            annotator = services.withdraw(annotator_id=annotator.pk)
-        except AlreadyEnded:
-            return see_other(step_url(annotator))
+        annotator = services.withdraw(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
     context = {
         "study": annotator.study,

@@ -60,14 +60,17 @@ def test_a_study_bound_to_prolific_takes_only_ids_of_its_form():
     assert Annotator.objects.count() == 1
 
 
-@pytest.mark.parametrize("state", ["draft", "closed"])
-def test_a_study_that_is_not_open_takes_nobody_in(state):
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [("draft", "The study is not open yet"), ("closed", "The study is closed")],
+)
+def test_a_study_that_is_not_open_takes_nobody_in(state, words):
     study = make_study(state=state)
 
     response = Client().get(entry_url(study))
 
     assert response.status_code == 403
-    assert "The study is closed" in response.content.decode()
+    assert words in response.content.decode()
     assert not Annotator.objects.exists()
 
 

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from annotation import services
+from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaCell
 from tests.annotation.pages.walking import answer_all, arrive, entry_url, post_answer, start
 from tests.factories import make_items, make_study
@@ -199,6 +200,33 @@ def test_a_study_without_items_says_that_it_is_not_ready():
     response = client.post(f"/s/{study.slug}/instructions/")
 
     assert response.status_code == 403
+    assert "The study is not open yet" in response.content.decode()
+    assert Annotator.objects.get().state == "screened"
+
+
+@pytest.mark.parametrize("error", [WrongStep("elsewhere"), AlreadyEnded("over"), Unfinished(1)])
+def test_who_was_overtaken_by_another_tab_is_shown_where_they_are(monkeypatch, error):
+    study = make_study()
+    client = arrive(study)
+
+    def overtaken(**kwargs):
+        raise error
+
+    monkeypatch.setattr(services, "consent", overtaken)
+    response = client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+
+    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/consent/")
+
+
+def test_an_ending_without_a_way_back_cannot_be_resumed_or_withdrawn():
+    study = make_study()
+    client = arrive(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "no"})
+
+    for path in ("done", "withdraw"):
+        response = client.post(f"/s/{study.slug}/{path}/", follow=True)
+        assert "You have not taken part" in response.content.decode()
+    assert Annotator.objects.get().state == "declined"
 
 
 def test_the_feedback_page_cannot_be_reached_with_items_left():
