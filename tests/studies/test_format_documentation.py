@@ -1,0 +1,28 @@
+"""The documentation of formats says what the program does."""
+
+import json
+import re
+from pathlib import Path
+
+from analysis.export_rows import ANNOTATION_COLUMNS, JUDGMENT_COLUMNS
+from studies.importers.read import FORMATS
+from studies.importers.readers import COLUMNS
+from studies.importers.validate import KEYS
+from tests.studies.files import faults, jsonl
+
+TEXT = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")
+
+
+def test_the_example_of_an_item_is_sound_and_complete():
+    (example,) = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
+    item = json.loads(example)
+
+    assert faults(jsonl(item)) == []
+    assert set(item) == KEYS - {"check"}
+
+
+def test_every_column_and_format_is_described():
+    names = {*COLUMNS, *ANNOTATION_COLUMNS, *JUDGMENT_COLUMNS}
+
+    assert sorted(name for name in names if f"`{name}`" not in TEXT) == []
+    assert f"--format {'|'.join(FORMATS)}" in TEXT
