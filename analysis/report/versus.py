@@ -13,8 +13,7 @@ from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
 from analysis.stats.agreement import cohen_kappa
 from analysis.stats.alt_test import alt_test
-from analysis.stats.clusters import annotator_blocks
-from analysis.stats.comparison import block_difference, equivalence, paired_difference
+from analysis.stats.comparison import equivalence, general_difference, paired_difference
 from analysis.stats.human_likeness import human_likeness
 from analysis.stats.leave_one_out import pooled_replacement_test
 from analysis.stats.multiplicity import holm
@@ -120,12 +119,9 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
 
 
 def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json:
-    """The same difference for people in general, where annotators worked in enough blocks."""
+    """The same difference for people in general, as far as the annotators are enough for that."""
     both = judge.scored & people.scored
-    result = block_difference(
-        np.where(both, judge.correct - people.correct, np.nan)[both],
-        annotator_blocks(votes)[both],
-    )
+    result = general_difference(np.where(both, judge.correct - people.correct, np.nan), votes)
     reason = result.interval_reason or result.reason
     out: Json = {"blocks": result.n_blocks}
     put(out, "ci", ends(result.interval), reason)
