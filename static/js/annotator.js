@@ -1,5 +1,7 @@
-// The item page works without this file. Here: slider, drafts, shortcuts, active time, sheets.
+// The item page works without this file. Here: slider, drafts, shortcuts, active time, sheets,
+// and what waits for the network.
 import { keepDraft } from "./annotator-draft.js";
+import { holdWhileOffline } from "./annotator-offline.js";
 import { measureActiveTime } from "./annotator-time.js";
 import { mountSlider } from "./annotator-slider.js";
 import { mountShortcuts } from "./annotator-shortcuts.js";
@@ -60,6 +62,7 @@ function nameThisPage() {
 
 if (form) {
   nameThisPage();
+  holdWhileOffline(form);
   const activeTime = measureActiveTime();
   const slider = mountSlider(form);
   keepDraft(form, { slider, activeTime });

@@ -256,6 +256,35 @@ def test_a_double_click_stores_one_answer(page):
     assert Annotation.objects.count() == AnnotationRevision.objects.count() == 1
 
 
+def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+    page.context.set_offline(True)
+
+    page.click("#submit")
+
+    expect(page.get_by_role("status")).to_have_text(
+        "Your answer is kept on this device. We will send it when you are back online."
+    )
+    assert not Annotation.objects.exists()
+    page.context.set_offline(False)
+    page.wait_for_url("**/task/2/")
+    assert Annotation.objects.get().certainty == 50
+
+
+def test_an_answer_that_met_no_server_is_there_when_the_page_is_opened_again(page, study):
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+    page.context.route("**/task/1/", lambda route: route.abort())
+    page.click("#submit")
+    page.context.unroute("**/task/1/")
+
+    page.goto(f"/s/{study.slug}/task/")
+
+    expect(page.locator("#certainty")).to_have_value("50")
+    assert page.is_checked("#choice-a")
+
+
 def test_active_time_leaves_out_a_minute_without_a_sign_of_life(open_page, study):
     page = open_page()
     page.clock.install()
