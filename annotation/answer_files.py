@@ -4,7 +4,7 @@ import csv
 import datetime as dt
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,13 @@ class Line:
     answer: Answer
 
 
-def read_answers(file: File, *, item_keys: set[str], taken: set[str]) -> list[Line]:
+def read_answers(
+    file: File,
+    *,
+    item_keys: set[str],
+    taken: set[str],
+    on_row: Callable[[], None] = lambda: None,
+) -> list[Line]:
     """The answers of a file, each (rater, item) once. Raises `Refused` with every fault.
 
     `item_keys` are the study's items; `taken` are pseudonyms of people who answered here, which
@@ -48,6 +54,7 @@ def read_answers(file: File, *, item_keys: set[str], taken: set[str]) -> list[Li
     """
     checker = _Checker(file.name, item_keys, taken)
     for row in _rows(file):
+        on_row()
         if isinstance(row, BadLine):
             checker.faults.append(row.fault)
         else:

@@ -1,6 +1,7 @@
 """Answers that people gave elsewhere: whole files or nothing."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -27,13 +28,19 @@ class ImportedAnswers:
 
     def __str__(self) -> str:
         return (
-            f"{self.added:,} answers imported, {self.unchanged:,} were there already; "
-            f"the study has {self.raters:,} imported raters."
+            f"Answers imported: {self.added:,}; there already: {self.unchanged:,}. "
+            f"Imported raters in the study: {self.raters:,}."
         )
 
 
 @transaction.atomic
-def import_annotations(*, study_id: int, file: File, dry_run: bool = False) -> ImportedAnswers:
+def import_annotations(
+    *,
+    study_id: int,
+    file: File,
+    dry_run: bool = False,
+    on_row: Callable[[], None] = lambda: None,
+) -> ImportedAnswers:
     """Import a file of answers. They hold no seats and count in every report.
 
     What was imported before is not stored again. Raises `Refused` with all faults, and stores
@@ -46,6 +53,7 @@ def import_annotations(*, study_id: int, file: File, dry_run: bool = False) -> I
         file,
         item_keys=set(items),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
+        on_row=on_row,
     )
     stored = _stored(study)
     _refuse_changes(lines, stored, file.name)

@@ -1,12 +1,13 @@
 """The commands about time and identities."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Annotator, Invitation, ProlificIdentity
+from annotation.models import Annotator, Invitation, ProlificIdentity, QuotaCell
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +26,7 @@ def test_release_expired_frees_one_study_or_all(capsys):
 
     assert after_one == {(studies[0].pk, "timed_out"), (studies[1].pk, "annotating")}
     assert set(Annotator.objects.values_list("state", flat=True)) == {"timed_out"}
-    assert capsys.readouterr().out.startswith("1 people had run out of time")
+    assert capsys.readouterr().out.startswith("People whose time was over: 1.")
 
 
 def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
@@ -41,6 +42,63 @@ def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
     assert after_dry_run == 1
     assert ProlificIdentity.objects.count() == Invitation.objects.count() == 0
     assert capsys.readouterr().out.splitlines() == [
-        "The ids of 1 people would be deleted.",
-        "The ids of 1 people are deleted.",
+        "People whose ids would be deleted: 1.",
+        "People whose ids are deleted: 1.",
     ]
+
+
+PLAN = """
+[[question]]
+key = "gender"
+label = "What is your gender?"
+options = {woman = "Woman", man = "Man"}
+
+[[group]]
+target = 3
+gender = "woman"
+
+[[group]]
+target = 2
+gender = "man"
+
+[everyone_else]
+target = 1
+"""
+
+
+def test_quotas_are_read_from_a_file(tmp_path: Path, capsys):
+    study = make_study()
+    file = tmp_path / "quotas.toml"
+    file.write_text(PLAN, encoding="utf-8")
+
+    call_command("set_quotas", study.slug, str(file))
+    call_command("set_quotas", study.slug, str(file))
+
+    assert list(QuotaCell.objects.values_list("criteria", "target", "is_everyone_else")) == [
+        ({"gender": "woman"}, 3, False),
+        ({"gender": "man"}, 2, False),
+        ({}, 1, True),
+    ]
+    assert capsys.readouterr().out.splitlines() == ["Groups: 3, with 6 places."] * 2
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ("[[question", "is not TOML"),
+        ("[[group]]\ntarget = 1\nage = 'old'", "no question has that key"),
+        ("[[question]]\nkey = 'a'\nlabel = 'A'", "question 1 needs key, label and options"),
+        (PLAN.replace("target = 2", "target = -2"), "group 2 needs a target"),
+        (PLAN.replace("target = 2", "target = true"), "group 2 needs a target"),
+        (PLAN.replace("[everyone_else]\ntarget = 1", "[everybody]\ntarget = 1"), "everybody"),
+    ],
+)
+def test_a_broken_plan_is_refused_with_the_place_of_the_fault(tmp_path: Path, plan, message):
+    study = make_study()
+    file = tmp_path / "quotas.toml"
+    file.write_text(plan, encoding="utf-8")
+
+    with pytest.raises(CommandError, match=message):
+        call_command("set_quotas", study.slug, str(file))
+
+    assert QuotaCell.objects.count() == 0

@@ -189,9 +189,9 @@ def test_the_command_reports_what_it_did(study, tmp_path: Path, capsys):
     assert dry == 0
     assert Annotation.objects.count() == 1
     assert capsys.readouterr().out.splitlines() == [
-        "Nothing was stored. A real run says: 1 answers imported, 0 were there already; "
-        "the study has 1 imported raters.",
-        "1 answers imported, 0 were there already; the study has 1 imported raters.",
+        "Nothing was stored. A real run says: Answers imported: 1; there already: 0. "
+        "Imported raters in the study: 1.",
+        "Answers imported: 1; there already: 0. Imported raters in the study: 1.",
     ]
 
 

@@ -1,3 +1,4 @@
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from annotation.management.studies import find_study
 from annotation.services.imports import import_annotations
 from studies.importers.bundle import File
 from studies.importers.faults import Refused
+from studies.progress import ProgressBar
 
 
 class Command(BaseCommand):
@@ -30,7 +32,10 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
         try:
-            result = import_annotations(study_id=study.pk, file=file, dry_run=options["dry_run"])
+            with ProgressBar(sys.stderr, total=file.data.count(b"\n"), label=path.name) as bar:
+                result = import_annotations(
+                    study_id=study.pk, file=file, dry_run=options["dry_run"], on_row=bar.step
+                )
         except Refused as error:
             raise CommandError(f"{path}: {error}") from error
         prefix = "Nothing was stored. A real run says: " if options["dry_run"] else ""

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         if options["dry_run"]:
             count = ProlificIdentity.objects.filter(annotator__study=study).count()
-            self.stdout.write(f"The ids of {count:,} people would be deleted.")
+            self.stdout.write(f"People whose ids would be deleted: {count:,}.")
             return
         count = purge_identities(study_id=study.pk)
-        self.stdout.write(f"The ids of {count:,} people are deleted.")
+        self.stdout.write(f"People whose ids are deleted: {count:,}.")

@@ -19,4 +19,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None
         ended = release_expired(study_id=study.pk if study else None)
-        self.stdout.write(f"{ended:,} people had run out of time; what they held is free.")
+        self.stdout.write(f"People whose time was over: {ended:,}. What they held is free.")

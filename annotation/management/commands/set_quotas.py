@@ -1,0 +1,43 @@
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.errors import QuotaError
+from annotation.management.studies import find_study
+from annotation.quota_files import EXAMPLE, read_plan
+from annotation.quotas import set_quotas
+
+
+class Command(BaseCommand):
+    help = (
+        "Give a study its questions about people and the places of each group, from a TOML file. "
+        "The same file again changes nothing; once people have entered, targets alone may change."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        return super().create_parser(
+            prog_name,
+            subcommand,
+            epilog=f"An example:\n\n{EXAMPLE}",
+            formatter_class=RawDescriptionHelpFormatter,
+            **kwargs,
+        )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("file", type=Path, metavar="FILE")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        path: Path = options["file"]
+        try:
+            questions, cells = read_plan(path.read_text("utf-8"))
+            stored = set_quotas(study_id=study.pk, questions=questions, cells=cells)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
+        except (QuotaError, UnicodeDecodeError) as error:
+            raise CommandError(f"{path}: {error}") from error
+        places = sum(cell.target for cell in stored)
+        self.stdout.write(f"Groups: {len(stored):,}, with {places:,} places.")
