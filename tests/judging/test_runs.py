@@ -6,6 +6,7 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 
 from judging.errors import BadJudge, BadRun
 from judging.models import JudgeRun, Judgment
@@ -350,6 +351,7 @@ def test_a_slow_server_is_waited_for_and_its_lease_renewed(judge, llm, monkeypat
         leases.append(Judgment.objects.get().leased_until)
         time.sleep(0.7)
         leases.append(Judgment.objects.get().leased_until)
+        connection.close()  # of the server's thread
         return completion("[[A]]")
 
     llm.answer = answer
@@ -551,6 +553,7 @@ def test_pausing_stops_sending_and_resuming_finishes(llm, engine):
     def answer(body, n):
         if n == 3:
             assert runs.pause_run(run_id=run.pk)
+            connection.close()  # of the server's thread
         return completion("[[A]]")
 
     llm.answer = answer

@@ -1,0 +1,298 @@
+"""The engine without a database: what is sent where, and what comes of each kind of answer."""
+
+import asyncio
+import email.utils
+import time
+
+import pytest
+
+from judging.engine.asking import Asker
+from judging.engine.limits import Limiter, Limits
+from judging.engine.loop import EngineLoop
+from judging.engine.openai import OpenAIBackend, OpenAISettings, make_client
+from judging.engine.protocol import (
+    Garbage,
+    Halted,
+    Interrupted,
+    LedgerFailed,
+    Misconfigured,
+    Question,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerError,
+    Unreachable,
+)
+from judging.engine.replay import BadRecording, ReplayBackend, read_recording
+from tests.judging.llm_server import Answer, completion, error
+
+QUESTION = Question(1, "Which? [[", offers_tie=False, asks_certainty=True, seed=7)
+
+
+def ask(url, *, key="", question=QUESTION, timeout=5.0):
+    """One request through the real client."""
+
+    async def scenario():
+        client = make_client(base_url=url, api_key=key, timeout=timeout)
+        settings = OpenAISettings("m", url, 0.7, 0.95, 64, timeout)
+        backend = OpenAIBackend(settings, client)
+        try:
+            return await backend.ask(question, seed=question.seed)
+        finally:
+            await backend.close()
+
+    return asyncio.run(scenario())
+
+
+def test_a_reply_carries_all_that_the_server_tells(llm):
+    llm.answer = lambda body, n: completion("[[A]] [[80]]")
+
+    reply = ask(llm.url)
+
+    assert (reply.text, reply.model, reply.fingerprint) == (
+        "[[A]] [[80]]", "mock-2024-05-13", "fp_1",
+    )  # fmt: skip
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (100, 10)
+    assert not reply.refused
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (error(500), ServerError),
+        (error(503), ServerError),
+        (error(408), ServerError),
+        (error(409), ServerError),
+        (error(429), RateLimited),
+        (error(429, code="insufficient_quota"), Misconfigured),
+        (error(401), Misconfigured),
+        (error(403), Misconfigured),
+        (error(404), Misconfigured),
+        (error(400), Rejected),
+        (error(422), Rejected),
+        (Answer(drops=True), Interrupted),
+        (Answer(body=b""), Garbage),
+        (Answer(body=b"hello"), Garbage),
+        (Answer(body=b"[]"), Garbage),
+        (Answer(body=b'{"choices": []}'), Garbage),
+        (Answer(body=b'{"choices": [{"message": "A"}]}'), Garbage),
+        (Answer(body=b'{"choices": [{"message": {"content": ["A"]}}]}'), Garbage),
+        (Answer(body=b"\xff\xfe"), Garbage),
+    ],
+)
+def test_every_failure_has_its_name(llm, answer, fault):
+    llm.answer = lambda body, n: answer
+
+    with pytest.raises(fault):
+        ask(llm.url)
+
+    assert len(llm.requests) == 1
+
+
+def test_nobody_listening_is_unreachable_and_costs_nothing():
+    with pytest.raises(Unreachable) as caught:
+        ask("http://127.0.0.1:9/v1")
+
+    assert not caught.value.maybe_billed
+
+
+def test_an_error_that_echoes_the_prompt_is_cut_short(llm):
+    llm.answer = lambda body, n: error(500, "x" * 5000)
+
+    with pytest.raises(ServerError) as caught:
+        ask(llm.url)
+
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry_after": "7"}, 7),
+        ({"retry_after": "1.5"}, 1.5),
+        ({"retry_after_ms": "250", "retry_after": "9"}, 0.25),
+        ({"retry_after": "soon"}, None),
+        ({"retry_after": "-3"}, None),
+        ({"retry_after": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_understood_in_its_forms(llm, headers, seconds):
+    llm.answer = lambda body, n: error(429, **headers)
+
+    with pytest.raises(RateLimited) as caught:
+        ask(llm.url)
+
+    assert caught.value.retry_after == seconds
+
+
+def test_retry_after_may_be_a_date(llm):
+    llm.answer = lambda body, n: error(
+        429, retry_after=email.utils.formatdate(time.time() + 30, usegmt=True)
+    )
+
+    with pytest.raises(RateLimited) as caught:
+        ask(llm.url)
+
+    assert 25 < caught.value.retry_after <= 30
+
+
+def test_keys_in_the_environment_go_to_no_other_server(llm, monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "secret-of-mine")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
+
+    ask(llm.url)
+
+    assert llm.headers[0]["authorization"] == "Bearer none"
+    assert "secret-of-mine" not in str(llm.headers[0])
+
+
+def test_the_key_that_is_given_is_sent(llm):
+    ask(llm.url, key="k-123")
+
+    assert llm.headers[0]["authorization"] == "Bearer k-123"
+
+
+def test_a_nul_in_a_reply_is_dropped_because_no_database_takes_it(llm):
+    llm.answer = lambda body, n: completion("[[A]]\x00 [[80]]")
+
+    assert ask(llm.url).text == "[[A]] [[80]]"
+
+
+class MemoryLedger:
+    """Keeps what it is told, and refuses to open more attempts than allowed."""
+
+    def __init__(self, allowed=100):
+        self.allowed = allowed
+        self.events = []
+        self.answers = {}
+
+    async def open(self, question, number):
+        if self.allowed == 0:
+            raise Halted("enough")
+        self.allowed -= 1
+        self.events.append(("open", question.id, number))
+
+    async def close(self, question, number, end, replies, answer):
+        self.events.append((end.outcome, question.id, number))
+        if answer is not None:
+            self.answers[question.id] = answer
+
+
+class Scripted:
+    """Gives the next of its replies or raises the next of its faults."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+        self.seeds = []
+
+    async def ask(self, question, *, seed):
+        self.seeds.append(seed)
+        step = self.script.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return Reply(step)
+
+    async def close(self):
+        pass
+
+
+def run_asker(backend, ledger, *questions):
+    limiter = Limiter(Limits())
+    asker = Asker(backend=backend, limiter=limiter, ledger=ledger)
+    problems = asyncio.run(asker.ask_all(questions))
+    return problems, limiter
+
+
+def test_an_attempt_is_in_the_ledger_before_it_is_sent():
+    ledger = MemoryLedger()
+
+    class Looks(Scripted):
+        async def ask(self, question, *, seed):
+            assert ledger.events[-1] == ("open", 1, 1)
+            return await super().ask(question, seed=seed)
+
+    problems, _ = run_asker(Looks("[[A]] [[70]]"), ledger, QUESTION)
+
+    assert problems == [None]
+    assert ledger.events == [("open", 1, 1), ("replied", 1, 1)]
+    assert (ledger.answers[1].side, ledger.answers[1].certainty) == ("A", 70)
+
+
+def test_what_the_ledger_refuses_is_not_sent_and_its_slot_is_free_again():
+    backend, ledger = Scripted(), MemoryLedger(allowed=0)
+
+    (problem,), limiter = run_asker(backend, ledger, QUESTION)
+
+    assert isinstance(problem, Halted)
+    assert (backend.seeds, limiter._in_flight) == ([], 0)
+
+
+def test_a_ledger_that_fails_stops_the_question():
+    class Broken(MemoryLedger):
+        async def open(self, question, number):
+            raise LedgerFailed("disk full")
+
+    (problem,), _ = run_asker(Scripted(), Broken(), QUESTION)
+
+    assert isinstance(problem, LedgerFailed)
+
+
+def test_numbers_and_replies_go_on_where_an_earlier_worker_stopped():
+    question = Question(1, "?", offers_tie=False, asks_certainty=False, seed=1, replies=3,
+                        attempts=9)  # fmt: skip
+    ledger = MemoryLedger()
+
+    run_asker(Scripted("Hm.", "Hm."), ledger, question)
+
+    assert ledger.events == [
+        ("open", 1, 10), ("replied", 1, 10), ("open", 1, 11), ("replied", 1, 11),
+    ]  # fmt: skip
+    assert ledger.answers[1].state == "unparseable"
+
+
+def test_a_fault_is_tried_again_and_is_no_reply():
+    ledger = MemoryLedger()
+
+    run_asker(Scripted(ServerError("500"), "Hm.", "[[B]]"), ledger, QUESTION)
+
+    assert [event for event, _, _ in ledger.events if event != "open"] == [
+        "server_error", "replied", "replied",
+    ]  # fmt: skip
+    assert ledger.answers[1].side == "B"
+
+
+def test_recorded_replies_are_given_in_order_and_then_missed():
+    lines = ['{"prompt": "Which? [[", "reply": "Hm."}', "", '{"prompt": "Which? [[", "reply": "A"}']
+    ledger = MemoryLedger()
+
+    run_asker(ReplayBackend(read_recording(lines)), ledger, QUESTION)
+    assert ledger.answers[1].side == "A"
+
+    other = Question(2, "Unknown", offers_tie=False, asks_certainty=False, seed=1)
+    run_asker(ReplayBackend(read_recording(lines)), ledger, other)
+    assert ledger.answers[2].error == "nothing is recorded for this prompt"
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"prompt": "x"}', '{"reply": "A"}', "3"])
+def test_a_broken_recording_names_its_line(line):
+    with pytest.raises(BadRecording, match="Line 2"):
+        read_recording(['{"prompt": "x", "reply": "A"}', line])
+
+
+def test_an_endpoint_is_shared_by_whoever_names_it_and_takes_changed_limits():
+    engine = EngineLoop()
+    try:
+        first = engine.endpoint("a", Scripted, Limits(concurrency=2))
+        same = engine.endpoint("a", Scripted, Limits(concurrency=5))
+        other = engine.endpoint("b", Scripted, Limits())
+
+        async def slots():
+            return same[1].slots
+
+        assert first == same
+        assert other[1] is not first[1]
+        assert engine.submit(slots()).result(timeout=5) == 5
+    finally:
+        engine.stop()
