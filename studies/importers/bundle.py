@@ -110,6 +110,8 @@ def _dataset(name: str, data: bytes) -> dict[str, Any]:
         dataset = json.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise _refused(name, f"dataset.json is not JSON: {error}.", "Mend it.") from error
+    if b"\\u0000" in data:
+        raise _refused(name, "dataset.json holds the character U+0000.", "Remove it.")
     if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
         raise _refused(
             name, f"dataset.json does not say format “{FORMAT}”.", "Write what the file is."

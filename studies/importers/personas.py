@@ -13,8 +13,8 @@ _KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 def known_or_read(row: Row, raw: Any, listed: dict[str, PersonaRecord]) -> PersonaRecord | None:
     """The persona of an item: given in full, or by the id of one that the bundle lists."""
-    if isinstance(raw, dict) and set(raw) == {"id"} and raw["id"] in listed:
-        return listed[raw["id"]]
+    if isinstance(raw, dict) and set(raw) == {"id"} and str(raw["id"]) in listed:
+        return listed[str(raw["id"])]
     return read_persona(row, raw)
 
 
@@ -105,5 +105,6 @@ def _history(row: Row, raw: Any) -> list[dict[str, str]]:
                 "persona.history", "history entry",
                 f"history entry {number} needs a prompt and the chosen response.",
             )  # fmt: skip
+            continue
         entries.append({name: text for name, text in texts.items() if text})
     return entries

@@ -226,6 +226,10 @@ def _clean(row: Row, value: Any, path: str) -> Any:
         }
     if isinstance(value, list):
         return [_clean(row, part, path) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        row.fault(
+            path, "number is too large", f"{path} is too large a number.", "Write it as text."
+        )
     if not isinstance(value, str):
         return value
     text = normalise(value)

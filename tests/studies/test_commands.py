@@ -150,6 +150,13 @@ def test_import_items_reads_a_bundle_and_notes_its_source(tmp_path):
     assert (study.title, study.language, study.source["name"]) == ("Choices", "de", "set")
 
 
+def test_import_items_refuses_a_study_that_cannot_be_created(items):
+    with pytest.raises(CommandError, match=r"The study was not created\.\nslug: "):
+        run("import_items", "a b", items, "--create")
+
+    assert not Item.objects.exists()
+
+
 @pytest.mark.parametrize(
     "arguments", [["--format", "prism"], ["--limit", "0"], ["--limit", "x"], ["--task", "x"]]
 )

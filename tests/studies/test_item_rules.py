@@ -192,6 +192,12 @@ def test_what_the_format_allows_is_imported(change):
     assert faults(jsonl(raw_item(**change))) == []
 
 
+def test_a_number_that_no_database_can_store_is_refused():
+    line = json.dumps(raw_item(metadata={"a": 1})).replace('"a": 1', '"a": 1e999')
+
+    assert faults(jsonl(line)) == ["Line 1: metadata.a is too large a number. Write it as text."]
+
+
 def test_an_id_used_twice_names_the_first_line():
     data = jsonl(raw_item(1), "", raw_item(2), raw_item(1))
 

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
+from studies.management.explain import explain
 from studies.models import Study, Task
 from studies.services import create_study
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         except User.DoesNotExist as error:
             raise CommandError(f"There is no user “{options['owner']}”.") from error
         except ValidationError as error:
-            raise CommandError(_explain(error)) from error
+            raise CommandError(explain(error)) from error
         except StudyError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Created “{study.slug}”; it is {study.state}.")
@@ -69,8 +70,3 @@ def _read(path: Path) -> dict[str, Any]:
             hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(FIELDS)}."
             raise CommandError(f"{path}: a study has no setting “{name}”. {hint}")
     return settings
-
-
-def _explain(error: ValidationError) -> str:
-    lines = [f"{field}: {' '.join(messages)}" for field, messages in error.message_dict.items()]
-    return "The study was not created.\n" + "\n".join(lines)

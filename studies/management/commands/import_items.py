@@ -3,6 +3,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
@@ -10,6 +11,7 @@ from studies.importers.bundle import Bundle, open_path
 from studies.importers.faults import Refused
 from studies.importers.read import FORMATS, ReadItems, read_bundle
 from studies.importers.store import import_items
+from studies.management.explain import explain
 from studies.models import Study, Task
 from studies.progress import ProgressBar
 
@@ -51,6 +53,8 @@ class Command(BaseCommand):
             )
         except Refused as error:
             raise CommandError(f"{_names(options['files'])}: {error}") from error
+        except ValidationError as error:
+            raise CommandError(explain(error)) from error
         except StudyError as error:
             raise CommandError(str(error)) from error
         for warning in result.warnings[:_WARNINGS_SHOWN]:
