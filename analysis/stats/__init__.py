@@ -75,6 +75,7 @@ from .comparison import (
     general_difference,
     paired_difference,
 )
+from .consistency import RunNoise, error_consistency, run_noise
 from .dawid_skene import DawidSkene, dawid_skene
 from .human_likeness import (
     HumanLikeness,
@@ -169,6 +170,7 @@ __all__ = [
     "Reason",
     "Recalibration",
     "RiskCoverage",
+    "RunNoise",
     "SharedStereotype",
     "SingleOrderBias",
     "ThresholdCheck",
@@ -201,6 +203,7 @@ __all__ = [
     "dawid_skene",
     "discrimination",
     "equivalence",
+    "error_consistency",
     "expected_agreement",
     "expected_majority_accuracy",
     "fleiss_kappa",
@@ -229,6 +232,7 @@ __all__ = [
     "position_bias_single_order",
     "recalibrate",
     "risk_coverage",
+    "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
