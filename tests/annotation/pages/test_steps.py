@@ -321,10 +321,13 @@ def test_the_pause_page_names_the_moment_until_which_the_place_is_kept():
     assert f"{Annotator.objects.get().expires_at:%H:%M} UTC" in page
 
 
-def test_the_page_speaks_the_language_of_the_study_never_of_the_browser():
-    study = make_study(language="de")
+@pytest.mark.parametrize(
+    ("language", "direction"), [("de", "ltr"), ("ar", "rtl"), ("de-AT", "ltr"), ("tlh", "ltr")]
+)
+def test_the_page_speaks_the_language_of_the_study_never_of_the_browser(language, direction):
+    study = make_study(language=language)
     client = Client(headers={"accept-language": "fr"})
 
     page = arrive(study, client=client).get(f"/s/{study.slug}/consent/").content.decode()
 
-    assert '<html lang="de"' in page
+    assert f'<html lang="{language}" dir="{direction}"' in page
