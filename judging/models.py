@@ -78,8 +78,11 @@ class Judge(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(price_input=None, price_output=None)
-                | Q(price_input__gte=0, price_output__gte=0),
+                # A comparison with NULL is not false, and what is not false passes a CHECK.
+                | Q(price_input__isnull=False, price_output__isnull=False)
+                & Q(price_input__gte=0, price_output__gte=0),
                 name="judge_both_prices_or_none",
+                violation_error_message="Give both prices or none.",
             ),
         ]
 

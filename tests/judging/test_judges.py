@@ -1,0 +1,105 @@
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.errors import BadJudge
+from judging.models import Judge
+from judging.services.judges import add_judge, api_key
+from judging.services.runs import start_run
+from tests.factories import make_item, make_study
+
+
+def add(*arguments):
+    out = StringIO()
+    call_command("add_judge", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_judge_is_added_with_the_papers_sampling():
+    out = add("llama", "--model", "llama-3", "--base-url", "http://gpu:8000/v1")
+
+    judge = Judge.objects.get()
+    assert out == "Judge “llama” added: llama-3 at http://gpu:8000/v1.\n"
+    assert (judge.backend, judge.temperature, judge.top_p) == ("openai", 0.7, 0.95)
+    assert (judge.price_input, judge.api_key_env) == (None, "")
+
+
+@pytest.mark.django_db
+def test_a_preset_brings_the_papers_snapshot_and_what_it_must_not_judge():
+    add("gpt", "--preset", "gpt-4o-2024-05-13")
+
+    judge = Judge.objects.get()
+    assert (judge.model, judge.base_url) == ("gpt-4o-2024-05-13", "https://api.openai.com/v1")
+    assert set(judge.own_sources) == {"openai", "gpt"}
+
+
+@pytest.mark.django_db
+def test_the_same_call_again_changes_nothing_and_an_option_changes_only_itself():
+    add("j", "--model", "m", "--base-url", "http://a/v1", "--concurrency", "4")
+    assert "is up to date" in add("j", "--model", "m", "--base-url", "http://a/v1")
+
+    add("j", "--base-url", "http://b/v1", "--price-input", "2.5", "--price-output", "10")
+
+    judge = Judge.objects.get()
+    assert (judge.base_url, judge.concurrency, judge.model) == ("http://b/v1", 4, "m")
+
+
+@pytest.mark.django_db
+def test_what_answers_depend_on_cannot_change_once_there_are_runs():
+    add("j", "--model", "m", "--base-url", "http://a/v1")
+    study = make_study()
+    make_item(study=study)
+    start_run(study_id=study.pk, judge_id=Judge.objects.get().pk, enqueue=False)
+
+    with pytest.raises(CommandError, match="has runs, so its model cannot change"):
+        add("j", "--model", "other")
+
+    add("j", "--base-url", "http://b/v1")
+    assert Judge.objects.get().model == "m"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--base-url", "localhost:8000"], "must be an address like"),
+        (["--base-url", "ftp://a/v1"], "must be an address like"),
+        (["--base-url", "http://u:p@a/v1"], "neither a password nor a query"),
+        (["--base-url", "http://a/v1?key=s"], "neither a password nor a query"),
+        (["--base-url", "http://a/v1", "--api-key-env", "OPENAI_API_KEY"], "api.openai.com alone"),
+        (["--base-url", "http://a/v1", "--temperature", "3"], "--temperature: "),
+        (["--base-url", "http://a/v1", "--concurrency", "0"], "--concurrency: "),
+        (["--base-url", "http://a/v1", "--price-input", "-1"], "--price-input: "),
+        (["--base-url", "http://a/v1", "--price-input", "1"], "Give both prices or none"),
+        (["--backend", "transformers"], "vllm serve"),
+    ],
+)
+def test_a_judge_that_could_not_be_asked_is_refused_with_a_sentence(options, message):
+    with pytest.raises(CommandError, match=message):
+        add("j", "--model", "m", *options)
+
+    assert not Judge.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_unknown_preset_names_those_there_are():
+    with pytest.raises(BadJudge, match="gpt-4o-2024-05-13, gpt-3.5-turbo-0125, command-r-plus"):
+        add_judge(name="j", preset="gpt-9")
+
+
+def test_the_openai_key_goes_to_openai_and_no_key_to_others(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k-openai")
+    monkeypatch.setenv("MINE", "k-mine")
+
+    assert api_key(Judge(base_url="https://api.openai.com/v1")) == "k-openai"
+    assert api_key(Judge(base_url="https://api.openai.com.evil.org/v1")) == ""
+    assert api_key(Judge(base_url="http://api.openai.com/v1")) == ""
+    assert api_key(Judge(base_url="http://gpu:8000/v1")) == ""
+    assert api_key(Judge(base_url="http://gpu:8000/v1", api_key_env="MINE")) == "k-mine"
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(BadJudge, match="environment variable NOT_THERE is empty"):
+        api_key(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
