@@ -176,7 +176,7 @@ def _raters(data: Dataset, votes: Votes, alone: np.ndarray) -> list[Json]:
     by_rater = np.argsort(votes.annotator, kind="stable")
     ends_at = np.cumsum(np.bincount(votes.annotator, minlength=len(data.raters)))
     out = []
-    for pseudonym, rows in zip(data.raters, np.split(by_rater, ends_at[:-1]), strict=True):
+    for pseudonym, rows in zip(data.raters, np.split(by_rater, ends_at)[:-1], strict=True):
         scored = alone[rows][alone[rows] >= 0]
         certainty = votes.certainty[rows][~np.isnan(votes.certainty[rows])]
         seconds = data.answers.seconds[rows][~np.isnan(data.answers.seconds[rows])]

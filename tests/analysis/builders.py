@@ -1,7 +1,7 @@
 """Studies with answers and judgments, written straight to the tables; no service is under test."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -13,6 +13,7 @@ from studies.models import Item, Study
 from tests.factories import make_item, make_persona, make_study
 
 _serial = count(1)
+MIRROR = {"r1": "r2", "r2": "r1"}
 
 
 def make_rater(*, study: Study, **overrides: Any) -> Annotator:
@@ -110,18 +111,23 @@ def random_study(
     *,
     n_items: int = 24,
     n_raters: int = 8,
-    per_item: Iterable[int] = (1, 2, 3, 3, 3, 4),
-    truths: Iterable[str] = ("r1", "r2", "r1", "r2", "tie", ""),
+    per_item: Sequence[int] = (1, 2, 3, 3, 3, 4),
+    truths: Sequence[str] = ("r1", "r2", "r1", "r2", "tie", ""),
     allow_tie: bool = False,
     runs: Iterable[dict[str, Any]] = (
         {"judge": "steady", "setting": "certainty"},
         {"judge": "both ways", "setting": "tie", "orders": "both"},
         {"judge": "steady", "setting": "standard", "samples": 3, "features": "none"},
     ),
+    mirrored: bool = False,
     **study: Any,
 ) -> Study:
-    """A study in which everything that a report must count happens, by chance but repeatably."""
+    """A study in which everything that a report must count happens, by chance but repeatably.
+
+    `mirrored` writes the same study with the two responses under each other's names.
+    """
     rng = random.Random(seed)
+    names = MIRROR if mirrored else {}
     made = make_study(slug=f"random-{seed}-{next(_serial)}", allow_tie=allow_tie, **study)
     personas = [
         make_persona(
@@ -138,7 +144,7 @@ def random_study(
             key=f"i{number:03}",
             persona=personas[number % 2],
             topic=("food", "travel")[number % 2],
-            first_person=rng.choice(list(truths)),
+            first_person=names.get(truth := rng.choice(truths), truth),
             # More answers than seats never happens; the count has no part in a report.
             seats_needed=9,
         )
@@ -147,18 +153,30 @@ def random_study(
     raters = [make_rater(study=made, pseudonym=f"P-{number}") for number in range(n_raters)]
     options = ["r1", "r2", "tie"] if allow_tie else ["r1", "r2"]
     for item in items:
-        for rater in rng.sample(raters, rng.choice(list(per_item))):
-            likely = item.first_person if item.first_person in options else "r1"
+        for rater in rng.sample(raters, rng.choice(per_item)):
+            truth = names.get(item.first_person, item.first_person)
+            likely = truth if truth in options else "r1"
             choice = likely if rng.random() < 0.6 else rng.choice(options)
             certainty = rng.choice([20, 40, 55, 60, 79, 80, 80, 81, 95, 100, None])
-            answer(rater, item, choice, certainty, shown_first=rng.choice(["r1", "r2"]))
+            first = rng.choice(["r1", "r2"])
+            answer(
+                rater,
+                item,
+                names.get(choice, choice),
+                certainty,
+                shown_first=names.get(first, first),
+            )
     for parameters in runs:
-        _random_run(rng, made, items, parameters)
+        _random_run(rng, made, items, parameters, names)
     return made
 
 
 def _random_run(
-    rng: random.Random, study: Study, items: list[Item], parameters: dict[str, Any]
+    rng: random.Random,
+    study: Study,
+    items: list[Item],
+    parameters: dict[str, Any],
+    names: Mapping[str, str],
 ) -> None:
     run = make_run(study=study, **parameters)
     offered = ["r1", "r2", "tie"] if run.setting == "tie" else ["r1", "r2"]
@@ -171,16 +189,17 @@ def _random_run(
                 )
                 choice, certainty = "", None
                 if state == "done":
-                    right = item.first_person in offered and rng.random() < 0.6
-                    choice = item.first_person if right else rng.choice(offered)
+                    truth = names.get(item.first_person, item.first_person)
+                    right = truth in offered and rng.random() < 0.6
+                    choice = truth if right else rng.choice(offered)
                     if run.setting != "standard":
                         certainty = rng.choice([30, 50, 79, 80, 85, 90, 100, None])
                 judge_item(
                     run,
                     item,
-                    choice,
+                    names.get(choice, choice),
                     certainty,
                     state=state,
-                    shown_first=shown_first,
+                    shown_first=names.get(shown_first, shown_first),
                     sample=sample,
                 )

@@ -28,7 +28,7 @@ def var_dir(settings, tmp_path):
 @pytest.fixture
 def queued(monkeypatch):
     """Ids of the reports that were handed to the broker."""
-    ids = []
+    ids: list[int] = []
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", ids.append)
     return ids
 

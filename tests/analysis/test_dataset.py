@@ -1,0 +1,175 @@
+"""What a report rests on: which answers count, in few queries, whatever the order of storing."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from analysis.dataset import load_dataset
+from analysis.errors import AnalysisError
+from annotation.models import AnnotationRevision
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_only_counted_and_imported_answers_of_people_who_are_not_excluded_count():
+    study = make_study()
+    item = make_item(study=study, key="a")
+    for standing in ("counted", "imported", "surplus", "released", "withdrawn"):
+        answer(make_rater(study=study, pseudonym=standing), item, "r1", standing=standing)
+    excluded = make_rater(
+        study=study, excluded_at=timezone.now(), exclusion_reason="Answered in two seconds."
+    )
+    answer(excluded, item, "r2")
+
+    data = load_dataset(study.slug)
+
+    assert data.raters == ("counted", "imported")
+    assert data.answers.choice.tolist() == [0, 0]
+    assert data.not_counted == {
+        "surplus": 1,
+        "released": 1,
+        "withdrawn": 1,
+        "excluded": 1,
+        "excluded_people": 1,
+    }
+
+
+def test_practice_and_attention_checks_lie_outside():
+    study = make_study()
+    rater = make_rater(study=study)
+    run = make_run(study=study)
+    for split, key in (("main", "a"), ("practice", "b"), ("attention_check", "c")):
+        item = make_item(study=study, split=split, key=key, check_answer="r1")
+        answer(rater, item, "r1")
+        judge_item(run, item, "r1", 60)
+
+    data = load_dataset(study.slug)
+
+    assert [item.key for item in data.items] == ["a"]
+    assert (len(data.answers), len(data.runs[0].judgments)) == (1, 1)
+
+
+def test_other_studies_stay_out():
+    study, other = random_study(1), random_study(2)
+
+    data = load_dataset(study.slug)
+
+    assert len(data.items) == study.all_items.count() == 24
+    assert len(data.runs) == 3
+    assert other.slug not in str(data.study)
+
+
+def test_an_answer_counts_as_it_stands_not_as_it_was():
+    study = make_study()
+    given = answer(make_rater(study=study), make_item(study=study), "r2", 90)
+    AnnotationRevision.objects.create(
+        annotation=given, number=1, choice="r1", certainty=10, answered_at=timezone.now()
+    )
+
+    answers = load_dataset(study.slug).answers
+
+    assert (answers.choice.tolist(), answers.certainty.tolist()) == ([1], [90.0])
+
+
+def test_the_order_of_storing_leaves_no_trace():
+    loaded = []
+    for order in (1, -1):
+        study = make_study()
+        persona = make_persona(study=study, key="p")
+        items = {
+            key: make_item(study=study, key=key, question=key, persona=persona)
+            for key in "ab"[::order]
+        }
+        raters = {name: make_rater(study=study, pseudonym=name) for name in ("P-2", "P-1")[::order]}
+        for key in "ba"[::order]:
+            for name in ("P-1", "P-2")[::order]:
+                choice = {"aP-1": "r1", "aP-2": "r2", "bP-1": "r2", "bP-2": "r2"}[key + name]
+                answer(raters[name], items[key], choice, 60)
+        loaded.append(load_dataset(study.slug))
+
+    one, two = loaded
+    assert one.answers.choice.tolist() == [0, 1, 1, 1]
+    assert replace(two, study=one.study).inputs_hash != two.inputs_hash
+    assert replace(two, study=one.study).inputs_hash == one.inputs_hash
+
+
+def test_the_hash_changes_with_every_kind_of_input():
+    study = random_study(3)
+    seen = {load_dataset(study.slug).inputs_hash}
+
+    def changed() -> bool:
+        before = len(seen)
+        seen.add(load_dataset(study.slug).inputs_hash)
+        return len(seen) == before + 1
+
+    assert not changed()
+    rater = study.annotators.first()
+    annotation = rater.assignments.first().annotation
+    annotation.certainty = 33
+    annotation.certainty_asked = True
+    annotation.save()
+    assert changed()
+    item = study.all_items.first()
+    item.first_person = "r2" if item.first_person != "r2" else "r1"
+    item.save()
+    assert changed()
+    judgment = study.judge_runs.first().judgments.filter(state="done").first()
+    judgment.certainty = 1
+    judgment.save()
+    assert changed()
+    rater.excluded_at, rater.exclusion_reason = timezone.now(), "Test."
+    rater.save()
+    assert changed()
+
+
+def test_missing_values_stay_missing():
+    study = make_study()
+    item = make_item(study=study, first_person="")
+    answer(make_rater(study=study), item, "r1", None)
+    run = make_run(study=study)
+    judge_item(run, item, state="unparseable")
+
+    data = load_dataset(study.slug)
+
+    assert data.truth.tolist() == [-1]
+    assert data.answers.certainty.tolist() != data.answers.certainty.tolist()  # NaN
+    rows = data.runs[0].judgments
+    assert (rows.choice.tolist(), rows.status.tolist()) == ([-1], ["unparseable"])
+
+
+def test_an_unknown_price_stays_unknown():
+    study = make_study()
+    items = [make_item(study=study) for _ in range(2)]
+    run = make_run(study=study)
+    for item in items:
+        judge_item(run, item, "r1")
+    attempt = run.judgments.first().attempts.get()
+    attempt.cost_nano = None
+    attempt.save()
+
+    cost = load_dataset(study.slug).runs[0].cost
+
+    assert (cost.requests, cost.tokens_in, cost.usd) == (2, 400, None)
+
+
+def test_a_larger_study_takes_no_more_queries():
+    counts = []
+    for size in (4, 40):
+        study = random_study(5, n_items=size)
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            load_dataset(study.slug)
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1] <= 11
+
+
+def test_an_unknown_study_is_named():
+    with pytest.raises(AnalysisError, match="There is no study “nowhere”"):
+        load_dataset("nowhere")

@@ -1,0 +1,109 @@
+"""The sentence that is quoted follows its rule, whatever the numbers."""
+
+from typing import Any
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from studies.models import Study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def compared(people_right: list[bool], *judges_right: list[bool], **study: Any) -> dict[str, Any]:
+    """The headline of a study whose majority and judges are right on exactly these items."""
+    made = make_study(**study)
+    items = make_items(made, len(people_right), first_person="r1")
+    rater = make_rater(study=made)
+    for item, right in zip(items, people_right, strict=True):
+        answer(rater, item, "r1" if right else "r2", 90)
+    for number, judge in enumerate(judges_right):
+        run = make_run(study=made, judge=f"judge {number}")
+        for item, right in zip(items, judge, strict=True):
+            judge_item(run, item, "r1" if right else "r2", 90)
+    return headline_of(made)
+
+
+def headline_of(study: Study) -> dict[str, Any]:
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)["headline"]
+
+
+def test_worse():
+    found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
+
+    assert found["state"] == "worse"
+    assert any("did worse than the majority" in s for s in found["sentences"])
+    assert any("−50.0 points" in s for s in found["sentences"])
+
+
+def test_better():
+    found = compared([True] * 10 + [False] * 30, [True] * 30 + [False] * 10)
+
+    assert found["state"] == "better"
+    assert any("+50.0 points" in s for s in found["sentences"])
+
+
+def test_a_few_items_either_way_cannot_tell():
+    people = [True] * 30 + [False] * 10
+    judge = [False] * 5 + [True] * 29 + [False] * 6
+
+    found = compared(people, judge)
+
+    assert found["state"] == "cannot_tell"
+    assert any("We cannot tell" in s for s in found["sentences"])
+
+
+def test_equivalent_needs_an_interval_inside_the_margin():
+    same = [True] * 120 + [False] * 40
+
+    assert compared(same, same, equivalence_margin=0.05)["state"] == "equivalent"
+    assert compared(same, same, equivalence_margin=0.01)["state"] == "cannot_tell"
+
+
+def test_too_few_common_items_make_no_comparison():
+    found = compared([True] * 29, [False] * 29)
+
+    assert found["state"] == "too_few"
+    assert any("29 items in common: too few" in s for s in found["sentences"])
+
+
+def test_the_best_of_several_must_survive_the_correction():
+    people = [True] * 24 + [False] * 16
+    lucky = [True] * 32 + [False] * 8
+    others = [[True] * 25 + [False] * 15 for _ in range(7)]
+
+    alone = compared(people, lucky)
+    among_eight = compared(people, lucky, *others)
+
+    assert alone["state"] == "better"
+    assert among_eight["state"] == "cannot_tell"
+    assert among_eight["judge"] == "judge 0"
+    assert any("by luck (Holm-adjusted" in s for s in among_eight["sentences"])
+
+
+def test_deciding_only_the_easy_items_is_no_merit():
+    study = make_study()
+    items = make_items(study, 40, first_person="r1")
+    rater = make_rater(study=study)
+    both = make_run(study=study, judge="picky", orders="both")
+    plain = make_run(study=study, judge="plain")
+    for number, item in enumerate(items):
+        answer(rater, item, "r1", 60)
+        # Decides ten items, all rightly; contradicts itself on the others.
+        judge_item(both, item, "r1", 60, shown_first="r1")
+        judge_item(both, item, "r1" if number < 10 else "r2", 60, shown_first="r2")
+        judge_item(plain, item, "r1" if number < 30 else "r2", 60)
+
+    assert headline_of(study)["judge"] == "plain"
+
+
+def test_intervals_and_numbers_of_items_stand_in_the_sentences():
+    found = compared([True] * 30 + [False] * 10, [True] * 20 + [False] * 20)
+
+    people, judge, _, certain = found["sentences"]
+    assert "75.0 % of 40 items (95 % interval 59.8–85.8)" in people
+    assert "50.0 % of the 40 that it decided (35.2–64.8)" in judge
+    assert certain.startswith("When certain (≥ 80), judge 0 was right on 50.0 % of 40 (")

@@ -1,0 +1,245 @@
+"""The page: nothing imported is markup, nothing is fetched, its policy fits its scripts."""
+
+import base64
+import csv
+import datetime
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.render import content_security_policy, render_html
+from analysis.report.tables import to_tex, write_tables
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7 }}"
+DATE = datetime.date(2026, 11, 20)
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags with their attributes, and what scripts hold."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.ids: list[str] = []
+        self.in_script = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.in_script = tag == "script"
+        if self.in_script:
+            self.scripts.append((found, ""))
+
+    def handle_endtag(self, tag):
+        self.in_script = False
+
+    def handle_data(self, data):
+        if self.in_script:
+            attrs, text = self.scripts[-1]
+            self.scripts[-1] = (attrs, text + data)
+
+
+def hostile_study():
+    study = make_study(title=HOSTILE, source={"name": HOSTILE}, is_simulated=True)
+    persona = make_persona(
+        study=study,
+        features=[{"key": "x", "label": HOSTILE, "value": HOSTILE, "text": HOSTILE}],
+    )
+    other = make_persona(study=study)
+    raters = [make_rater(study=study, pseudonym=f"{HOSTILE}{n}") for n in range(2)]
+    run = make_run(
+        study=study, judge=HOSTILE, features=HOSTILE, sentence=HOSTILE, parameters={"p": HOSTILE}
+    )
+    for number in range(40):
+        item = make_item(
+            study=study,
+            key=f"{HOSTILE}{number}",
+            persona=(persona, other)[number % 2],
+            question=HOSTILE,
+            topic=HOSTILE,
+            r1={"text": HOSTILE},
+        )
+        for rater in raters:
+            answer(rater, item, "r1", 90)
+        judgment = judge_item(run, item, "r1", 85)
+        judgment.model_snapshot = HOSTILE
+        judgment.save()
+    return study
+
+
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+
+@pytest.fixture
+def hostile():
+    return report_of(hostile_study())
+
+
+def test_hostile_text_stays_text(hostile):
+    page = Page(render_html(hostile, date=DATE))
+
+    assert not [tag for tag, _ in page.tags if tag == "img"]
+    assert [attrs.get("type") for attrs, _ in page.scripts] == ["application/json", None, None]
+    assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
+
+
+def test_hostile_names_cannot_leave_the_data_of_the_figures(hostile):
+    page = Page(render_html(hostile, date=DATE))
+
+    data = page.scripts[0][1]
+    assert "<" not in data
+    labels = json.dumps(json.loads(data))
+    assert "<script" not in labels
+    assert "&lt;/script&gt;" in labels
+
+
+def test_hostile_links_cannot_be_smuggled_into_a_figure():
+    study = make_study()
+    run = make_run(study=study, judge='<a href="https://example.com">here</a>')
+    for _ in range(12):
+        judge_item(run, make_item(study=study), "r1", 85)
+
+    drawn = json.dumps(
+        [panel.drawing for f in all_figures(report_of(study)).values() for panel in f.panels]
+    )
+
+    assert "<a href" not in drawn
+
+
+def test_the_policy_allows_the_two_scripts_of_the_page_and_no_other(hostile):
+    text = render_html(hostile, date=DATE)
+    page = Page(text)
+
+    hashes = {
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for attrs, script in page.scripts
+        if attrs.get("type") is None
+    }
+
+    allowed = set(re.findall(r"'sha256-([^']+)'", content_security_policy()))
+    assert hashes == allowed
+    assert "default-src 'none'" in content_security_policy()
+    metas = [attrs for tag, attrs in page.tags if tag == "meta"]
+    policies = [m for m in metas if m.get("http-equiv") == "Content-Security-Policy"]
+    assert [m["content"] for m in policies] == [content_security_policy()]
+
+
+def test_nothing_is_fetched(hostile):
+    page = Page(render_html(hostile, date=DATE))
+
+    for tag, attrs in page.tags:
+        for name in ("src", "href", "action", "data", "poster", "srcset"):
+            value = attrs.get(name)
+            assert value is None or value.startswith(("#", "data:")), (tag, name, value)
+
+
+def test_every_id_is_there_once(hostile):
+    ids = Page(render_html(hostile, date=DATE)).ids
+
+    assert len(ids) == len(set(ids))
+
+
+def test_simulated_data_are_labelled_at_the_top_and_on_every_figure(hostile):
+    text = render_html(hostile, date=DATE)
+
+    assert text.count('class="stamp"') == len(all_figures(hostile)) > 3
+    assert "<strong>Simulated data.</strong>" in text
+    real = report_of(random_study(1))
+    assert "Simulated data" not in render_html(real, date=DATE)
+
+
+def test_every_figure_has_title_caption_words_and_numbers():
+    report = report_of(random_study(2, n_items=60))
+    figures, tables = all_figures(report), all_tables(report)
+
+    assert len(figures) == 7
+    for figure in figures.values():
+        assert 0 < len(figure.title.split()) <= 12
+        assert figure.caption
+        assert figure.table in tables
+        assert all(panel.alt for panel in figure.panels)
+    text = render_html(report, date=DATE)
+    for figure in figures.values():
+        assert f'id="figure-{figure.name}"' in text
+        assert f'data-csv="{figure.table}"' in text
+    assert "60 items, 20 November 2026" in text
+
+
+def test_every_table_is_on_the_page():
+    report = report_of(random_study(3, n_items=60))
+
+    text = render_html(report, date=DATE)
+
+    missing = [name for name in all_tables(report) if f'data-csv="{name}"' not in text]
+    assert missing == []
+
+
+def test_small_cells_are_in_italics_tiny_ones_have_no_percentage_empty_ones_a_dash():
+    study = make_study()
+    rater, run = make_rater(study=study), make_run(study=study)
+    for number in range(40):
+        item = make_item(study=study, first_person=("r1", "r2")[number % 2])
+        answer(rater, item, "r1", 90 if number < 12 else 50)
+        judge_item(run, item, "r1", 90 if number < 5 else 50)
+    tables = all_tables(report_of(study))
+
+    people, judge = tables["table_b"].cells
+    assert (people[1].text, people[1].below[0], people[1].small) == ("50.0", "(6/12)", True)
+    assert (judge[1].text, judge[1].below[0]) == ("too few", "(3/5)")
+    assert (judge[2].text, judge[2].small) == ("48.6", False)
+    assert r"\textit{50.0} (6/12)" in to_tex(tables["table_b"])
+
+
+def test_a_spreadsheet_finds_no_formula(tmp_path):
+    study = make_study()
+    item = make_item(study=study, key="a", question="=1+1", topic="@cmd")
+    answer(make_rater(study=study, pseudonym="-2+3"), item, "r1", 60)
+
+    write_tables(list(all_tables(report_of(study)).values()), tmp_path / "tables")
+
+    with (tmp_path / "tables" / "items.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (rows[0]["Question"], rows[0]["Topic"]) == ("'=1+1", "'@cmd")
+    assert "'-2+3" in (tmp_path / "tables" / "raters.csv").read_text()
+
+
+def test_negative_numbers_stay_numbers(tmp_path):
+    study = make_study()
+    run, rater = make_run(study=study), make_rater(study=study)
+    for _ in range(4):
+        item = make_item(study=study, first_person="r1")
+        answer(rater, item, "r1", 90)
+        judge_item(run, item, "r2", 90)
+
+    write_tables(list(all_tables(report_of(study)).values()), tmp_path / "tables")
+
+    with (tmp_path / "tables" / "comparison.csv").open(newline="") as file:
+        row = next(csv.DictReader(file))
+    assert float(row["Difference"]) == -1.0
+
+
+def test_latex_escapes_what_it_would_execute():
+    study = make_study(title=r"50% & \input{x} #1 a_b ~^ $x$ {y}")
+    answer(make_rater(study=study), make_item(study=study), "r1", 60)
+
+    text = to_tex(all_tables(report_of(study))["table_a"])
+
+    assert r"50\% \& \textbackslash{}input\{x\} \#1 a\_b" in text
+    rows = text.split(r"\midrule")[1].split(r"\bottomrule")[0].strip().splitlines()
+    # A row has one separator fewer than columns; escaped ones are none.
+    assert all(len(re.findall(r"(?<!\\)&", row)) == 2 for row in rows)

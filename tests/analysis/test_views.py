@@ -1,0 +1,259 @@
+"""A study's report pages: who may do what, what is shown, and that imported text stays text."""
+
+import io
+import zipfile
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.models import Report
+from analysis.services import request_report
+from studies.models import Membership
+from tests.analysis.builders import random_study
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def queued(monkeypatch):
+    ids: list[int] = []
+    monkeypatch.setattr(tasks.build_report, "delay_on_commit", ids.append)
+    return ids
+
+
+@pytest.fixture
+def var_dir(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    return tmp_path
+
+
+def signed_in(client, study, role):
+    user = User.objects.create_user(f"{role}-of-{study.slug}")
+    if role != "stranger":
+        Membership.objects.create(user=user, study=study, role=role)
+    client.force_login(user)
+    return user
+
+
+def body(response) -> bytes:
+    """What was sent; reading a file to its end closes it."""
+    return b"".join(response.streaming_content) if response.streaming else response.content
+
+
+def pages(study, report):
+    plain = [reverse(f"analysis:{name}", args=[study.slug]) for name in ("list", "panel")]
+    names = ("report", "status", "open", "download", "json", "tables")
+    return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
+
+
+@pytest.fixture
+def finished(var_dir):
+    study = random_study(1)
+    report = request_report(study_id=study.pk, bootstrap=100)
+    tasks.build_report(report.pk)
+    report.refresh_from_db()
+    return study, report
+
+
+def test_a_viewer_reads_every_page(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+
+    for page in pages(study, report):
+        response = client.get(page)
+        assert response.status_code == 200, page
+        assert body(response)
+
+
+def test_a_stranger_learns_nothing(client, finished):
+    study, report = finished
+    signed_in(client, study, "stranger")
+
+    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 8
+    build = reverse("analysis:build", args=[study.slug])
+    assert client.post(build).status_code == 404
+
+
+def test_who_is_not_signed_in_is_sent_to_sign_in(client, finished):
+    study, report = finished
+
+    for page in pages(study, report):
+        assert client.get(page).url.startswith(reverse("login"))
+
+
+def test_a_report_is_not_found_under_another_study(client, finished):
+    study, report = finished
+    other = make_study()
+    user = signed_in(client, study, "owner")
+    Membership.objects.create(user=user, study=other, role="owner")
+
+    for page in pages(other, report)[2:]:
+        assert client.get(page).status_code == 404
+
+
+def test_an_editor_builds_a_report(client, queued):
+    study = make_study()
+    user = signed_in(client, study, "editor")
+
+    response = client.post(reverse("analysis:build", args=[study.slug]))
+
+    report = Report.objects.get()
+    assert response.url == reverse("analysis:report", args=[study.slug, report.public_id])
+    assert (report.requested_by, report.threshold, report.bootstrap) == (user, 80, 1000)
+    assert queued == [report.pk]
+
+
+def test_a_viewer_may_not_build_and_sees_no_button(client):
+    study = make_study()
+    signed_in(client, study, "viewer")
+    build = reverse("analysis:build", args=[study.slug])
+
+    assert client.post(build).status_code == 404
+    assert not Report.objects.exists()
+    for name in ("list", "panel"):
+        page = client.get(reverse(f"analysis:{name}", args=[study.slug])).content.decode()
+        assert build not in page
+
+
+def test_building_needs_a_post(client):
+    study = make_study()
+    signed_in(client, study, "owner")
+
+    assert client.get(reverse("analysis:build", args=[study.slug])).status_code == 405
+
+
+def test_bad_parameters_come_back_with_what_is_wrong(client):
+    study = make_study()
+    signed_in(client, study, "editor")
+
+    response = client.post(
+        reverse("analysis:build", args=[study.slug]), {"threshold": "101", "bootstrap": "5"}
+    )
+
+    text = response.content.decode()
+    assert response.status_code == 422
+    assert "There is a problem" in text
+    assert 'value="101"' in text
+    assert not Report.objects.exists()
+
+
+def test_chosen_parameters_are_taken(client):
+    study = make_study()
+    signed_in(client, study, "editor")
+
+    client.post(
+        reverse("analysis:build", args=[study.slug]),
+        {"threshold": "70", "bootstrap": "200", "seed": "0"},
+    )
+
+    report = Report.objects.get()
+    assert (report.threshold, report.bootstrap, report.seed) == (70, 200, 0)
+
+
+def test_a_report_under_way_shows_how_far_it_is(client):
+    study = make_study()
+    signed_in(client, study, "viewer")
+    report = request_report(study_id=study.pk)
+    Report.objects.update(state="running", progress=42, message="Measuring people.")
+
+    page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
+    status = client.get(reverse("analysis:status", args=[study.slug, report.public_id]))
+
+    assert 'value="42"' in page.content.decode()
+    assert status.json() == {"progress": 42, "message": "Measuring people.", "open": True}
+    for name in ("open", "json", "tables", "download"):
+        address = reverse(f"analysis:{name}", args=[study.slug, report.public_id])
+        assert client.get(address).status_code == 404
+
+
+def test_a_report_that_failed_says_why(client):
+    study = make_study()
+    signed_in(client, study, "viewer")
+    report = request_report(study_id=study.pk)
+    Report.objects.update(state="failed", message="The disk is full.")
+
+    page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
+
+    assert "The disk is full." in page.content.decode()
+
+
+def test_the_open_report_has_a_policy_of_its_own(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+
+    response = client.get(reverse("analysis:open", args=[study.slug, report.public_id]))
+
+    policy = response["Content-Security-Policy"]
+    assert policy == f"{report.content_security_policy}; frame-ancestors 'none'"
+    script = policy.split("script-src ")[1].split(";")[0]
+    assert all(source.startswith("'sha256-") for source in script.split())
+    assert b"<!doctype html>" in body(response)[:20]
+
+
+def test_downloads_are_the_files_of_the_report(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+
+    def get(name: str) -> bytes:
+        address = reverse(f"analysis:{name}", args=[study.slug, report.public_id])
+        response = client.get(address)
+        assert response["Content-Disposition"].startswith("attachment")
+        return body(response)
+
+    assert b'"schema": "thirdperson.report/1"' in get("json")
+    with zipfile.ZipFile(io.BytesIO(get("tables"))) as bundle:
+        assert {"tables/table_b.csv", "tables/table_b.tex"} <= set(bundle.namelist())
+    assert get("download").startswith(b"<!doctype html>")
+
+
+def test_titles_stay_text(client):
+    study = make_study(title=HOSTILE)
+    signed_in(client, study, "editor")
+    report = request_report(study_id=study.pk)
+    Report.objects.update(state="failed", message=HOSTILE)
+
+    for page in (
+        reverse("analysis:list", args=[study.slug]),
+        reverse("analysis:panel", args=[study.slug]),
+        reverse("analysis:report", args=[study.slug, report.public_id]),
+    ):
+        assert HOSTILE not in client.get(page).content.decode()
+
+
+@pytest.mark.parametrize("name", ["list", "panel"])
+def test_more_reports_take_no_more_queries(client, name, django_assert_max_num_queries):
+    study = make_study()
+    signed_in(client, study, "editor")
+    for threshold in range(60, 90):
+        request_report(study_id=study.pk, threshold=threshold)
+
+    with django_assert_max_num_queries(8):
+        client.get(reverse(f"analysis:{name}", args=[study.slug]))
+
+
+def test_the_list_does_not_load_results(client, finished, django_assert_max_num_queries):
+    study, _ = finished
+    signed_in(client, study, "viewer")
+
+    with django_assert_max_num_queries(8) as captured:
+        client.get(reverse("analysis:list", args=[study.slug]))
+
+    assert not [q for q in captured.captured_queries if '"analysis_report"."result"' in q["sql"]]
+
+
+def test_the_admin_shows_reports_and_changes_none(client, finished):
+    _, report = finished
+    client.force_login(User.objects.create_superuser("admin"))
+
+    listing = client.get(reverse("admin:analysis_report_changelist"))
+    detail = client.get(reverse("admin:analysis_report_change", args=[report.pk]))
+
+    assert report.public_id in listing.content.decode()
+    assert detail.status_code == 200
+    assert 'name="_save"' not in detail.content.decode()
+    assert client.get(reverse("admin:analysis_report_add")).status_code == 403
