@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from studies.importers.text import digest
@@ -43,7 +44,7 @@ class ItemRecord:
     def key(self) -> str:
         return str(self.values["key"])
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         return content_hash(self.values, self.persona.key, self.persona.content)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 # Everything below the space but TAB and LF, DEL, and the C1 block.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Those, and halves of surrogate pairs, which no UTF-8 file or database can hold.
+UNSTORABLE = re.compile(f"{CONTROL.pattern[:-1]}\ud800-\udfff]")
 _NEWLINE = re.compile(r"\r\n?")
 
 

@@ -10,7 +10,7 @@ from studies.importers.faults import Fault
 from studies.importers.personas import known_or_read
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.row import Row
-from studies.importers.text import fold, normalise
+from studies.importers.text import UNSTORABLE, fold, normalise
 from studies.models import Item, Side, Task
 
 LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
@@ -233,16 +233,12 @@ def _clean(row: Row, value: Any, path: str) -> Any:
     if not isinstance(value, str):
         return value
     text = normalise(value)
-    for place, character in enumerate(text, start=1):
-        if character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff":
-            if character in "\t\n":
-                continue
-            row.fault(
-                path, "control character",
-                f"{path} has the control character U+{ord(character):04X} at position {place}.",
-                "Remove it.",
-            )  # fmt: skip
-            break
+    if bad := UNSTORABLE.search(text):
+        row.fault(
+            path, "control character",
+            f"{path} has the control character U+{ord(bad[0]):04X} at position {bad.start() + 1}.",
+            "Remove it.",
+        )  # fmt: skip
     return text
 
 
