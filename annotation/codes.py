@@ -17,6 +17,14 @@ def ensure_codes(study_id: int) -> None:
     )
 
 
+def codes_of(study_id: int) -> dict[Ending, str]:
+    """Every ending of a study with its code, in the order of `Ending`; made on first sight."""
+    ensure_codes(study_id)
+    rows = CompletionCode.objects.filter(study_id=study_id).values_list("ending", "code")
+    codes = dict(rows)
+    return {ending: codes[ending] for ending in Ending}
+
+
 def code_for(*, study_id: int, ending: str) -> str:
     """The code of an ending; the first call for a study makes all of its codes."""
     codes = CompletionCode.objects.filter(study_id=study_id, ending=ending)

@@ -9,10 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotation.models import Annotator
+from annotation.codes import codes_of
+from annotation.models import Annotator, Ending
 from annotation.overview import Person, coverage, describe, funnel, people_of, quota_grid
 from studies.importers.faults import spreadsheet_text
-from studies.models import Study
+from studies.listing import role_of
+from studies.models import Membership, Study
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -28,6 +30,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
         "coverage": coverage(study),
         "funnel": funnel(study),
         "grid": quota_grid(study),
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
     }
     return render(request, "annotation/researcher/_panel.html", context)
 
@@ -50,6 +53,32 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
     }
     return render(request, "annotation/researcher/people.html", context)
+
+
+# What a researcher sets up on the platform for each code; nobody ever enters the others.
+_PLATFORM_ACTIONS = {
+    Ending.COMPLETED: "Review manually, then approve",
+    Ending.FAILED_ATTENTION: "Review manually",
+    Ending.TIMED_OUT: "Review manually: answers are kept, propose a bonus for the time worked",
+    Ending.DECLINED: "Request a return",
+    Ending.QUOTA_FULL: "Request a return",
+    Ending.DISQUALIFIED: "Request a return",
+    Ending.CLOSED: "Request a return",
+    Ending.WITHDREW: "Request a return",
+}
+
+
+@require_GET
+@login_required
+def codes(request: HttpRequest, slug: str) -> HttpResponse:
+    """The completion codes to set up on the platform: for editors, as a code is worth a payment."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    found = codes_of(study.pk)
+    rows = [
+        (str(ending.label).capitalize(), found[ending], action)
+        for ending, action in _PLATFORM_ACTIONS.items()
+    ]
+    return render(request, "annotation/researcher/codes.html", {"study": study, "rows": rows})
 
 
 def _csv(study: Study, people: Iterable[Person]) -> HttpResponse:

@@ -31,7 +31,7 @@ def exclude(
     annotator.exclusion_reason = reason.strip()
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
     seats = 0
-    if reopen_seats:
+    if reopen_seats and not annotator.is_imported:
         seats = release_seats(annotator)
         quotas.release(annotator)
     AnnotatorEvent.objects.create(

@@ -19,7 +19,9 @@ from annotation.models import (
 )
 from annotation.selectors import completion_code
 from annotation.services.identities import purge_identities
+from annotation.services.imports import import_annotations
 from annotation.tasks import release_expired_seats
+from studies.importers.bundle import File
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 
@@ -197,6 +199,7 @@ def test_completion_needs_every_answer_and_happens_once(study):
     ended = services.complete(annotator_id=annotator.pk)
 
     assert ended.state == Annotator.State.COMPLETED
+    assert ended.expires_at is None
     assert ended.events.filter(after="completed").count() == 1
     assert seats_taken(study) == 2
 
@@ -399,6 +402,19 @@ def test_an_exclusion_is_reasoned_logged_and_reversible(study):
     assert list(annotator.events.order_by("-pk").values_list("event", flat=True)[:4]) == [
         "included", "excluded", "included", "excluded",
     ]  # fmt: skip
+
+
+def test_an_imported_rater_can_be_excluded_and_holds_no_seat_to_reopen(study):
+    key = study.all_items.first().key
+    text = f"rater_id,item_id,choice\nw1,{key},r1\n"
+    import_annotations(study_id=study.pk, file=File("a.csv", text.encode()))
+    rater = Annotator.objects.get()
+
+    services.exclude(annotator_id=rater.pk, reason="too fast", reopen_seats=True)
+    services.include(annotator_id=rater.pk)
+
+    assert rater.assignments.get().state == "answered"
+    assert Annotation.objects.get().standing == "imported"
 
 
 def test_an_exclusion_without_a_reason_is_refused(study):

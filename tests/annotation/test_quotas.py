@@ -71,6 +71,21 @@ def test_on_prolific_a_full_group_is_given_surplus_work_and_no_seat():
     assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
 
 
+def test_who_leaves_surplus_work_frees_nobody_elses_seat():
+    study = make_grid()
+    holder = walk_in(study, gender="man", politics="democrat")
+    answer_all(holder)
+    surplus = [walk_in(study, gender="man", politics="democrat") for _ in range(3)]
+    for annotator in surplus:
+        answer_all(annotator)
+
+    for annotator in surplus:
+        services.withdraw(annotator_id=annotator.pk)
+
+    held = study.all_items.filter(assignments__annotator=holder)
+    assert set(held.values_list("seats_taken", "answered")) == {(1, 1)}
+
+
 def test_elsewhere_a_full_group_is_told_at_once():
     study = make_grid(entry=Study.Entry.LINK)
     people = [services.enter_by_link(study_id=study.pk) for _ in range(2)]

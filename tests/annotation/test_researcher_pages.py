@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import services
-from annotation.models import Annotator, ProlificIdentity
+from annotation.models import Annotator, CompletionCode, ProlificIdentity
 from annotation.overview import coverage, funnel, quota_grid
 from annotation.quotas import Cell, Question, set_quotas
 from studies.models import Membership, Study
@@ -89,7 +89,7 @@ def test_text_of_people_and_studies_is_shown_as_text(page, study, signed_in):
     assert "&lt;script&gt;" in html
 
 
-@pytest.mark.parametrize(("page", "queries"), [("people:panel", 11), ("people:list", 9)])
+@pytest.mark.parametrize(("page", "queries"), [("people:panel", 12), ("people:list", 9)])
 def test_pages_cost_the_same_queries_however_many_people(
     page, queries, study, signed_in, django_assert_max_num_queries
 ):
@@ -158,6 +158,28 @@ def test_the_list_can_be_narrowed_to_a_state_and_taken_away_as_csv(study, signed
     assert "1 annotator," in html
     assert (row["rater_id"], row["state"], row["answers"]) == (done.pseudonym, "Completed", "2")
     assert float(row["mean_certainty"]) == 60
+
+
+def test_completion_codes_are_for_editors_and_are_made_before_anybody_has_come(
+    study, researcher, signed_in
+):
+    address = reverse("people:codes", args=[study.slug])
+    as_viewer = signed_in.get(address).status_code
+    panel_of_viewer = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
+    Membership.objects.update(role=Membership.Role.EDITOR)
+
+    first = signed_in.get(address).content.decode()
+    panel = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
+    codes = dict(CompletionCode.objects.values_list("ending", "code"))
+    signed_in.get(address)
+
+    assert as_viewer == 404
+    assert address not in panel_of_viewer
+    assert address in panel
+    assert codes["completed"] in first
+    assert codes["declined"] in first
+    assert codes["rejected"] not in first
+    assert dict(CompletionCode.objects.values_list("ending", "code")) == codes
 
 
 def test_studies_with_one_question_list_their_groups():

@@ -124,6 +124,19 @@ def test_both_orders_occur_in_every_item_and_half_and_half_in_every_person():
         assert orders == {"r1", "r2"}
 
 
+def test_orders_of_people_who_left_do_not_count():
+    study = make_study(items_per_annotator=20, annotations_per_item=2)
+    make_items(study, 20)
+    services.withdraw(annotator_id=walk_in(study).pk)
+
+    for _ in range(2):
+        walk_in(study)
+
+    for item in study.all_items.all():
+        active = item.assignments.exclude(state=Assignment.State.RELEASED)
+        assert set(active.values_list("shown_first", flat=True)) == {"r1", "r2"}
+
+
 def test_the_right_response_stands_on_either_side_alike():
     study = make_study(items_per_annotator=30, annotations_per_item=3)
     make_items(study, 300)
