@@ -11,7 +11,7 @@ from .clusters import MIN_BLOCKS, annotator_blocks
 from .comparison import block_difference
 from .paired import PairedCounts, tango_interval
 from .proportions import two_way_variance
-from .results import BoolArray, Estimate, FloatArray, Interval, Reason
+from .results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
 from .votes import Votes
 
 
@@ -192,10 +192,7 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
     model_agrees = choice[votes.item] == majority
     person_agrees = votes.choice == majority
 
-    annotators = tuple(
-        _leave_out(int(j), votes.annotator == j, tied, model_agrees, person_agrees, level)
-        for j in np.unique(votes.annotator)
-    )
+    annotators = _each_annotator(votes, tied, model_agrees, person_agrees, level)
     clear = ~tied
     n, n_ties = int(clear.sum()), int(tied.sum())
     if n == 0:
@@ -213,25 +210,29 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
     )
 
 
-def _leave_out(
-    annotator: int,
-    rows: BoolArray,
+def _each_annotator(
+    votes: Votes,
     tied: BoolArray,
     model_agrees: BoolArray,
     person_agrees: BoolArray,
     level: float,
-) -> LeaveOneOut:
-    """The comparison for the annotator whose answers are at `rows`."""
-    clear = rows & ~tied
-    model, person = model_agrees[clear], person_agrees[clear]
-    n_ties = int((rows & tied).sum())
-    pairs = PairedCounts(
-        b=int(np.sum(model & ~person)), c=int(np.sum(person & ~model)), n=int(clear.sum())
-    )
-    if pairs.n == 0:
-        return LeaveOneOut(annotator, pairs, n_ties, Estimate(None, "tie"))
-    interval = tango_interval(pairs, level)
-    return LeaveOneOut(annotator, pairs, n_ties, Estimate(pairs.difference, interval=interval))
+) -> tuple[LeaveOneOut, ...]:
+    """The comparison for every annotator with a usable answer."""
+
+    def per_annotator(rows: BoolArray) -> IntArray:
+        return np.bincount(votes.annotator[rows], minlength=votes.n_annotators)
+
+    b = per_annotator(~tied & model_agrees & ~person_agrees)
+    c = per_annotator(~tied & person_agrees & ~model_agrees)
+    n, n_ties = per_annotator(~tied), per_annotator(tied)
+    entries = []
+    for j in np.flatnonzero(n + n_ties):
+        pairs = PairedCounts(b=int(b[j]), c=int(c[j]), n=int(n[j]))
+        difference = Estimate(None, "tie")
+        if pairs.n:
+            difference = Estimate(pairs.difference, interval=tango_interval(pairs, level))
+        entries.append(LeaveOneOut(int(j), pairs, int(n_ties[j]), difference))
+    return tuple(entries)
 
 
 def _clustered_mean(
