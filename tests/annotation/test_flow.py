@@ -295,6 +295,19 @@ def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_arrives():
     assert not next_one.assignments.filter(is_surplus=True).exists()
 
 
+def test_seats_that_expire_while_somebody_reads_the_instructions_are_theirs():
+    study = make_study(items_per_annotator=2, annotations_per_item=1)
+    make_items(study, 2)
+    gone = walk_in(study)
+    reader = services.enter(study_id=study.pk, pid="reader")
+    services.consent(annotator_id=reader.pk, version="v1")
+    expire(gone)
+
+    services.finish_instructions(annotator_id=reader.pk)
+
+    assert not reader.assignments.filter(is_surplus=True).exists()
+
+
 def test_the_schedule_releases_what_has_expired_and_only_that(study):
     gone, present = walk_in(study), walk_in(study)
     expire(gone)
