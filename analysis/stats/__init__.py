@@ -75,7 +75,6 @@ from .comparison import (
     general_difference,
     paired_difference,
 )
-from .consistency import RunNoise, error_consistency, run_noise
 from .dawid_skene import DawidSkene, dawid_skene
 from .human_likeness import (
     HumanLikeness,
@@ -170,7 +169,6 @@ __all__ = [
     "Reason",
     "Recalibration",
     "RiskCoverage",
-    "RunNoise",
     "SharedStereotype",
     "SingleOrderBias",
     "ThresholdCheck",
@@ -203,7 +201,6 @@ __all__ = [
     "dawid_skene",
     "discrimination",
     "equivalence",
-    "error_consistency",
     "expected_agreement",
     "expected_majority_accuracy",
     "fleiss_kappa",
@@ -232,7 +229,6 @@ __all__ = [
     "position_bias_single_order",
     "recalibrate",
     "risk_coverage",
-    "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
