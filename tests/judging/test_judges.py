@@ -85,7 +85,7 @@ def test_a_judge_that_could_not_be_asked_is_refused_with_a_sentence(options, mes
 
 @pytest.mark.django_db
 def test_an_unknown_preset_names_those_there_are():
-    with pytest.raises(BadJudge, match="gpt-4o-2024-05-13, gpt-3.5-turbo-0125, command-r-plus"):
+    with pytest.raises(BadJudge, match=r"gpt-4o-2024-05-13, gpt-3\.5-turbo-0125, command-r-plus"):
         add_judge(name="j", preset="gpt-9")
 
 

@@ -1,0 +1,120 @@
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.models import JudgeRun
+from tests.factories import make_item, make_study
+from tests.judging.conftest import make_judge
+from tests.judging.llm_server import completion, error
+
+
+@pytest.fixture
+def study(transactional_db):
+    study = make_study(slug="s")
+    for _ in range(3):
+        make_item(study=study)
+    return study
+
+
+def judge_command(*arguments):
+    out = StringIO()
+    call_command("judge", "s", "--judge", "judge", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
+    out = judge_command("--inline", "--setting", "certainty")
+
+    run = JudgeRun.objects.get()
+    assert out == (
+        f"Run {run.public_id}: done. 3 of 3 answered. 3 requests, 330 tokens, price unknown.\n"
+    )
+
+
+def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):
+    called = []
+    monkeypatch.setattr("judging.tasks.judge_chunk.delay_on_commit", called.append)
+
+    out = judge_command()
+
+    run = JudgeRun.objects.get()
+    assert out.startswith(f"Run {run.public_id} is queued: 3 of 3 judgments left.")
+    assert called == [run.pk]
+
+
+def test_wait_follows_the_workers_until_the_end(study, judge, llm, monkeypatch):
+    monkeypatch.setattr(
+        "judging.tasks.judge_chunk.delay_on_commit",
+        lambda run_id: JudgeRun.objects.filter(pk=run_id).update(
+            state="stopped_budget", sentence="Used up."
+        ),
+    )
+
+    with pytest.raises(CommandError, match=r"stopped: budget\. Used up\."):
+        judge_command("--wait")
+
+
+def test_an_outage_is_a_failure_of_the_command(study, llm, engine):
+    make_judge(base_url=llm.url, outage_seconds=1)
+    llm.answer = lambda body, n: error(500)
+
+    with pytest.raises(CommandError, match=r"stopped: outage\. The server gave no usable answer"):
+        judge_command("--inline")
+
+
+def test_an_item_that_failed_is_a_failure_of_the_command(study, judge, llm):
+    llm.answer = lambda body, n: error(400, "odd") if n == 1 else completion("[[A]]")
+
+    with pytest.raises(CommandError, match="2 of 3 answered, 1 failed"):
+        judge_command("--inline")
+
+
+@pytest.mark.parametrize("reply", ["It depends.", "I'm sorry, I can't judge people."])
+def test_what_a_judge_will_not_say_is_no_failure(study, judge, llm, reply):
+    llm.answer = lambda body, n: completion(reply)
+
+    assert "0 of 3 answered, 3 " in judge_command("--inline")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--features", "nonsense"], "nonsense"),
+        (["--limit", "0"], "--limit must be at least 1"),
+        (["--samples", "0"], "--samples must be from 1 to 100"),
+        (["--budget", "5"], "unknown is not free"),
+        (["--budget", "-1"], "more than 0"),
+    ],
+)
+def test_bad_options_are_told_and_nothing_is_stored(study, judge, arguments, message):
+    with pytest.raises(CommandError, match=message):
+        judge_command(*arguments)
+
+    assert not JudgeRun.objects.exists()
+
+
+def test_an_unknown_study_or_judge_is_told(study, db):
+    with pytest.raises(CommandError, match=r"There is no judge “judge”\. Add it with add_judge"):
+        judge_command()
+    with pytest.raises(CommandError, match="There is no study “t”"):
+        call_command("judge", "t", "--judge", "judge")
+
+
+def test_recorded_replies_are_judged_without_any_server(study, engine, tmp_path):
+    from judging.engine.replay import prompt_sha256
+    from studies.prompts import build_prompt
+
+    item = study.all_items.order_by("key").first()
+    prompt = build_prompt(item, setting="standard", shown_first="r2")
+    file = tmp_path / "recorded.jsonl"
+    file.write_text(f'{{"prompt_sha256": "{prompt_sha256(prompt)}", "reply": "B]]"}}\n')
+    call_command(
+        "add_judge", "judge", "--backend", "replay", "--model", str(file), stdout=StringIO()
+    )
+
+    out = judge_command("--inline", "--orders", "r2_first", "--limit", "1")
+
+    judgment = JudgeRun.objects.get().judgments.get()
+    assert "1 of 1 answered" in out
+    assert (judgment.choice, judgment.model_snapshot) == ("r1", "recorded.jsonl")

@@ -1,0 +1,220 @@
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.models import Judge, JudgeRun, Judgment
+from judging.services.imports import import_judgments
+from studies.importers.bundle import File
+from studies.importers.faults import Refused
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_study(slug="s")
+    for key in ("a", "b", "c"):
+        make_item(study=study, key=key)
+    return study
+
+
+def bring(study, rows, *, name="f.jsonl", judge="gpt", **options):
+    text = rows if isinstance(rows, str) else "".join(json.dumps(row) + "\n" for row in rows)
+    return import_judgments(
+        study_id=study.pk, file=File(name, text.encode()), judge_name=judge, **options
+    )
+
+
+def faults_of(study, rows, **options):
+    with pytest.raises(Refused) as caught:
+        bring(study, rows, **options)
+    assert not Judgment.objects.exists()
+    assert not JudgeRun.objects.exists()
+    assert not Judge.objects.exists()
+    return [(fault.line, fault.field) for fault in caught.value.faults]
+
+
+def test_judgments_come_in_with_a_judge_for_recorded_answers(study):
+    result = bring(
+        study,
+        [
+            {"item_id": "a", "choice": "r1", "certainty": 80, "shown_first": "r2",
+             "raw_text": "[[B]]"},
+            {"item_id": "b", "choice": None, "parse_status": "refused", "raw_text": "No."},
+            {"item_id": "c", "choice": "", "raw_text": "Hm."},
+        ],
+    )  # fmt: skip
+
+    run = JudgeRun.objects.get()
+    rows = Judgment.objects.order_by("item__key").values_list(
+        "item__key", "state", "choice", "certainty", "shown_first", "raw_text"
+    )
+    assert list(rows) == [
+        ("a", "done", "r1", 80, "r2", "[[B]]"),
+        ("b", "refused", "", None, "", "No."),
+        ("c", "unparseable", "", None, "", "Hm."),
+    ]
+    assert (run.state, run.setting, run.features, run.is_imported) == (
+        "done", "certainty", "all", True,
+    )  # fmt: skip
+    assert (Judge.objects.get().backend, result.new) == ("replay", 3)
+    study.refresh_from_db()
+    assert study.frozen_at is not None
+
+
+def test_a_csv_is_read_like_json_lines(study):
+    bring(study, "item_id;choice;certainty\na;r1;70\n\nb;r2;\n", name="f.csv")
+
+    assert list(
+        Judgment.objects.order_by("item__key").values_list("choice", "certainty")
+    ) == [("r1", 70), ("r2", None)]  # fmt: skip
+
+
+def test_importing_again_changes_nothing_and_more_rows_are_added(study):
+    rows = [{"item_id": "a", "choice": "r1"}]
+    bring(study, rows)
+
+    assert bring(study, rows).new == 0
+    assert bring(study, [*rows, {"item_id": "b", "choice": "r2"}]).new == 1
+    assert Judgment.objects.count() == 2
+
+
+def test_another_answer_to_the_same_item_refuses_the_file(study):
+    bring(study, [{"item_id": "a", "choice": "r1"}])
+
+    with pytest.raises(Refused, match="has another judgment of “gpt” already"):
+        bring(study, [{"item_id": "b", "choice": "r1"}, {"item_id": "a", "choice": "r2"}])
+
+    assert Judgment.objects.count() == 1
+
+
+def test_repeated_judgments_of_an_item_need_numbers(study):
+    with pytest.raises(Refused, match="Number repeated judgments"):
+        bring(study, [{"item_id": "a", "choice": "r1"}, {"item_id": "a", "choice": "r2"}])
+
+    bring(study, [{"item_id": "a", "choice": c, "sample": n} for n, c in ((1, "r1"), (2, "r2"))])
+
+    assert Judgment.objects.count() == 2
+    assert JudgeRun.objects.get().samples == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"item_id": "zz", "choice": "r1"}, "item_id"),
+        ({"choice": "r1"}, "item_id"),
+        ({"item_id": "a", "choice": "A"}, "choice"),
+        ({"item_id": "a", "choice": "r1", "certainty": 0}, "certainty"),
+        ({"item_id": "a", "choice": "r1", "certainty": 101}, "certainty"),
+        ({"item_id": "a", "choice": "r1", "certainty": "abc"}, "certainty"),
+        ({"item_id": "a", "choice": "r1", "certainty": True}, "certainty"),
+        ({"item_id": "a", "choice": "r1", "certainty": 70.5}, "certainty"),
+        ({"item_id": "a", "choice": "tie", "certainty": 70}, "certainty"),
+        ({"item_id": "a", "choice": "r1", "shown_first": "left"}, "shown_first"),
+        ({"item_id": "a", "choice": "r1", "parse_status": "refused"}, "choice"),
+        ({"item_id": "a", "choice": "", "parse_status": "ok"}, "choice"),
+        ({"item_id": "a", "choice": "r1", "rater_kind": "human"}, "rater_kind"),
+        ({"item_id": "a", "choice": "r1", "raw_text": 5}, "raw_text"),
+        ({"item_id": "b", "choice": "r2", "rater_id": "x"}, None),
+    ],
+)
+def test_one_bad_row_refuses_the_whole_file_and_names_line_and_field(study, row, field):
+    rows = [{"item_id": "b", "choice": "r2", "rater_id": "x"}, row]
+    if field is None:
+        assert bring(study, rows).new == 1  # a word-for-word repetition is no fault
+        return
+
+    assert faults_of(study, rows) == [(2, field)]
+
+
+def test_every_fault_is_told_not_the_first(study):
+    rows = [
+        {"item_id": "a", "choice": "A"},
+        {"item_id": "b", "choice": "r1"},
+        {"item_id": "x", "choice": "r1", "certainty": 900},
+        "not an object",
+    ]
+
+    assert faults_of(study, rows) == [(1, "choice"), (3, "item_id"), (3, "certainty"), (4, "")]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"item_id": "a", "choice": "r1"}\n{"item_id": \n', "f.jsonl"),
+        ("item_id,choice\na,r1\nb\n", "f.csv"),
+        ("item,choice\na,r1\n", "f.csv"),
+        ("", "f.csv"),
+        ("item_id,choice\n", "f.csv"),
+    ],
+)
+def test_a_file_that_cannot_be_read_stores_nothing(study, text, name):
+    assert len(faults_of(study, text, name=name)) == 1
+
+
+def test_two_judges_or_settings_in_one_file_are_refused(study):
+    rows = [
+        {"item_id": "a", "choice": "r1", "rater_id": "x", "setting": "standard"},
+        {"item_id": "b", "choice": "r1", "rater_id": "y", "setting": "standard"},
+        {"item_id": "c", "choice": "r1", "rater_id": "x", "setting": "tie"},
+    ]
+
+    assert faults_of(study, rows) == [(2, "rater_id"), (3, "setting")]
+
+
+def test_a_tie_needs_the_setting_that_offers_it(study):
+    assert bring(study, [{"item_id": "a", "choice": "tie"}]).run.setting == "tie"
+
+    with pytest.raises(Exception, match="Use --setting tie"):
+        bring(study, [{"item_id": "a", "choice": "tie"}], setting="standard", judge="other")
+
+
+def released_row(question, first, second, *, answer, certainty="80", truth="A"):
+    prompt = (
+        "assigning a certainty level from 1 to 100 [[A]] [[B]]\n[User Profile]\n"
+        f"The person is 40 years old.\n\n[User Question]\n{question}\n"
+    )
+    return {
+        "prompt": prompt, "answer": answer, "certainty": certainty, "acc": answer == truth,
+        "ground_truth": truth, "user_info": "The person is 40 years old.", "question": question,
+        "asst_A": first, "asst_B": second, "conversation_type": "unguided",
+    }  # fmt: skip
+
+
+def test_released_result_files_bring_items_and_judgments_whatever_side_was_shown_first(tmp_path):
+    rows = [
+        released_row("Tea?", "yes", "no", answer="A"),
+        released_row("Coffee?", "yes", "no", answer="N", certainty="NA"),
+    ]
+    turned = [released_row("Tea?", "no", "yes", answer="A", truth="B", certainty="100")]
+    first, second = tmp_path / "prism_a_gpt.jsonl", tmp_path / "prism_b_gpt.jsonl"
+    first.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    second.write_text("".join(json.dumps(row) + "\n" for row in turned))
+    call_command("import_items", "pj", str(first), "--create", stdout=StringIO())
+
+    for name, file in (("one", first), ("two", second)):
+        call_command("import_judgments", "pj", str(file), "--judge", name, stdout=StringIO())
+
+    def of(judge):
+        found = Judgment.objects.filter(run__judge__name=judge).order_by("item__question")
+        return list(found.values_list("state", "choice", "certainty", "shown_first"))
+
+    assert of("one") == [("unparseable", "", None, "r1"), ("done", "r1", 80, "r1")]
+    assert of("two") == [("done", "r2", 100, "r2")]
+
+
+def test_the_command_says_what_came_in_and_what_is_wrong(study, tmp_path):
+    file = tmp_path / "f.jsonl"
+    file.write_text('{"item_id": "a", "choice": "r1"}\n')
+    out = StringIO()
+
+    call_command("import_judgments", "s", str(file), "--judge", "gpt", stdout=out)
+    assert out.getvalue() == "Imported 1 judgments of “gpt” (standard, features all).\n"
+
+    with pytest.raises(CommandError, match="cannot be read: No such file"):
+        call_command("import_judgments", "s", str(tmp_path / "none"), "--judge", "gpt")
+    with pytest.raises(CommandError, match="no study “nope”"):
+        call_command("import_judgments", "nope", str(file), "--judge", "gpt")

@@ -1,0 +1,221 @@
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from judging.models import Attempt, JudgeRun, Judgment
+from judging.services.runs import start_run
+from studies.models import Membership
+from tests.factories import make_item, make_study
+from tests.judging.conftest import make_judge
+
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def study(db):
+    return make_study(slug="s")
+
+
+@pytest.fixture
+def run(study):
+    make_item(study=study, key="one")
+    make_item(study=study, key="two")
+    judge = make_judge(base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
+    return start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+
+
+def member(study, role):
+    user = User.objects.create_user(f"user-{role}")
+    Membership.objects.create(user=user, study=study, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def urls(run):
+    return [
+        reverse("judging:panel", args=["s"]),
+        reverse("judging:run", args=["s", run.public_id]),
+    ]
+
+
+def change_url(run, action):
+    return reverse("judging:change", args=["s", run.public_id, action])
+
+
+def answer(run, key, **fields):
+    judgment = run.judgments.get(item__key=key)
+    defaults = {"state": "done", "choice": "r1", "replies": 1, "raw_text": "[[A]]"}
+    Judgment.objects.filter(pk=judgment.pk).update(**defaults | fields)
+    Attempt.objects.create(
+        judgment=judgment, number=1, sent_at=timezone.now(), outcome="replied", latency_ms=1200,
+        prompt_tokens=100, completion_tokens=8, cost_nano=108_000, text=fields.get("raw_text", ""),
+    )  # fmt: skip
+    return judgment
+
+
+def test_pages_need_a_login(run, client):
+    for url in urls(run):
+        response = client.get(url)
+
+        assert response.status_code == 302
+        assert response.headers["Location"].startswith("/accounts/login/")
+
+
+def test_somebody_elses_study_is_not_there(run):
+    stranger = member(make_study(), "owner")
+
+    for url in urls(run):
+        assert stranger.get(url).status_code == 404
+    assert stranger.post(change_url(run, "pause")).status_code == 404
+
+
+def test_a_run_of_another_study_is_not_shown_in_mine(run):
+    mine = make_study(slug="mine")
+    client = member(mine, "owner")
+
+    response = client.get(reverse("judging:run", args=["mine", run.public_id]))
+
+    assert response.status_code == 404
+
+
+def test_a_viewer_may_look_and_not_touch(run, study):
+    viewer = member(study, "viewer")
+
+    for url in urls(run):
+        page = viewer.get(url)
+        assert page.status_code == 200
+        assert '<button class="button-secondary" type="submit">Pause' not in page.text
+    assert viewer.post(change_url(run, "cancel")).status_code == 404
+
+    run.refresh_from_db()
+    assert run.state == "queued"
+
+
+def test_an_editor_pauses_resumes_and_cancels(run, study):
+    editor = member(study, "editor")
+    for action, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
+        response = editor.post(change_url(run, action))
+
+        run.refresh_from_db()
+        assert (response.status_code, run.state) == (302, state)
+
+    again = editor.post(change_url(run, "resume"), follow=True)
+    assert "the run is in another state by now" in again.text
+
+
+def test_changes_need_a_token_and_a_post(run, study):
+    editor = member(study, "editor")
+    assert editor.get(change_url(run, "pause")).status_code == 405
+
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(User.objects.get(username="user-editor"))
+    assert strict.post(change_url(run, "pause")).status_code == 403
+
+    run.refresh_from_db()
+    assert run.state == "queued"
+
+
+def test_the_panel_is_a_fragment_with_the_state_of_every_run(run, study):
+    answer(run, "one")
+    JudgeRun.objects.filter(pk=run.pk).update(
+        state="stopped_budget", sentence="The budget is used up.", spent_nano=108_000, tokens=108
+    )
+
+    page = member(study, "editor").get(urls(run)[0]).text
+
+    assert "<html" not in page
+    assert "The budget is used up." in page
+    assert "$0.0001" in page
+    assert "Resume" in page
+
+
+def test_an_empty_panel_says_what_to_do_first(study):
+    page = member(study, "viewer").get(reverse("judging:panel", args=["s"])).text
+
+    assert "add_judge NAME" in page
+    assert "judge s --judge NAME" in page
+
+
+def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
+    answer(run, "one", raw_text="A]] surely", certainty=77)
+
+    page = member(study, "viewer").get(urls(run)[1]).text
+
+    assert "A]] surely" in page
+    assert "certainty 77" in page
+    assert "1,200 ms" in page
+    assert "Which response would this person prefer?" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [("", {"one", "two"}), ("?state=done", {"one"}), ("?state=open", {"two"}),
+     ("?search=TW", {"two"}), ("?state=refused", set()), ("?state=nonsense", {"one", "two"}),
+     ("?page=99", {"one", "two"}), ("?page=x", {"one", "two"})],
+)  # fmt: skip
+def test_judgments_are_filtered(run, study, query, shown):
+    answer(run, "one")
+
+    page = member(study, "viewer").get(urls(run)[1] + query)
+
+    assert {entry.judgment.item.key for entry in page.context["shown"]} == shown
+
+
+def test_nothing_that_a_model_or_a_file_says_becomes_markup(study):
+    make_item(study=study, key="x", question=EVIL, r1={"text": EVIL})
+    judge = make_judge(name=EVIL, model=EVIL, base_url="http://127.0.0.1:9/v1")
+    run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    judgment = answer(run, "x", raw_text=EVIL, model_snapshot=EVIL, error=EVIL)
+    judgment.attempts.update(error=EVIL, text=EVIL)
+    JudgeRun.objects.filter(pk=run.pk).update(sentence=EVIL, features=EVIL)
+    owner = member(study, "owner")
+
+    for url in [*urls(run), urls(run)[1] + "?search=" + EVIL]:
+        page = owner.get(url).text
+
+        assert EVIL not in page
+        assert "&lt;script&gt;" in page
+
+
+def test_simulated_judges_are_labelled(run, study):
+    study.is_simulated = True
+    study.save()
+    viewer = member(study, "viewer")
+
+    for url in urls(run):
+        assert 'class="simulated"' in viewer.get(url).text
+
+
+def test_the_number_of_queries_does_not_grow_with_what_is_shown(
+    study, django_assert_max_num_queries
+):
+    for n in range(20):
+        make_item(study=study, key=f"i{n}")
+    for n in range(4):
+        judge = make_judge(name=f"j{n}", base_url="http://127.0.0.1:9/v1")
+        run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    for n in range(20):
+        answer(run, f"i{n}")
+    viewer = member(study, "viewer")
+
+    with django_assert_max_num_queries(8):
+        viewer.get(urls(run)[0])
+    with django_assert_max_num_queries(13):
+        viewer.get(urls(run)[1])
+
+
+def test_the_admin_lists_everything_and_edits_nothing_that_would_break_a_run(run, study):
+    answer(run, "one")
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+
+    for model in ("judge", "judgerun", "judgment", "attempt"):
+        assert client.get(f"/admin/judging/{model}/").status_code == 200
+    page = client.get(f"/admin/judging/judgment/{run.judgments.first().pk}/change/").text
+    assert 'name="choice"' not in page
+    page = client.get(f"/admin/judging/judge/{run.judge_id}/change/").text
+    assert 'name="concurrency"' in page
+    assert 'name="model"' not in page
