@@ -159,14 +159,17 @@ def calibration(
         for item, verdict in pairs
         if verdict.choice is not None and verdict.certainty is not None and item in truth
     ]
+    if not rows:
+        return {"ece": None, "brier": None, "auroc": None}
     bins: dict[int, list[tuple[Fraction, bool]]] = defaultdict(list)
     for certainty, right in rows:
         bins[max(1, ceil(certainty / 10))].append((certainty / 100, right))
-    ece = sum(
-        abs(sum(right for _, right in rows_) - sum(stated for stated, _ in rows_))
-        for rows_ in bins.values()
-    ) / len(rows)
-    brier = sum((certainty / 100 - right) ** 2 for certainty, right in rows) / len(rows)
+    gaps = [
+        abs(Fraction(sum(right for _, right in group)) - sum(stated for stated, _ in group))
+        for group in bins.values()
+    ]
+    ece = sum(gaps) / len(rows)
+    brier = sum((certainty / 100 - int(right)) ** 2 for certainty, right in rows) / len(rows)
     wins = [
         Fraction(1 if high > low else 0) if high != low else Fraction(1, 2)
         for high, right in rows

@@ -27,7 +27,7 @@ from annotation.models import Assignment
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator
 from demo.leftovers import end_leftovers, note
-from demo.studies import USER, DemoError, fix_seeds, researcher, set_up
+from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun
 from judging.selectors import run_progress
@@ -124,7 +124,7 @@ class Demo:
         people = [Annotator(number, study.slug, self._base_url, self._world) for number in numbers]
         for person in people:
             person.arrive()
-        fix_seeds(study, self._world)
+        mark_simulated(study, self._world, [person.pid for person in people])
         for person in people:
             person.take_seat()
         return people

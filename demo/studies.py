@@ -3,6 +3,7 @@
 import io
 import os
 import secrets
+from collections.abc import Collection
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -75,13 +76,18 @@ def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
     return _open(main), _open(tie)
 
 
-def fix_seeds(study: Study, world: World) -> None:
-    """Give annotators who have no seats yet seeds that make the seating the same every time."""
-    waiting = Annotator.objects.filter(study=study, assignments=None, is_imported=False)
-    for annotator in waiting.select_related("prolific_identity"):
-        pid = annotator.prolific_identity.pid
-        annotator.seed = int(uniform(world.seed, "seats", study.slug, pid) * 2**31)
-        annotator.save(update_fields=["seed"])
+def mark_simulated(study: Study, world: World, pids: Collection[str]) -> None:
+    """Name simulated annotators so, and give those without seats yet a seed of the world's.
+
+    With it the seating, and with the name the order of rows in a report, is the same everywhere.
+    """
+    waiting = Annotator.objects.filter(study=study, assignments=None)
+    for annotator in waiting.filter(prolific_identity__pid__in=pids).select_related(
+        "prolific_identity"
+    ):
+        annotator.pseudonym = annotator.prolific_identity.pid
+        annotator.seed = int(uniform(world.seed, "seats", study.slug, annotator.pseudonym) * 2**31)
+        annotator.save(update_fields=["pseudonym", "seed"])
 
 
 def _study(slug: str, world: World, owner: User, **fields: object) -> Study:

@@ -198,7 +198,7 @@ class World:
 
     def _right(self) -> dict[tuple[str, str], bool]:
         """For every person and topic, whether the stereotype is right."""
-        right = {}
+        right: dict[tuple[str, str], bool] = {}
         for name, stratum in STRATA.items():
             cells = [
                 (person.id, key)

@@ -15,7 +15,7 @@ from demo.known_truth import PATH
 from tests.e2e.checks import check_report
 from tests.e2e.stack import ROOT, Stack
 
-STUDY = "everyday-choices"
+STUDY, TIES = "everyday-choices", "everyday-ties"
 COUNTED = "SELECT count(*) FROM annotation_annotation WHERE standing = 'counted'"
 
 pytestmark = pytest.mark.e2e
@@ -68,12 +68,22 @@ def test_the_demo_survives_a_kill_shows_its_truth_and_does_nothing_twice(stack):
     report = json.loads((stack.folder / "demo/report/report.json").read_text("utf-8"))
     check_report(stack, STUDY, report)
     check_truth(report)
+    check_report(stack, TIES, built_report(stack, TIES))
     login = stack.folder / "demo/login.txt"
     assert login.stat().st_mode & 0o777 == 0o600
     password = login.read_text("utf-8").split()[-1]
     assert password in first.stdout
     assert password in again.stdout
     assert password not in stack.query("SELECT password FROM auth_user")[0][0]
+
+
+def built_report(stack: Stack, study: str) -> dict:
+    """The report that a worker built for the pages."""
+    [(report_id,)] = stack.query(
+        "SELECT report.public_id FROM analysis_report report "
+        f"JOIN studies_study study ON study.id = report.study_id WHERE study.slug = '{study}'"
+    )
+    return json.loads((stack.folder / f"reports/{report_id}/report.json").read_text("utf-8"))
 
 
 def check_truth(report: dict) -> None:
