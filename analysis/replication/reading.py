@@ -23,7 +23,7 @@ class Row:
     answer : str or None
         A, B or C (tie) as the first character of the reply; None where it is something else.
     raw_answer : str
-        That character as the file has it; ``False`` where there was no reply.
+        What the file has there, cut to 20 characters; ``False`` where there was no reply.
     truth : str
         A, B or C.
     certainty : int or None
@@ -96,7 +96,7 @@ def _row(raw: Any) -> Row:
     flag = raw.get("acc")
     return Row(
         answer=raw["answer"] if raw["answer"] in SIDES else None,
-        raw_answer=str(raw["answer"]),
+        raw_answer=str(raw["answer"])[:20],
         truth=truth,
         certainty=_certainty(raw["certainty"]),
         raw_certainty=str(raw["certainty"]),
