@@ -1,5 +1,7 @@
 """Items into the database: whole or not at all, and the same again changes nothing."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -201,3 +203,23 @@ def test_queries_do_not_grow_with_the_rows_that_are_there_already():
 
     assert len(first) <= 25
     assert len(again) <= 12
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_of_one_file_at_once_store_it_once():
+    study = make_study()
+    file = read(jsonl(*[raw_item(n) for n in range(200)]))
+
+    def put_it(_):
+        try:
+            return import_items(study.slug, [file]).created
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        created = list(pool.map(put_it, range(4)))
+
+    assert sorted(created) == [0, 0, 0, 200]
+    assert Item.objects.count() == 200
+    assert study.log.count() == 1
