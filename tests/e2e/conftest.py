@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,4 +26,6 @@ def stack() -> Iterator[Stack]:
             yield stack
         finally:
             stack.stop()
+            for log in folder.rglob("processes.log"):
+                sys.stdout.write(f"\n{log}\n{log.read_text('utf-8')[-5000:]}")  # shown on failure
     shutil.rmtree(folder)
