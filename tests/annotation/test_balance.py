@@ -53,6 +53,25 @@ def test_the_last_seat_takes_the_order_that_has_not_occurred():
     assert choose_orders([last], random.Random(0)) == {1: "r2"}
 
 
+def test_before_its_last_seat_an_item_may_repeat_an_order_for_the_persons_balance():
+    items = [Showing(item_id=n, seats_left=2, r1_first=1, r2_first=0) for n in range(10)]
+
+    orders = choose_orders(items, random.Random(0))
+
+    assert Counter(orders.values()) == {"r1": 5, "r2": 5}
+
+
+def test_items_without_a_preference_are_turned_round_before_those_with_one():
+    lacking = [Showing(item_id=n, seats_left=2, r1_first=1, r2_first=0) for n in range(5)]
+    free = [Showing(item_id=n, seats_left=3, r1_first=0, r2_first=0) for n in range(5, 10)]
+
+    for seed in range(20):
+        orders = choose_orders([*lacking, *free], random.Random(seed))
+
+        assert {orders[item.item_id] for item in lacking} == {"r2"}
+        assert {orders[item.item_id] for item in free} == {"r1"}
+
+
 def test_the_right_response_is_balanced_over_the_sides_where_nothing_else_decides():
     items = [
         Showing(item_id=n, seats_left=3, r1_first=0, r2_first=0, truth=("r1", "r2")[n % 2])

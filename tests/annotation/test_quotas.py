@@ -125,6 +125,23 @@ def test_withdrawing_after_completion_reopens_the_place():
     assert taken(study)["gender: man, politics: democrat"] == (0, 0)
 
 
+def test_excluding_somebody_reopens_the_place_only_with_the_seats():
+    study = make_grid()
+    annotator = walk_in(study, gender="man", politics="democrat")
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    group = "gender: man, politics: democrat"
+
+    services.exclude(annotator_id=annotator.pk, reason="test")
+    kept = taken(study)[group]
+    services.include(annotator_id=annotator.pk)
+    services.exclude(annotator_id=annotator.pk, reason="test", reopen_seats=True)
+    reopened = taken(study)[group]
+    services.include(annotator_id=annotator.pk)
+
+    assert (kept, reopened, taken(study)[group]) == ((0, 1), (0, 0), (0, 1))
+
+
 def test_who_comes_back_to_a_group_that_is_full_by_now_works_surplus():
     study = make_grid()
     late = walk_in(study, gender="man", politics="democrat")
