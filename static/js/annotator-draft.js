@@ -30,6 +30,7 @@ function forgetSent(except) {
 
 /** Restore and keep the draft of this item; fills the hidden active time when it is sent. */
 export function keepDraft(form, { slider, activeTime }) {
+  if (!form.dataset.draft) return; // A preview keeps nothing.
   const key = PREFIX + form.dataset.draft;
   const fields = form.elements;
   const draft = read(key);

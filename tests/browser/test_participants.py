@@ -2,9 +2,11 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
 
 from annotation import services
 from annotation.models import Annotation, Annotator, CompletionCode
+from studies.models import Membership
 from tests.browser.annotators import (
     add_quota,
     enter,
@@ -102,6 +104,25 @@ def test_the_code_can_be_copied_and_drafts_are_gone_after_the_end(open_page, liv
     page.wait_for_function("() => document.querySelector('[data-copied]').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("[data-code]")
     assert page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))") == []
+
+
+def test_the_preview_keeps_nothing_on_the_device_either(open_page, live_server, client):
+    study = make_everyday_study(items=2)
+    researcher = User.objects.create_user("researcher")
+    Membership.objects.create(user=researcher, study=study)
+    client.force_login(researcher)
+    page = open_page()
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page.goto(f"/s/{study.slug}/")
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+
+    page.click("#submit")
+
+    page.wait_for_url("**/preview/task/?item=2")
+    assert page.input_value("#certainty") == ""
+    assert page.evaluate("Object.keys(localStorage).length") == 0
 
 
 def problems(page) -> str:
