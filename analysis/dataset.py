@@ -180,7 +180,10 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
                 judgments=rows,
             )
         )
-    return tuple(sorted(runs, key=lambda run: (run.judge, run.setting, run.features, run.run)))
+    # The whole persona first: the runs that saw less are read against it.
+    return tuple(
+        sorted(runs, key=lambda r: (r.judge, r.setting, r.features != "all", r.features, r.run))
+    )
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:

@@ -77,7 +77,12 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """How far a report is, or what came out and where to get it."""
     report = get_report(request.user, slug, public_id)
-    context = {"study": report.study, "report": report, "may_build": _may_build(request, slug)}
+    context = {
+        "study": report.study,
+        "report": report,
+        "headline": report.result["headline"] if report.result else None,
+        "may_build": _may_build(request, slug),
+    }
     return render(request, "analysis/report.html", context)
 
 

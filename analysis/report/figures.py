@@ -14,7 +14,7 @@ Report = Mapping[str, Any]
 
 CORRECT, WRONG = "#12436D", "#F46A25"
 PEOPLE, REFERENCE = "#801650", "#3D3D3D"
-# The first judge has the model's own colour; dash and symbol tell the others apart in grey too.
+# The first judge has the model's own colour; dash and symbol tell the runs apart in grey too.
 JUDGES = ("#28A197", "#2073BC", "#8A5A00", "#6B7278", "#A285D1", "#0B5C2E")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 STROKES = {
@@ -108,9 +108,24 @@ def share_axis(title: str, **more: Any) -> dict[str, Any]:
     return axis(title, tickformat=".0%", **more)
 
 
-def style(index: int) -> tuple[str, str, str]:
-    """Colour, dash and symbol of the run at `index`."""
-    return tuple(kinds[index % len(kinds)] for kinds in (JUDGES, DASHES, SYMBOLS))  # type: ignore[return-value]
+def styles(report: Report) -> list[tuple[str, str, str]]:
+    """Colour, dash and symbol of each run: a colour for a judge, the others for its runs."""
+    judges: dict[str, int] = {}
+    runs: dict[str, int] = {}
+    found = []
+    for judge in report["judges"]:
+        colour = judges.setdefault(judge["judge"], len(judges))
+        run = runs[judge["judge"]] = runs.get(judge["judge"], -1) + 1
+        # Judges that share a colour after six start with another line.
+        line = run + colour // len(JUDGES)
+        found.append(
+            (
+                JUDGES[colour % len(JUDGES)],
+                DASHES[line % len(DASHES)],
+                SYMBOLS[line % len(SYMBOLS)],
+            )
+        )
+    return found
 
 
 def whiskers(shares: Sequence[Report]) -> dict[str, Any]:
@@ -160,13 +175,18 @@ def corner_note(text: str) -> dict[str, Any]:
     }
 
 
-def row_label(name: str, text: str) -> dict[str, Any]:
+def row_axis(rows: int) -> dict[str, Any]:
+    """Rows from the top down, with room for each one's name above it."""
+    return axis(range=[rows - 0.5, -0.9], showticklabels=False, dtick=1)
+
+
+def row_label(row: int, name: str, text: str) -> dict[str, Any]:
     """The name of a row and its figure, above its mark, where a phone has room for both."""
     return {
         "x": 0,
         "xref": "paper",
         "xanchor": "left",
-        "y": plain(name),
+        "y": row,
         "yshift": 15,
         "text": f"{plain(name)}  <b>{text}</b>",
         "showarrow": False,

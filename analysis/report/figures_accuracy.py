@@ -13,9 +13,10 @@ from analysis.report.figures import (
     label,
     panel,
     plain,
+    row_axis,
     row_label,
     share_axis,
-    style,
+    styles,
     vertical,
     whiskers,
 )
@@ -32,21 +33,21 @@ def forest(report: Report) -> Figure | None:
     human = report["human"]
     rows = [("People, majority", human["majority"], PEOPLE, "circle")]
     rows.append(("People, single answers", human["individual"], PEOPLE, "circle-open"))
-    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
-        rows.append((name, judge, style(index)[0], style(index)[2]))
+    for name, judge, (colour, _, symbol) in _runs(report):
+        rows.append((name, judge, colour, symbol))
     rows = [row for row in rows if row[1]["accuracy"] is not None]
     if not rows:
         return None
     traces = [
         go.Scatter(
             x=[side["accuracy"]],
-            y=[plain(name)],
+            y=[row],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 11},
             error_x=whiskers([side]),
             hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
         )
-        for name, side, colour, symbol in rows
+        for row, (name, side, colour, symbol) in enumerate(rows)
     ]
     reference = human["majority"]["accuracy"]
     lines = [] if reference is None else [vertical(reference, PEOPLE)]
@@ -57,9 +58,12 @@ def forest(report: Report) -> Figure | None:
         traces,
         height=70 + 46 * len(rows),
         xaxis=share_axis("accuracy"),
-        yaxis=axis(autorange="reversed", type="category", showticklabels=False),
+        yaxis=row_axis(len(rows)),
         shapes=lines,
-        annotations=[row_label(name, percent(side["accuracy"])) for name, side, *_ in rows],
+        annotations=[
+            row_label(row, name, percent(side["accuracy"]))
+            for row, (name, side, *_) in enumerate(rows)
+        ],
         margin=MARGIN,
     )
     return Figure(
@@ -71,12 +75,17 @@ def forest(report: Report) -> Figure | None:
     )
 
 
+def _runs(report: Report) -> list[tuple[str, Report, tuple[str, str, str]]]:
+    """Name, entry and style of every run."""
+    return list(zip(run_names(report), report["judges"], styles(report), strict=True))
+
+
 def _forest_title(report: Report) -> str:
     return {
         "better": "The best judge is right more often than people",
         "worse": "People are right more often than the best judge",
         "equivalent": "People and the best judge are equally often right",
-        "cannot_tell": "People and judges cannot be told apart",
+        "cannot_tell": "People and the best judge cannot be told apart",
     }.get(report["headline"]["state"], "How often everybody is right")
 
 
@@ -133,26 +142,26 @@ def position(report: Report) -> Figure | None:
     rows = []
     if report["human"]["position"]["n"]:
         rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
-    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
+    for name, judge, (colour, _, symbol) in _runs(report):
         if judge["position"]["n"]:
-            rows.append((name, judge["position"], style(index)[0], style(index)[2]))
+            rows.append((name, judge["position"], colour, symbol))
     rows = [row for row in rows if row[1]["share_a"] is not None]
     if not rows:
         return None
     traces = [
         go.Scatter(
             x=[found["share_a"]],
-            y=[plain(name)],
+            y=[row],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 11},
             hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
         )
-        for name, found, colour, symbol in rows
+        for row, (name, found, colour, symbol) in enumerate(rows)
     ]
     traces.append(
         go.Scatter(
             x=[found["truth_share_a"] for _, found, *_ in rows],
-            y=[plain(name) for name, *_ in rows],
+            y=list(range(len(rows))),
             mode="markers",
             marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
             hovertemplate="side A is right in %{x:.1%}<extra></extra>",
@@ -183,10 +192,11 @@ def position(report: Report) -> Figure | None:
                 traces,
                 height=70 + 44 * len(rows),
                 xaxis=share_axis("answers for side A", range=[0, 1]),
-                yaxis=axis(autorange="reversed", type="category", showticklabels=False),
+                yaxis=row_axis(len(rows)),
                 shapes=[vertical(0.5, "#9aa7b2")],
                 annotations=[
-                    row_label(name, percent(found["share_a"])) for name, found, *_ in rows
+                    row_label(row, name, percent(found["share_a"]))
+                    for row, (name, found, *_) in enumerate(rows)
                 ],
                 margin=MARGIN,
             )

@@ -19,7 +19,7 @@ from analysis.report.figures import (
     panel,
     plain,
     share_axis,
-    style,
+    styles,
     vertical,
     whiskers,
 )
@@ -58,8 +58,11 @@ def _sides(report: Report) -> list[Side]:
         Side("People, majority", human["majority"], PEOPLE, "solid", "circle", "item"),
         Side("People, single", human["individual"], PEOPLE, "dot", "circle-open", "answer"),
     ]
-    for index, (name, judge) in enumerate(zip(run_names(report), report["judges"], strict=True)):
-        sides.append(Side(name, judge, *style(index), "item"))
+    # Runs that saw less of the persona have a section of their own.
+    whole = any(judge["features"] == "all" for judge in report["judges"])
+    for name, judge, drawn in zip(run_names(report), report["judges"], styles(report), strict=True):
+        if judge["features"] == "all" or not whole:
+            sides.append(Side(name, judge, *drawn, "item"))
     return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
 
 
@@ -76,8 +79,8 @@ def histograms(report: Report) -> Figure | None:
     return Figure(
         "histograms",
         _histograms_title(sides),
-        "Answers by stated certainty in bins of ten; the accuracy stands on each bar. Answers "
-        "without a truth to score them by are not shown.",
+        "Answers by stated certainty in bins of ten; the accuracy in % stands on each bar of ten "
+        "answers or more. Answers without a truth to score them by are not shown.",
         "certainty_histogram",
         [_histogram(side, tallest[side.unit]) for side in sides],
         key=(Key("right", CORRECT), Key("wrong", WRONG, "stripes")),
@@ -101,7 +104,7 @@ def _histogram(side: Side, top: int) -> Panel:
     labels = [f"{bar['from']}–{bar['to']}" for bar in side.bars]
     right = [bar["correct"] for bar in side.bars]
     wrong = [bar["n"] - bar["correct"] for bar in side.bars]
-    shown = ["" if bar["n"] == 0 else f"{bar['accuracy'] * 100:.0f}" for bar in side.bars]
+    shown = [f"{bar['accuracy'] * 100:.0f}" if bar["n"] >= TOO_SMALL else "" for bar in side.bars]
     hover = "%{x}<br>%{y} %{fullData.name}<extra></extra>"
     stripes = {"shape": "/", "size": 5, "fillmode": "overlay", "fgcolor": "#ffffff"}
     traces = [
@@ -120,7 +123,8 @@ def _histogram(side: Side, top: int) -> Panel:
     ]
     parts = (("All", side.entry), ("High", side.entry["high"]), ("Low", side.entry["low"]))
     corner = "<br>".join(
-        f"{label} {percent(part['accuracy'])} ({part['correct']}/{part['n']})"
+        f"{label} {percent(part['accuracy'] if part['n'] >= TOO_SMALL else None)} "
+        f"({part['correct']}/{part['n']})"
         for label, part in parts
     )
     told = (

@@ -13,6 +13,8 @@ from analysis.stats.proportions import wilson_proportion
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30
+# A feature that fewer of the items' personas have says who was asked, not who is hard.
+MIN_SHARE = 0.8
 
 
 def group_tables(data: Dataset, people: Verdicts, judges: Sequence[Verdicts]) -> list[Json]:
@@ -25,7 +27,8 @@ def group_tables(data: Dataset, people: Verdicts, judges: Sequence[Verdicts]) ->
     for label in labels:
         value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
         values = [value_of[item.persona] for item in data.items]
-        if 1 < len(set(values)) <= MAX_VALUES:
+        said = sum(map(bool, values))
+        if 1 < len(set(values)) <= MAX_VALUES and said >= MIN_SHARE * len(values):
             tables.append(_table("feature", label, values, people, judges))
     return tables
 

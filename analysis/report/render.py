@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date as Date
 from functools import cache
@@ -24,6 +24,8 @@ PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
 # Beyond this many rows the page shows the first ones and points to the CSV file.
 MAX_ROWS = 1000
 
+# What the record of a run says in words of its own.
+_TOLD = {"study", "judge", "backend", "setting", "features", "orders", "samples", "seed", "prompts"}
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
@@ -56,8 +58,12 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "tables": tables,
         "groups": [shown for name, shown in tables.items() if name.startswith("group_")],
         "figures": figures,
-        "runs": list(zip(names, report["judges"], report["comparison"], strict=True)),
+        "runs": [
+            (name, judge, _parameters(judge))
+            for name, judge in zip(names, report["judges"], strict=True)
+        ],
         "prompts": _prompts(report),
+        "source": list(_flat(report["study"]["source"])),
         "date": date,
         "plots": _json(_plots(figures)),
         "style": _file("css/report.css"),
@@ -123,3 +129,22 @@ def _prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
         entry["runs"].append(name)
         entry["hash"] = record["prompt_file_hash"]
     return list(found.values())
+
+
+def _parameters(judge: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The remaining parameters of a run, as words."""
+    own = {k: v for k, v in judge["record"]["parameters"].items() if k not in _TOLD}
+    return list(_flat(own))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Names and values of what may be nested, without what is empty."""
+    for key, value in values.items():
+        name = f"{prefix}{key.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}: ")
+        elif isinstance(value, list):
+            if value:
+                yield name, ", ".join(map(str, value))
+        elif value not in (None, ""):
+            yield name, str(value)

@@ -80,21 +80,25 @@ def reliability(report: Report) -> Table:
 
 
 def like_for_like(report: Report) -> Table:
-    rows: list[list[Any]] = []
+    people: list[list[Any]] = []
+    judges: list[list[Any]] = []
     for name, versus in zip(run_names(report), report["comparison"], strict=True):
         panel = versus["certainty"]["like_for_like"]
         if versus["certainty"]["judgments"] == 0:
             continue
-        for side, label in (
-            ("human_single", "One person"),
-            ("model_single", f"{name}, one reply"),
-            ("human_majority", "Three people, majority"),
-            ("model_majority", f"{name}, three replies, majority"),
+        for rows, key, label in (
+            (people, "human_single", "One person"),
+            (people, "human_majority", "Three people, majority"),
+            (judges, "model_single", f"{name}, one reply"),
+            (judges, "model_majority", f"{name}, three replies, majority"),
         ):
-            part = panel[side]
-            if part["overall"]["n"] == 0 or (rows and [label, *_panel_row(part)] in rows):
-                continue
-            rows.append([label, *_panel_row(part)])
+            side = panel[key]
+            row = [label, side["overall"], side["high_share"], side["high"]]
+            row.append(side["matched_accuracy"])
+            # People are the same beside every run, unless a run scores true ties.
+            if side["overall"]["n"] and row not in rows:
+                rows.append(row)
+    rows = people + judges
     columns = (
         Column("Who"),
         Column("Overall", "share"),
@@ -111,10 +115,6 @@ def like_for_like(report: Report) -> Table:
         "majority is set beside a single reply. “At people's coverage”: accuracy of the most "
         "certain answers, as large a share of all as single people's high answers are.",
     )
-
-
-def _panel_row(part: Mapping[str, Any]) -> list[Any]:
-    return [part["overall"], part["high_share"], part["high"], part["matched_accuracy"]]
 
 
 def high_sets(report: Report) -> Table:

@@ -85,7 +85,7 @@ def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) 
     if len({other["setting"] for other in same}) > 1:
         told.append(entry["setting"])
     if len({other["features"] for other in same}) > 1:
-        told.append(FEATURES.get(entry["features"], entry["features"]))
+        told.append(FEATURES.get(entry["features"], entry["features"].replace(",", ", ")))
     alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
     if len(alike) > 1:
         told.append(entry["run"][:6])

@@ -41,7 +41,7 @@ def verdict(votes):
     """None without votes, "tied" for a shared maximum, else the choice and its mean certainty."""
     if not votes:
         return None
-    counts = defaultdict(int)
+    counts: dict[str, int] = defaultdict(int)
     for choice, _ in votes:
         counts[choice] += 1
     most = max(counts.values())
@@ -173,7 +173,7 @@ def judge(study, run, items, majority, answers):
 
 
 def excluded(items, rows, verdicts, offers_tie):
-    out = defaultdict(int)
+    out: dict[str, int] = defaultdict(int)
     for item in items:
         said = verdicts[item.key]
         states = {row.state for row in rows[item.key]}

@@ -211,6 +211,16 @@ def test_downloads_are_the_files_of_the_report(client, finished):
     assert get("download").startswith(b"<!doctype html>")
 
 
+def test_a_finished_report_says_what_was_found(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+
+    page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
+
+    sentence = report.result["headline"]["sentences"][0]
+    assert sentence in page.content.decode()
+
+
 def test_titles_stay_text(client):
     study = make_study(title=HOSTILE)
     signed_in(client, study, "editor")
