@@ -1,7 +1,7 @@
 """Judgments a second, and CPU per judgment, against a server that answers after a fixed time.
 
     python -m benchmarks judging
-    python benchmarks/judging.py --items 2000 --slots 64 --latency-ms 200 20
+    python -m benchmarks.judging --items 2000 --slots 64 --latency-ms 200 20
 
 Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
 process, and the product through a Celery worker, both with every attempt and answer committed to
@@ -208,8 +208,10 @@ def _cpu_of(pid: int) -> float:
 
 
 def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
-    command = [sys.executable, __file__, "--serve", str(latency_ms / 1000)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    command = [sys.executable, "-m", "benchmarks.judging", "--serve", str(latency_ms / 1000)]
+    server = subprocess.Popen(  # noqa: S603
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert server.stdout is not None  # noqa: S101
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
@@ -244,7 +246,6 @@ def main() -> int:
         asyncio.run(serve(options.serve))
         return 0
 
-    sys.path.insert(0, str(ROOT))
     os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-bench-")
     os.environ["LOG_LEVEL"] = "WARNING"
     os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)

@@ -35,7 +35,7 @@ class Judge(models.Model):
     max_tokens = models.PositiveIntegerField(default=1024, validators=[MinValueValidator(1)])
     timeout_seconds = models.PositiveIntegerField(default=120, validators=[MinValueValidator(1)])
     outage_seconds = models.PositiveIntegerField(
-        default=180,
+        default=120,
         validators=[MinValueValidator(1)],
         help_text="How long a run waits for a server that answers nothing useful.",
     )

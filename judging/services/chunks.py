@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
@@ -107,7 +107,16 @@ def _wait(
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
-            mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
+            _renew(mine)
+
+
+def _renew(mine: QuerySet[Judgment]) -> None:
+    """A database that restarts ends no chunk: the answers under way are paid for already."""
+    try:
+        mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("A lease could not be renewed, trying again: %s", error)
+        connection.close()
 
 
 def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:

@@ -166,13 +166,13 @@ def _refusals(cursor: CursorWrapper, run_ids: set[int]) -> dict[int, Exception]:
             refusals[run_id] = Halted(f"The run is {JudgeRun.State(state).label}.")
         elif budget is not None and spent_nano >= int(Decimal(str(budget)) * NANO):
             refusals[run_id] = OverBudget(
-                f"The budget of ${Decimal(str(budget)):.2f} is used up: "
-                f"${spent_nano / NANO:.4f} spent. Continue with a higher budget."
+                f"The budget of ${Decimal(str(budget)).normalize():f} is used up: "
+                f"${spent_nano / NANO:.4f} spent. Give the same command a higher --budget."
             )
         elif token_budget is not None and tokens >= token_budget:
             refusals[run_id] = OverBudget(
                 f"The budget of {token_budget:,} tokens is used up: {tokens:,} spent. "
-                "Continue with a higher budget."
+                "Give the same command a higher --token-budget."
             )
     return refusals
 

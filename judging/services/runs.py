@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from decimal import Decimal
 from typing import Any
 
+import openai
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
@@ -140,7 +141,11 @@ def _get_or_create(
             "seed": seed,
             "prompt_hash": prompt_hash,
             # Where the model is served does not make another run, but belongs to the record.
-            "parameters": {**asked, "base_url": judge.base_url},
+            "parameters": {
+                **asked,
+                "base_url": judge.base_url,
+                "software": {"openai": openai.__version__},
+            },
         },
     )
     return run

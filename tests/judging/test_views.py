@@ -129,7 +129,13 @@ def test_the_panel_is_a_fragment_with_the_state_of_every_run(run, study):
     assert "<html" not in page
     assert "The budget is used up." in page
     assert "$0.0001" in page
-    assert "Resume" in page
+    assert "Resume" not in page  # it would stop at once: the budget is given with the command
+
+
+def test_a_run_that_an_outage_stopped_can_be_resumed_from_the_panel(run, study):
+    JudgeRun.objects.filter(pk=run.pk).update(state="stopped_outage", sentence="It was down.")
+
+    assert "Resume" in member(study, "editor").get(urls(run)[0]).text
 
 
 def test_an_empty_panel_says_what_to_do_first(study):
