@@ -22,7 +22,7 @@ help:  ## list the targets
 	@touch $@
 
 setup: .venv/.runtime  ## virtualenv, packages, migrated database
-	$(BIN)/python manage.py migrate --verbosity 0
+	$(BIN)/python -m config.migrate
 
 demo: setup  ## fill a demo study with simulated people and judges, report on it, serve it
 	$(BIN)/python -m demo.run

@@ -17,13 +17,13 @@ from pathlib import Path
 from threading import Lock
 
 from django.conf import settings
-from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.building import report_dir
 from analysis.models import Report
 from analysis.services import request_report
 from annotation.models import Assignment
+from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator
 from demo.leftovers import end_leftovers, note
@@ -64,7 +64,7 @@ class Demo:
         """Do what is left to do and say where to click; `started` is by the monotonic clock."""
         end_leftovers(self._folder / PIDS)
         require_free(self._port, self._llm_port)
-        call_command("migrate", verbosity=0)
+        migrate()
         user, password = researcher(self._folder / "login.txt")
         main, ties = set_up(self._world, folder=self._folder, owner=user)
         _say("1/5  The study “Everyday choices”: 300 items, and 24 true ties in a second study.")

@@ -46,7 +46,7 @@ class Stack:
         self._web: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self.manage("migrate", "--verbosity", "0")
+        self.run("-m", "config.migrate")
         self.processes.start("LLM server", llm_command(self.llm_port))
         self.processes.start("worker", worker_command())
         self.start_web()

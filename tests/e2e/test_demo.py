@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
 
 def kill_half_way(stack: Stack) -> None:
     """Start the demo and kill it, and it alone, when people have begun to answer."""
-    stack.manage("migrate", "--verbosity", "0")
+    stack.run("-m", "config.migrate")
     demo = subprocess.Popen(
         [sys.executable, "-m", "demo.run"],
         cwd=ROOT,
