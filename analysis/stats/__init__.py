@@ -44,6 +44,7 @@ from .bias import (
     self_preference,
 )
 from .bootstrap import percentile_interval, pigeonhole_bootstrap
+from .bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
 from .calibration import (
     Brier,
     Calibration,
@@ -59,6 +60,7 @@ from .certainty import (
     compare_certainty,
     compare_certainty_distributions,
 )
+from .certainty_intervals import CertaintyQuality, certainty_quality
 from .clusters import (
     annotator_blocks,
     block_interval,
@@ -76,9 +78,21 @@ from .comparison import (
     paired_difference,
 )
 from .dawid_skene import DawidSkene, dawid_skene
+from .groups import GroupComparison, GroupDifference, compare_groups, newcombe_interval, support
+from .held_out import HeldOutThreshold, held_out_threshold
 from .human_likeness import (
     HumanLikeness,
     human_likeness,
+)
+from .interaction import CertaintyBySource, certainty_by_source
+from .judges import (
+    CochranQ,
+    JointBootstrap,
+    JudgeComparison,
+    JudgePair,
+    cochran_q,
+    compare_judges,
+    joint_bootstrap,
 )
 from .leave_one_out import (
     LeaveOneOut,
@@ -94,10 +108,21 @@ from .like_for_like import (
     compare_high_sets,
     like_for_like,
 )
+from .mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
+from .mix import Mix, price_mixes
 from .multiplicity import (
     benjamini_yekutieli,
     holm,
 )
+from .multiway import (
+    MultiwayProportion,
+    MultiwayVariance,
+    multiway_mean,
+    multiway_proportion,
+    multiway_variance,
+)
+from .noise import Change, RunNoise, change_beyond_noise, run_noise
+from .one_coin import OneCoin, one_coin
 from .paired import (
     McNemar,
     PairedCounts,
@@ -128,6 +153,7 @@ from .risk_coverage import (
     risk_coverage,
     threshold_sweep,
 )
+from .scale_use import centred_certainty, certainty_icc
 from .stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -135,8 +161,10 @@ from .stereotype import (
     shared_stereotype,
 )
 from .votes import Votes
+from .worth import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
 
 __all__ = [
+    "AccuracyBounds",
     "AccuracyCells",
     "AgreementDraws",
     "AltTest",
@@ -146,20 +174,38 @@ __all__ = [
     "Brier",
     "Calibration",
     "CalibrationBin",
+    "CertaintyBySource",
     "CertaintyDistributions",
     "CertaintyPairs",
+    "CertaintyQuality",
+    "Change",
+    "CochranQ",
+    "CrowdPoint",
+    "CrowdWorth",
     "DawidSkene",
+    "DifferenceBounds",
     "Discrimination",
     "Equivalence",
+    "ErrorConsistency",
     "Estimate",
+    "GroupComparison",
+    "GroupDifference",
+    "HeldOutThreshold",
     "HighSets",
     "HumanLikeness",
     "Interval",
+    "JointBootstrap",
+    "JudgeComparison",
+    "JudgePair",
     "LeaveOneOut",
     "LeaveOneOutSummary",
     "LikeForLike",
     "MajorityVote",
     "McNemar",
+    "Mix",
+    "MultiwayProportion",
+    "MultiwayVariance",
+    "OneCoin",
     "PairedCounts",
     "PairedDifference",
     "PanelSide",
@@ -169,6 +215,8 @@ __all__ = [
     "Reason",
     "Recalibration",
     "RiskCoverage",
+    "RunNoise",
+    "SharedGuess",
     "SharedStereotype",
     "SingleOrderBias",
     "ThresholdCheck",
@@ -177,6 +225,7 @@ __all__ = [
     "Unanimity",
     "Votes",
     "accuracy_at_coverage",
+    "accuracy_bounds",
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
@@ -189,37 +238,55 @@ __all__ = [
     "brennan_prediger",
     "brier_score",
     "calibration_error",
+    "centred_certainty",
     "certainty_alpha",
     "certainty_band_counts",
+    "certainty_by_source",
+    "certainty_icc",
+    "certainty_quality",
     "certainty_weights",
+    "change_beyond_noise",
     "check_threshold",
+    "cochran_q",
     "cohen_kappa",
     "compare_certainty",
     "compare_certainty_distributions",
+    "compare_groups",
     "compare_high_sets",
+    "compare_judges",
     "count_pairs",
     "dawid_skene",
+    "difference_bounds",
     "discrimination",
     "equivalence",
+    "error_consistency",
     "expected_agreement",
     "expected_majority_accuracy",
     "fleiss_kappa",
     "folds_by_key",
     "general_difference",
     "gwet_ac",
+    "held_out_threshold",
     "holm",
     "human_advantage",
     "human_likeness",
     "individual_accuracy",
     "item_clustered_proportion",
+    "joint_bootstrap",
     "krippendorff_alpha",
     "leave_one_out",
     "like_for_like",
     "log_odds_weights",
     "majority_accuracy",
+    "majority_of_some",
     "majority_proportion",
     "majority_vote",
     "mcnemar",
+    "multiway_mean",
+    "multiway_proportion",
+    "multiway_variance",
+    "newcombe_interval",
+    "one_coin",
     "paired_difference",
     "percent_agreement",
     "percentile_interval",
@@ -227,14 +294,18 @@ __all__ = [
     "pooled_replacement_test",
     "position_bias",
     "position_bias_single_order",
+    "price_mixes",
     "recalibrate",
     "risk_coverage",
+    "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
     "shared_annotator_interval",
     "shared_annotator_variance",
+    "shared_guess",
     "shared_stereotype",
+    "support",
     "tango_interval",
     "tango_statistic",
     "threshold_sweep",
@@ -246,4 +317,5 @@ __all__ = [
     "weighted_vote",
     "wilson_interval",
     "wilson_proportion",
+    "worth_in_people",
 ]

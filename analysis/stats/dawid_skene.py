@@ -44,6 +44,25 @@ class DawidSkene:
     converged: bool
     collapsed: tuple[int, ...]
 
+    @property
+    def hit_rate(self) -> FloatArray:
+        """Diagonal of the confusion matrices, shape (n_annotators, n_options)."""
+        return np.diagonal(self.confusion, axis1=1, axis2=2)
+
+    @property
+    def informativeness(self) -> FloatArray:
+        """Bits that one choice of each annotator tells about the true option, (n_annotators,).
+
+        Mutual information of choice and truth: 0 for somebody who ignores the item, also by
+        always choosing the same, and as high for somebody who is always wrong as for one who is
+        always right.
+        """
+        joint = self.priors[:, None] * self.confusion
+        independent = self.priors[:, None] * joint.sum(axis=1, keepdims=True)
+        # An impossible pair of truth and choice adds nothing.
+        odds = np.divide(joint, independent, out=np.ones_like(joint), where=joint > 0)
+        return np.asarray((joint * np.log2(odds)).sum(axis=(1, 2)), dtype=np.float64)
+
 
 def dawid_skene(
     votes: Votes, *, smoothing: float = 0.01, tolerance: float = 1e-10, max_iterations: int = 1000

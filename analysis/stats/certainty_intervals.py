@@ -1,0 +1,226 @@
+"""Intervals for how good certainties are, from resampling items."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .bootstrap import percentile_interval
+from .calibration import MIN_EACH, usable_answers
+from .checks import check_level, relabel
+from .results import Estimate, FloatArray, IntArray, Reason
+
+FEW_ANSWERS = 50
+
+
+@dataclass(frozen=True)
+class CertaintyQuality:
+    """Calibration and discrimination with intervals.
+
+    Attributes
+    ----------
+    ece : Estimate
+        Expected calibration error over the distinct certainties. Its interval is that of the
+        error as it is estimated, which sampling pushes upwards.
+    squared_error : Estimate
+        Mean squared gap of accuracy and certainty over the distinct certainties, with what
+        sampling alone adds taken away: 0 for perfect certainties, on average.
+    brier : Estimate
+        Brier score.
+    skill : Estimate
+        Brier score of the constant "share of right answers" less `brier`: above 0, certainty
+        says more than that constant.
+    auroc : Estimate
+        Probability that a right answer is more certain than a wrong one, ties one half.
+    n, n_missing, n_clusters : int
+        Answers used, answers left out, items or clusters resampled.
+    few : bool
+        Fewer than 50 answers: numbers, not verdicts.
+    """
+
+    ece: Estimate
+    squared_error: Estimate
+    brier: Estimate
+    skill: Estimate
+    auroc: Estimate
+    n: int
+    n_missing: int
+    n_clusters: int
+    few: bool
+
+
+def certainty_quality(
+    certainty: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    cluster: npt.ArrayLike | None = None,
+    *,
+    rng: np.random.Generator,
+    n_draws: int = 1000,
+    level: float = 0.95,
+) -> CertaintyQuality:
+    r"""Calibration error, Brier score and AUROC with item-bootstrap intervals.
+
+    Parameters
+    ----------
+    certainty : array_like of float, shape (n,)
+        Stated certainty, 0 to 100; NaN is missing.
+    correct : array_like of int, shape (n,)
+        1 right, 0 wrong, -1 missing.
+    cluster : array_like of int, shape (n,), optional
+        What is resampled whole: the item where it has several answers, or the block of
+        annotators; any codes. By default every answer is its own.
+    rng : numpy.random.Generator
+        Source of randomness; its seed is stored.
+    n_draws : int, default 1000
+        Resamples, at least 2.
+    level : float, default 0.95
+
+    Returns
+    -------
+    CertaintyQuality
+        Undefined (``"empty_group"``) without answers; `auroc` also as for `discrimination`.
+        `squared_error` needs some certainty that was given twice (``"too_few_items"``); certainties
+        given once are left out of it.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit or a number is out of range.
+
+    Notes
+    -----
+    All are functions of how many right and wrong answers there are at each certainty, so a resample
+    costs as much as there are distinct certainties. Squared error:
+    :math:`\sum_v\frac{n_v}{n}\left[(\bar y_v-v)^2-\frac{\bar y_v(1-\bar y_v)}{n_v-1}\right]`.
+
+    References
+    ----------
+    .. [1] J. Broecker, "Estimating Reliability and Resolution of Probability Forecasts through
+       Decomposition of the Empirical Score", Climate Dynamics 39, 2012.
+    .. [2] A. Kumar, P. Liang and T. Ma, "Verified Uncertainty Calibration", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> certainty = rng.integers(5, 10, 400) * 10
+    >>> correct = (rng.random(400) < certainty / 100).astype(int)  # perfectly calibrated
+    >>> result = certainty_quality(certainty, correct, rng=rng)
+    >>> round(result.ece.value, 3), abs(result.squared_error.value) < 0.002
+    (0.038, True)
+    """
+    check_level(level)
+    if n_draws < 2:
+        raise ValueError(f"`n_draws` must be at least 2, got {n_draws}.")
+    values, right, n_missing = usable_answers(certainty, correct)
+    known = ~np.isnan(np.asarray(certainty, dtype=np.float64)) & (np.asarray(correct) >= 0)
+    codes = np.arange(known.size) if cluster is None else np.asarray(cluster)
+    if codes.shape != known.shape:
+        raise ValueError(f"`cluster` has {codes.size} rows, `certainty` has {known.size}.")
+    unit, n_units = relabel(codes[known])
+    n = int(values.size)
+    if n == 0:
+        empty = Estimate(None, "empty_group")
+        return CertaintyQuality(*(empty,) * 5, n=0, n_missing=n_missing, n_clusters=0, few=True)
+
+    distinct, at = np.unique(values, return_inverse=True)
+    cell = at * 2 + right
+    observed = np.bincount(cell, minlength=2 * distinct.size)[None, :].astype(np.float64)
+    drawn = _resample(unit, n_units, cell, observed, n_draws, rng)
+    points, draws = _measures(observed, distinct / 100), _measures(drawn, distinct / 100)
+    reasons: dict[str, Reason | None] = {
+        "squared_error": "too_few_items",
+        "auroc": _auroc_reason(right),
+    }
+
+    def estimate(name: str) -> Estimate:
+        value = float(points[name][0])
+        reason = reasons.get(name)
+        if np.isnan(value) or (name == "auroc" and reason):
+            return Estimate(None, reason)
+        if n_units < 2:
+            return Estimate(value, interval_reason="too_few_items")
+        interval = percentile_interval(
+            draws[name],
+            level=level,
+            method="item bootstrap" if cluster is None else "cluster bootstrap",
+            n_items=n_units,
+            rng=rng,
+        )
+        return Estimate(
+            value, interval=interval, interval_reason=None if interval else "no_variation"
+        )
+
+    return CertaintyQuality(
+        ece=estimate("ece"),
+        squared_error=estimate("squared_error"),
+        brier=estimate("brier"),
+        skill=estimate("skill"),
+        auroc=estimate("auroc"),
+        n=n,
+        n_missing=n_missing,
+        n_clusters=n_units,
+        few=n < FEW_ANSWERS,
+    )
+
+
+def _auroc_reason(right: IntArray) -> Reason | None:
+    fewest = min(int(right.sum()), int(right.size - right.sum()))
+    if fewest == 0:
+        return "no_variation"
+    return "too_few_items" if fewest < MIN_EACH else None
+
+
+def _resample(
+    unit: IntArray,
+    n_units: int,
+    cell: IntArray,
+    observed: FloatArray,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Answers per (certainty, right or wrong) in resamples of units, shape (n_draws, cells)."""
+    if n_units == cell.size:
+        n = int(observed.sum())
+        return rng.multinomial(n, observed[0] / n, n_draws).astype(np.float64)
+    drawn = np.zeros((n_draws, observed.size))
+    step = max(1, 4_000_000 // max(n_units, cell.size))
+    order = np.argsort(cell, kind="stable")
+    filled, first = np.unique(cell[order], return_index=True)
+    for start in range(0, n_draws, step):
+        size = min(step, n_draws - start)
+        times = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size)
+        sums = np.add.reduceat(times[:, unit[order]], first, axis=1)
+        drawn[start : start + size, filled] = sums
+    return drawn
+
+
+def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray]:
+    """Every measure of each row of counts; NaN where undefined."""
+    wrong, right = cells[:, 0::2], cells[:, 1::2]
+    at = wrong + right
+    n = at.sum(axis=1)
+    gap = np.abs(right - at * confidence)
+    brier = (wrong * confidence**2 + right * (1 - confidence) ** 2).sum(axis=1) / n
+    base = right.sum(axis=1) / n
+    repeated = at >= 2
+    weight = np.where(repeated, at, 0)
+    squares = np.divide(gap, at, out=np.zeros_like(gap), where=repeated) ** 2
+    noise = np.divide(right * wrong, at**2 * (at - 1), out=np.zeros_like(gap), where=repeated)
+    total = weight.sum(axis=1)
+    squared = np.divide(
+        (weight * (squares - noise)).sum(axis=1),
+        total,
+        out=np.full(n.shape, np.nan),
+        where=total > 0,
+    )
+    # Right answers beat the wrong ones below them and half of those beside them.
+    below = np.cumsum(wrong, axis=1) - wrong
+    pairs = right.sum(axis=1) * wrong.sum(axis=1)
+    won = (right * (below + wrong / 2)).sum(axis=1)
+    return {
+        "ece": gap.sum(axis=1) / n,
+        "squared_error": squared,
+        "brier": brier,
+        "skill": base * (1 - base) - brier,
+        "auroc": np.divide(won, pairs, out=np.full(n.shape, np.nan), where=pairs > 0),
+    }

@@ -1,0 +1,150 @@
+"""Annotators with one number each: how often they are right, fitted with the answers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .aggregation import single_maximum
+from .results import FloatArray, IntArray
+from .votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class OneCoin:
+    """Maximum-likelihood answers with one accuracy per annotator.
+
+    Attributes
+    ----------
+    posterior : ndarray of float, shape (n_items, n_options)
+        Probability of each option; the priors for an item without votes.
+    answer : ndarray of int, shape (n_items,)
+        The most probable option; -1 without votes or where two are equally probable.
+    accuracy : ndarray of float, shape (n_annotators,)
+        Estimated probability of a right answer; NaN for an annotator without votes.
+    priors : ndarray of float, shape (n_options,)
+        Estimated shares of the options.
+    log_likelihood : float
+        Of the last iteration, at `priors` and `accuracy`, without the smoothing.
+    n_iterations : int
+    converged : bool
+    """
+
+    posterior: FloatArray
+    answer: IntArray
+    accuracy: FloatArray
+    priors: FloatArray
+    log_likelihood: float
+    n_iterations: int
+    converged: bool
+
+
+def one_coin(
+    votes: Votes, *, smoothing: float = 0.01, tolerance: float = 1e-10, max_iterations: int = 1000
+) -> OneCoin:
+    r"""Estimate true options and one accuracy per annotator together.
+
+    For studies in which each person answers too little for a confusion matrix of their own, such
+    as 30 items.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators; repeated readings count separately.
+    smoothing : float, default 0.01
+        Added to the expected right and to the expected wrong answers of everybody; keeps an
+        annotator who is never wrong from deciding alone.
+    tolerance : float, default 1e-10
+        Stop when the log-likelihood changes by less.
+    max_iterations : int, default 1000
+
+    Returns
+    -------
+    OneCoin
+
+    Raises
+    ------
+    ValueError
+        If `smoothing` is negative or `max_iterations` is below 1.
+
+    Notes
+    -----
+    Dawid and Skene's model with the confusion matrix of annotator j restricted to
+    :math:`a_j` on the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by
+    expectation-maximisation from the vote shares. M-step:
+    :math:`a_j=\frac{\epsilon+\sum_iT_{i,l_{ij}}}{2\epsilon+n_j}`. Annotators who all err alike are
+    beyond it: it takes their shared mistakes for the truth.
+
+    References
+    ----------
+    .. [1] A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates
+       Using the EM Algorithm", Applied Statistics 28(1), 1979.
+    .. [2] Y. Zhang, X. Chen, D. Zhou and M. I. Jordan, "Spectral Methods Meet EM: A Provably
+       Optimal Algorithm for Crowdsourcing", JMLR 17, 2016, for the one-coin model.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    >>> fitted = one_coin(votes)
+    >>> fitted.answer.tolist(), fitted.accuracy.round(2).tolist()
+    ([0, 0, 1, 1], [1.0, 1.0, 0.25])
+    """
+    if smoothing < 0:
+        raise ValueError(f"`smoothing` must not be negative, got {smoothing}.")
+    if max_iterations < 1:
+        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+
+    counts = votes.counts()
+    n_votes = counts.sum(axis=1)
+    voted = n_votes > 0
+    given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
+    posterior: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
+    priors = np.full(votes.n_options, 1 / votes.n_options)
+    accuracy = np.full(votes.n_annotators, np.nan)
+    previous, converged, iteration = -np.inf, False, 0
+    while not converged and iteration < max_iterations:
+        iteration += 1
+        if voted.any():
+            priors = posterior[voted].mean(axis=0)
+        hits = np.bincount(
+            votes.annotator, posterior[votes.item, votes.choice], minlength=votes.n_annotators
+        )
+        accuracy = np.divide(
+            hits + smoothing,
+            given + 2 * smoothing,
+            out=np.full(given.shape, np.nan),
+            where=given > 0,
+        )
+        joint = _log_joint(votes, priors, accuracy)
+        evidence = logsumexp(joint, axis=1, keepdims=True)
+        posterior = np.exp(joint - evidence)
+        log_likelihood = float(evidence[voted].sum())
+        converged = abs(log_likelihood - previous) < tolerance
+        previous = log_likelihood
+
+    answer, _ = single_maximum(posterior, np.ones_like(posterior, dtype=bool))
+    return OneCoin(
+        posterior=posterior,
+        answer=np.where(voted, answer, -1),
+        accuracy=accuracy,
+        priors=priors,
+        log_likelihood=previous,
+        n_iterations=iteration,
+        converged=converged,
+    )
+
+
+def _log_joint(votes: Votes, priors: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Log of prior times probability of the votes, shape (n_items, n_options)."""
+    # log(0) is a legitimate minus infinity: an annotator who is never right, or never wrong.
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(priors)
+        right = np.log(accuracy)[votes.annotator]
+        wrong = np.log((1 - accuracy) / (votes.n_options - 1))[votes.annotator]
+    columns = [
+        np.bincount(
+            votes.item, np.where(votes.choice == option, right, wrong), minlength=votes.n_items
+        )
+        for option in range(votes.n_options)
+    ]
+    return np.asarray(np.stack(columns, axis=1) + log_priors, dtype=np.float64)
