@@ -16,6 +16,8 @@ from studies.importers.readers import BadLine, read_json_lines
 from studies.models import Choice, Side
 
 REQUIRED = ("rater_id", "item_id", "choice")
+NOT_COUNTED = ("surplus", "released", "withdrawn")
+TRUE = (True, "True", "true", "1")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 
 
@@ -40,17 +42,26 @@ class Line:
     answer: Answer
 
 
+@dataclass(frozen=True)
+class AnswerFile:
+    """The answers of a file, and how many rows it marks as not counted."""
+
+    lines: list[Line]
+    left_out: int
+
+
 def read_answers(
     file: File,
     *,
     item_keys: set[str],
     taken: set[str],
     on_row: Callable[[], None] = lambda: None,
-) -> list[Line]:
+) -> AnswerFile:
     """The answers of a file, each (rater, item) once. Raises `Refused` with every fault.
 
     `item_keys` are the study's items; `taken` are pseudonyms of people who answered here, which
-    no imported rater may bear. A row that repeats an earlier one word for word is passed over.
+    no imported rater may bear. A row that repeats an earlier one word for word is passed over,
+    and so is one that an export marks as excluded or as holding no seat: it did not count there.
     """
     checker = _Checker(file.name, item_keys, taken)
     for row in _rows(file):
@@ -59,11 +70,11 @@ def read_answers(
             checker.faults.append(row.fault)
         else:
             checker.row(*row)
-    if not checker.lines and not checker.faults:
+    if not checker.lines and not checker.faults and not checker.left_out:
         checker.fault(None, "", "no answers", "the file has no answers.", "Write one a line.")
     if checker.faults:
         raise Refused(checker.faults)
-    return list(checker.lines.values())
+    return AnswerFile(list(checker.lines.values()), checker.left_out)
 
 
 def _rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
@@ -126,6 +137,7 @@ class _Checker:
         self.file, self.item_keys, self.taken = file, item_keys, taken
         self.faults: list[Fault] = []
         self.lines: dict[tuple[str, str], Line] = {}
+        self.left_out = 0
 
     def fault(
         self, line: int | None, field: str, rule: str, message: str, remedy: str, value: Any = ""
@@ -138,6 +150,9 @@ class _Checker:
             self.fault(
                 number, "", "not an object", "the line is not a JSON object.", "Write one answer."
             )
+            return
+        if raw.get("standing") in NOT_COUNTED or raw.get("excluded") in TRUE:
+            self.left_out += 1
             return
         before = len(self.faults)
         answer = Answer(

@@ -102,7 +102,7 @@ def set_quotas(
         study.quota_cells.all().delete()
         study.demographic_questions.all().delete()
         _create_plan(study, questions, cells)
-        record(study, "quotas", cells=len(cells), places=sum(cell.target for cell in cells))
+        record(study, "groups set", cells=len(cells), places=sum(cell.target for cell in cells))
     else:
         _retarget(study, known, planned)
     return list(study.quota_cells.all())
@@ -186,5 +186,5 @@ def _retarget(
                 f"The group “{cell}” has {cell.reserved + cell.completed} places taken; "
                 f"its target cannot become {target}."
             )
-        record(study, "quota_target", group=str(cell), before=cell.target, after=target)
+        record(study, "group's places", group=str(cell), before=cell.target, after=target)
         QuotaCell.objects.filter(pk=cell.pk).update(target=target)

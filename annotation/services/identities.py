@@ -18,5 +18,5 @@ def purge_identities(*, study_id: int) -> int:
     Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()
     if purged:
-        record(study, "identities_purged", people=purged)
+        record(study, "identities purged", people=purged)
     return purged

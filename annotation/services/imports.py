@@ -25,11 +25,13 @@ class ImportedAnswers:
     added: int
     unchanged: int
     raters: int
+    left_out: int
 
     def __str__(self) -> str:
+        left_out = f" Left out as not counted: {self.left_out:,}." if self.left_out else ""
         return (
             f"Answers imported: {self.added:,}; there already: {self.unchanged:,}. "
-            f"Imported raters in the study: {self.raters:,}."
+            f"Imported raters in the study: {self.raters:,}.{left_out}"
         )
 
 
@@ -49,13 +51,14 @@ def import_annotations(
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
     people = Annotator.objects.filter(study=study)
-    lines = read_answers(
+    answers = read_answers(
         file,
         item_keys=set(items),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         on_row=on_row,
     )
     stored = _stored(study)
+    lines = answers.lines
     _refuse_changes(lines, stored, file.name)
     new = [
         line.answer for line in lines if (line.answer.rater_id, line.answer.item_id) not in stored
@@ -63,9 +66,9 @@ def import_annotations(
     if not dry_run and new:
         freeze(study.pk)
         _store(study, new, items)
-        record(study, "annotations_imported", answers=len(new), file=file.name)
+        record(study, "answers imported", answers=len(new), file=file.name)
     raters = {rater for rater, _ in stored} | {answer.rater_id for answer in new}
-    return ImportedAnswers(len(new), len(lines) - len(new), len(raters))
+    return ImportedAnswers(len(new), len(lines) - len(new), len(raters), answers.left_out)
 
 
 def _stored(study: Study) -> dict[tuple[str, str], Answer]:

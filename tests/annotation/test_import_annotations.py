@@ -200,3 +200,18 @@ def test_the_command_names_what_is_wrong(study, tmp_path: Path):
         call_command("import_annotations", "nope", "x.csv")
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         call_command("import_annotations", "imported", str(tmp_path / "none.csv"))
+
+
+def test_rows_that_an_export_marks_as_not_counted_are_left_out_and_counted(study):
+    result = load(
+        study,
+        "rater_id,item_id,choice,certainty,standing,excluded\n"
+        "ann,i1,r1,80,counted,False\n"
+        "bob,i1,r2,70,surplus,False\n"
+        "cem,i1,r2,60,released,False\n"
+        "dot,i1,r2,50,counted,True\n",
+    )
+
+    assert (result.added, result.left_out) == (1, 3)
+    assert str(result).endswith("Left out as not counted: 3.")
+    assert [a.assignment.annotator.pseudonym for a in Annotation.objects.all()] == ["ann"]
