@@ -1,7 +1,7 @@
 """One thread with its own connection that writes for everybody.
 
 The engine's loop may not touch the ORM, and a transaction per row would be most of the work.
-Rows are committed together: up to 16, or what came within 10 ms. Whoever hands in a row is told
+Rows are committed together: up to 16, or what came within 5 ms. Whoever hands in a row is told
 when it is committed, and not before.
 """
 
@@ -21,7 +21,7 @@ from judging.engine.protocol import LedgerFailed
 logger = logging.getLogger(__name__)
 
 BATCH = 16
-GATHER_SECONDS = 0.010
+GATHER_SECONDS = 0.005
 # How long a database that restarts is waited for.
 RETRY_SECONDS = 60.0
 

@@ -603,7 +603,14 @@ def test_two_processes_worth_of_threads_never_ask_the_same_question(judge, llm):
     study = make_study()
     make_items(study, 120)
     run = start(study, judge)
-    helpers = [threading.Thread(target=runs.work_off, kwargs={"run_id": run.pk}) for _ in range(2)]
+
+    def help_out():
+        try:
+            runs.work_off(run_id=run.pk)
+        finally:
+            connection.close()
+
+    helpers = [threading.Thread(target=help_out) for _ in range(2)]
 
     for helper in helpers:
         helper.start()
