@@ -12,6 +12,7 @@ urlpatterns = [
     path("instructions/", views.instructions, name="instructions"),
     path("task/", views.task, name="task"),
     path("task/<int:position>/", views.task, name="task-item"),
+    path("task/<int:position>/skip/", views.skip, name="skip"),
     path("feedback/", views.feedback, name="feedback"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),

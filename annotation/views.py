@@ -204,6 +204,21 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     return bind(request, response, annotator)
 
 
+@require_http_methods(["POST"])
+@participant_page("task", after_end=True, identify=_find_answering)
+def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
+    """Pass over an item that the person does not want to judge, and go on to the next."""
+    token = _read_token(request)
+    assignment = get_object_or_404(
+        Assignment.objects.only("pk"),
+        pk=token.assignment_id,
+        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
+        position=position,
+    )
+    services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
+    return see_other(_next_url(annotator))
+
+
 def _next_url(annotator: Annotator) -> str:
     """The item whose turn it is, by its own address: Back then leads to each item in turn."""
     if step_of(annotator) != "task":
@@ -232,7 +247,7 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     context = {
         "study": annotator.study,
         "form": form,
-        "answered": progress.total,
+        "answered": progress.answered,
         "back_url": task_url(annotator.study.slug, progress.places[-1].position),
     }
     status = REFUSED if form.is_bound else 200

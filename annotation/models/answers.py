@@ -14,6 +14,7 @@ class Assignment(models.Model):
         RESERVED = "reserved", "reserved"
         ANSWERED = "answered", "answered"
         RELEASED = "released", "released"
+        SKIPPED = "skipped", "skipped by the person"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="assignments")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
@@ -33,7 +34,7 @@ class Assignment(models.Model):
                 fields=["annotator", "position"], name="assignment_position_once_per_person"
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["reserved", "answered", "released"]),
+                condition=Q(state__in=["reserved", "answered", "released", "skipped"]),
                 name="assignment_state",
             ),
             # Empty only for imported answers, whose file may not know the order.
@@ -43,6 +44,10 @@ class Assignment(models.Model):
             models.CheckConstraint(
                 condition=~Q(shown_first="") | Q(is_surplus=True, state="answered"),
                 name="assignment_order_known_of_own",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="skipped") | Q(is_surplus=True),
+                name="assignment_skipped_holds_no_seat",
             ),
         ]
 
@@ -73,6 +78,7 @@ class Annotation(models.Model):
         RELEASED = "released", "released"
         WITHDRAWN = "withdrawn", "withdrawn"
         IMPORTED = "imported", "imported"
+        CHECK = "check", "attention check"
 
     assignment = models.OneToOneField(
         Assignment, on_delete=models.PROTECT, related_name="annotation"
@@ -97,7 +103,9 @@ class Annotation(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    standing__in=["counted", "surplus", "released", "withdrawn", "imported"]
+                    standing__in=[
+                        "counted", "surplus", "released", "withdrawn", "imported", "check"
+                    ]
                 ),
                 name="annotation_standing",
             ),

@@ -1,6 +1,7 @@
 """Everything that changes people, seats and answers."""
 
 from annotation.services.answers import record_answer
+from annotation.services.checks import answer_question, finish_practice_item, practise
 from annotation.services.endings import (
     complete,
     mark_returned,
@@ -12,6 +13,7 @@ from annotation.services.endings import (
 from annotation.services.entry import enter, enter_by_link, resume
 from annotation.services.exclusion import exclude, include
 from annotation.services.expiry import release_expired
+from annotation.services.skipping import skip_item
 from annotation.services.steps import (
     consent,
     decline,
@@ -21,6 +23,7 @@ from annotation.services.steps import (
 )
 
 __all__ = [
+    "answer_question",
     "complete",
     "consent",
     "decline",
@@ -28,15 +31,18 @@ __all__ = [
     "enter_by_link",
     "exclude",
     "finish_instructions",
+    "finish_practice_item",
     "include",
     "leave_feedback",
     "mark_returned",
+    "practise",
     "record_answer",
     "record_demographics",
     "reinstate",
     "reject",
     "release_expired",
     "resume",
+    "skip_item",
     "time_out",
     "withdraw",
 ]

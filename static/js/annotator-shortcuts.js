@@ -36,7 +36,8 @@ export function mountShortcuts(form) {
   document.addEventListener("keydown", (event) => {
     const typing = event.target.matches("input[type=text], textarea, select");
     const busy = event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
-    if (typing || busy || !enabled()) return;
+    const unseen = form.querySelector("[data-sensitive]:not([open])");
+    if (typing || busy || unseen || !enabled()) return;
 
     const key = event.key.toLowerCase();
     const radio = document.getElementById(RADIOS[key] ?? "");

@@ -29,7 +29,7 @@ def test_the_whole_way_ends_with_a_code_that_is_shown_after_completion_only():
 
     last = answer_all(client, study)
     assert not CompletionCode.objects.filter(study=study, ending="completed").exists()
-    assert "All 3 answers are saved" in last.content.decode()
+    assert "Your 3 answers are saved" in last.content.decode()
     finished = client.post(f"/s/{study.slug}/feedback/", {"comments": "Fine <b>study</b>"})
     page = client.get(finished["Location"])
 
