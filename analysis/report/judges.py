@@ -4,10 +4,13 @@ import numpy as np
 
 from analysis.facts import TIE, Dataset, Run
 from analysis.report.certain import calibration, chapter
-from analysis.report.encode import Json, cells, number, put, undefined
+from analysis.report.encode import Json, cells, ends, number, pick, put, undefined
 from analysis.report.position import both_orders, single_order
-from analysis.report.verdicts import Verdicts, run_options
+from analysis.report.verdicts import Ints, Verdicts, run_options
 from analysis.stats.accuracy import answer_accuracy
+from analysis.stats.bounds import accuracy_bounds
+from analysis.stats.noise import run_noise
+from analysis.stats.votes import Votes
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
@@ -25,9 +28,10 @@ def identity(run: Run) -> Json:
 def judge_entry(
     data: Dataset, run: Run, verdicts: Verdicts, *, threshold: float, seed: int, draws: int
 ) -> Json:
+    truth = data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
     accuracy = answer_accuracy(
         verdicts.answer,
-        data.scored_truth(offers_tie=run.offers_tie).astype(np.int64),
+        truth,
         verdicts.certainty,
         threshold=threshold,
         n_options=run_options(run),
@@ -39,6 +43,7 @@ def judge_entry(
         | cells(accuracy)
         | {
             "excluded": verdicts.excluded,
+            "bounds": _bounds(rows.item, truth, verdicts),
             "judgments": {name: int((rows.status == name).sum()) for name in STATUSES},
             "replies": _replies(run),
             "calibration": calibration(verdicts.certainty, verdicts.correct),
@@ -47,6 +52,7 @@ def judge_entry(
             ),
             "position": _position(data, run),
             "ties": _ties(data, run, verdicts),
+            "noise": _noise(data, run, truth, seed=seed, draws=draws),
             "cost": cost(run, accuracy.overall.correct),
             "record": _record(run),
         }
@@ -90,6 +96,40 @@ def _ties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
     out: Json = {"n": int(answered.sum()), "ties": int((verdicts.answer == TIE).sum())}
     put(out, "share", out["ties"] / out["n"] if out["n"] else None)
     put(out, "truth_share", float((data.truth[known] == TIE).mean()) if known.any() else None)
+    return out
+
+
+def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
+    """Accuracy if every item that could be scored and was not were wrong, or were right."""
+    could = np.zeros(truth.size, dtype=np.bool_)
+    could[asked] = True
+    could &= truth >= 0
+    n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
+    found = accuracy_bounds(correct, n, {"not scored": int(could.sum()) - n})
+    return {"not_scored": found.n_excluded} | pick(found, {"low": "low", "high": "high"})
+
+
+def _noise(data: Dataset, run: Run, truth: Ints, *, seed: int, draws: int) -> Json:
+    """How much of what one reading says is chance; only where items were asked repeatedly."""
+    if run.samples < 2 or run.orders == "both":
+        return undefined("one_sample", "same_choice", "flipped", "accuracy_sd", "certainty_sd")
+    rows = run.judgments
+    votes = Votes.from_long(
+        rows.item,
+        rows.sample - 1,
+        rows.choice.astype(np.int64),
+        rows.certainty,
+        n_options=run_options(run),
+        n_items=len(data.items),
+    )
+    found = run_noise(votes, truth, n_draws=draws, rng=np.random.default_rng(seed))
+    out: Json = {"runs": found.n_runs, "items": found.n_items}
+    for key, share in (("same_choice", found.same_choice), ("flipped", found.flipped)):
+        put(out, key, number(share.value), share.reason)
+        put(out, f"{key}_ci", ends(share.interval), share.interval_reason or share.reason)
+    few = found.accuracy_reason or found.reason
+    put(out, "accuracy_sd", number(found.accuracy_sd), few)
+    put(out, "certainty_sd", number(found.certainty_sd), found.reason)
     return out
 
 

@@ -71,6 +71,40 @@ def comparison(report: Report) -> Table:
     )
 
 
+def same_mistakes(report: Report) -> Table:
+    return _table(
+        "same_mistakes",
+        "Do people and judge make the same mistakes?",
+        [pair for pair in _runs(report, "comparison") if pair[1]["same_mistakes"]["n"]],
+        [
+            ("Both right", "count", "same_mistakes.both_right"),
+            ("Only judge", "count", "same_mistakes.only_judge"),
+            ("Only people", "count", "same_mistakes.only_people"),
+            ("Both wrong", "count", "same_mistakes.both_wrong"),
+            ("Kappa of being right", "decimal", "same_mistakes.kappa"),
+            ("95 % interval", "range", "same_mistakes.ci"),
+        ],
+        "Kappa beyond what the two accuracies give: 0 for unrelated mistakes, 1 for the same ones.",
+    )
+
+
+def noise(report: Report) -> Table:
+    return _table(
+        "noise",
+        "What changes when a judge is asked again",
+        [pair for pair in _runs(report, "judges") if pair[1]["noise"]["same_choice"] is not None],
+        [
+            ("Readings", "count", "noise.runs"),
+            ("Items", "count", "noise.items"),
+            ("Same choice", "percent", "noise.same_choice"),
+            ("Items that flip", "percent", "noise.flipped"),
+            ("SD of accuracy", "decimal", "noise.accuracy_sd"),
+            ("SD of certainty", "number", "noise.certainty_sd"),
+        ],
+        "The baseline for every other change: two readings of one item agree this often.",
+    )
+
+
 def replacement(report: Report) -> Table:
     return _table(
         "replacement",
@@ -178,6 +212,10 @@ def excluded(report: Report) -> Table:
     )
     fields: list[Field] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
     fields += [(label, "count", f"excluded.{key}", "Not scored") for key, label in reasons]
+    fields += [
+        ("all wrong", "percent", "bounds.low", "Accuracy, were they"),
+        ("all right", "percent", "bounds.high", "Accuracy, were they"),
+    ]
     return _table(
         "excluded",
         "Items that count, and why others do not",

@@ -16,6 +16,7 @@ from analysis.stats.alt_test import alt_test
 from analysis.stats.comparison import equivalence, general_difference, paired_difference
 from analysis.stats.human_likeness import human_likeness
 from analysis.stats.leave_one_out import pooled_replacement_test
+from analysis.stats.mistakes import error_consistency
 from analysis.stats.multiplicity import holm
 from analysis.stats.paired import PairedCounts, count_pairs, mcnemar
 from analysis.stats.proportions import wilson_proportion
@@ -44,6 +45,7 @@ def comparison_entry(
     out["mcnemar"] = _mcnemar(pairs)
     out["difference"] = _difference(pairs, data.study.equivalence_margin)
     out["difference_general"] = _difference_general(judge, people, votes)
+    out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
     out |= _in_place_of_a_person(votes, judge, seed=seed, draws=draws)
     out["certainty"] = certainty_beside(
         data, run, judge, people, threshold=threshold, seed=seed, draws=draws
@@ -126,6 +128,24 @@ def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json
     out: Json = {"blocks": result.n_blocks}
     put(out, "ci", ends(result.interval), reason)
     put(out, "p", number(result.p), reason)
+    return out
+
+
+def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:
+    """Whether both are right and wrong on the same items, beyond what their accuracies give."""
+    found = error_consistency(
+        judge.correct, people.correct, n_draws=draws, rng=np.random.default_rng(seed)
+    )
+    out: Json = {
+        "n": found.n,
+        "both_right": found.n_both_right,
+        "only_judge": found.n_first_only,
+        "only_people": found.n_second_only,
+        "both_wrong": found.n_both_wrong,
+    }
+    kappa = found.kappa
+    put(out, "kappa", number(kappa.value), kappa.reason)
+    put(out, "ci", ends(kappa.interval), kappa.interval_reason or kappa.reason)
     return out
 
 

@@ -19,6 +19,7 @@ REASONS = {
     "no_truth": "nobody knows the right answer",
     "not_stated": "no certainty was given",
     "not_scored": "no answer, or no truth to score it by",
+    "one_sample": "every item was asked once",
     "not_offered": "not offered in this setting",
     "not_reported": "not reported",
     "no_payments": "nobody was paid through this study",

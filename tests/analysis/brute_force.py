@@ -165,6 +165,7 @@ def judge(study, run, items, majority, answers):
     stated = [(c, right) for right, c in own.values() if c is not None]
     return tally(list(own.values())) | {
         "excluded": excluded(items, rows, verdicts, offers_tie),
+        "bounds": bounds(items, rows, own, offers_tie),
         "calibration": calibration(stated),
         "comparison": compare(items, verdicts, majority, own, people),
         "share_a": share_a(rows),
@@ -187,6 +188,15 @@ def excluded(items, rows, verdicts, offers_tie):
                     out[state] += 1
                     break
     return dict(out)
+
+
+def bounds(items, rows, own, offers_tie):
+    """Accuracy if what was asked, has a truth and is not scored were wrong, or right."""
+    could = [i for i in items if rows[i.key] and truth_of(i, offers_tie) is not None]
+    correct = sum(right for right, _ in own.values())
+    if not could:
+        return None, None
+    return correct / len(could), (correct + len(could) - len(own)) / len(could)
 
 
 def calibration(stated):
@@ -238,6 +248,7 @@ def compare(items, verdicts, majority, own, people):
     return {
         "agreement": sum(x == y for x, y in both) / len(both) if both else None,
         "kappa": kappa(both),
+        "same_mistakes": kappa([(own[key][0], people[key][0]) for key in common], (True, False)),
         "b": b,
         "c": c,
         "p": p,
@@ -246,14 +257,13 @@ def compare(items, verdicts, majority, own, people):
     }
 
 
-def kappa(pairs):
+def kappa(pairs, options=("r1", "r2", "tie")):
     n = len(pairs)
     if n < 2:
         return None
     observed = sum(x == y for x, y in pairs) / n
     chance = sum(
-        sum(x == o for x, _ in pairs) * sum(y == o for _, y in pairs) / n**2
-        for o in ("r1", "r2", "tie")
+        sum(x == o for x, _ in pairs) * sum(y == o for _, y in pairs) / n**2 for o in options
     )
     return None if chance == 1 else (observed - chance) / (1 - chance)
 

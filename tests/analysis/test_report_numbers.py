@@ -90,6 +90,8 @@ def assert_judge(judge: dict[str, Any], expected: dict[str, Any]) -> None:
     assert excluded == expected["excluded"]
     assert judge["n"] + sum(judge["excluded"].values()) == judge["items"]
     assert same(judge["position"]["share_a"], expected["share_a"])
+    for key, bound in zip(("low", "high"), expected["bounds"], strict=True):
+        assert same(judge["bounds"][key], bound), key
     for key in ("ece", "brier", "auroc", "aurc"):
         theirs = expected["calibration"] and expected["calibration"][key]
         assert same(judge["calibration"][key], theirs), key
@@ -102,6 +104,7 @@ def assert_comparison(versus: dict[str, Any], expected: dict[str, Any]) -> None:
     assert (test["b"], test["c"], test["n"]) == tuple(reference[k] for k in ("b", "c", "n"))
     assert same(test["p"], reference["p"])
     assert same(versus["difference"]["value"], reference["difference"])
+    assert same(versus["same_mistakes"]["kappa"], reference["same_mistakes"])
     if expected["certainty"] is not None:
         for key in ("spearman", "ks", "wasserstein"):
             assert same(versus["certainty"][key], expected["certainty"][key]), key
@@ -144,6 +147,8 @@ def without_chance(value: Any) -> None:
         if "draws" in made:
             value.pop("ci")
         for key in (
+            "same_choice_ci",
+            "flipped_ci",
             "percent_ci",
             "certainty_alpha_ci",
             "bootstrap",
