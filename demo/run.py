@@ -10,6 +10,7 @@ import time
 from types import FrameType
 
 import django
+import requests
 
 
 def main() -> int:
@@ -23,6 +24,7 @@ def main() -> int:
     django.setup()
     # These need the settings.
     from config.processes import ProcessDied, Processes
+    from demo.annotators import UnexpectedPage
     from demo.steps import Demo, demo_folder
     from demo.studies import DemoError
 
@@ -44,8 +46,8 @@ def main() -> int:
         except DemoError as problem:
             sys.stderr.write(f"{problem}\n")
             return 1
-        except ProcessDied as problem:
-            sys.stderr.write(f"{problem}. What it said is in {log_path}\n")
+        except (ProcessDied, UnexpectedPage, requests.RequestException) as problem:
+            sys.stderr.write(f"{problem}. What the processes said is in {log_path}\n")
             return 1
         finally:
             processes.stop()

@@ -18,6 +18,7 @@ from threading import Lock
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils import timezone
 
 from analysis.building import report_dir
 from analysis.models import Report
@@ -29,7 +30,7 @@ from demo.annotators import TIE_ANNOTATORS, Annotator
 from demo.leftovers import end_leftovers, note
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
-from judging.models import JudgeRun
+from judging.models import JudgeRun, Judgment
 from judging.selectors import run_progress
 from judging.services.judges import add_judge
 from judging.services.runs import start_run
@@ -136,6 +137,7 @@ class Demo:
             *((main, JudgeRun.Setting.CERTAINTY, features) for features in ABLATIONS),
             (ties, JudgeRun.Setting.TIE, "all"),
         ]
+        began = timezone.now()
         runs = []
         for name, model in JUDGES.items():
             judge, _ = add_judge(
@@ -149,17 +151,19 @@ class Demo:
                 start_run(study_id=study.pk, judge_id=judge.pk, setting=setting, features=features)
                 for study, setting, features in asked
             ]
-        left = sum(run_progress(run).left for run in runs)
-        with _bar(left, "Judges") as bar:
+        # Workers have begun already: what is new counts from before the first run.
+        before = Judgment.objects.filter(run__in=runs, answered_at__lt=began).count()
+        new = sum(run_progress(run).total for run in runs) - before
+        with _bar(new, "Judges") as bar:
             self._wait(lambda: _have_ended(runs, bar))
         for run in runs:
             if run.state != JudgeRun.State.DONE:
                 raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
         _say(
             f"4/5  {len(JUDGES)} simulated judges have judged in {len(runs)} runs; "
-            f"{left:,} judgments were new."
+            f"{new:,} judgments were new."
         )
-        return left
+        return new
 
     def _reports(self, main: Study, ties: Study, *, is_new: bool) -> Report:
         """Build both studies' reports unless they are there and nothing is new."""
