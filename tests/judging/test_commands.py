@@ -33,7 +33,7 @@ def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
 
 
 def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):
-    called = []
+    called: list[int] = []
     monkeypatch.setattr("judging.tasks.judge_chunk.delay_on_commit", called.append)
 
     out = judge_command()

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg2
@@ -52,6 +53,7 @@ class Site:
         self.manage("shell", "-v", "0", "-c", "from judging.tasks import *; recover_runs.delay()")
 
     def sql(self, statement: str) -> list[tuple]:
+        connection: Any
         if self.database_url:
             connection = psycopg2.connect(self.database_url)
         else:

@@ -22,7 +22,7 @@ def run(db):
 
 
 def sweep():
-    called = []
+    called: list[int] = []
     recovery.recover_runs(call=called.append)
     return called
 
@@ -97,7 +97,7 @@ def test_a_run_whose_last_worker_died_after_the_last_answer_is_ended(run):
 
 def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
     monkeypatch.setattr(chunks, "MOST_TOKENS", 2)
-    called = []
+    called: list[int] = []
 
     chunks.call_workers(run, called.append)
 
@@ -106,7 +106,7 @@ def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
 
 def test_a_chunk_calls_for_the_next_one_and_the_last_one_does_not(run, engine, monkeypatch):
     monkeypatch.setattr(chunks, "_ask", lambda run, judgments, lease: None)
-    called = []
+    called: list[int] = []
 
     taken = [chunks.judge_chunk(run_id=run.pk, then=called.append) for _ in range(4)]
 

@@ -266,7 +266,7 @@ def test_a_storm_of_faults_ends_with_every_judgment_answered_and_every_request_i
         "interrupted": lambda: Answer(drops=True),
         "rate_limited": lambda: error(429, "slow down", retry_after="0"),
     }
-    given = Counter()
+    given = Counter[str]()
 
     def answer(body, n):
         kind = list(faults)[n // 3 % 4] if n % 3 == 0 else "replied"
