@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from annotation.balance import Showing, choose_orders, spread_groups
+from annotation.balance import Showing, choose_orders, mix_in, spread_groups
 from annotation.models import Annotation, Annotator, Assignment
 from studies.models import Item, Side, Study
 from studies.services import lock_study
 
 _SHUFFLE_KEYS = 2**62
+_LONG_STUDY_MINUTES = 5
 
 
 @transaction.atomic
@@ -25,7 +26,8 @@ def assign(annotator_id: int) -> list[Assignment]:
 
     The least covered items come first, from a random point of the shuffled order. Where fewer
     seats are open than the study asks of a person, the rest is surplus on the least covered
-    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only.
+    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only. Attention
+    checks are mixed in and hold no seats either.
     """
     annotator = Annotator.objects.get(pk=annotator_id)
     study = lock_study(annotator.study_id)
@@ -37,8 +39,16 @@ def assign(annotator_id: int) -> list[Assignment]:
     wanted = study.items_per_annotator
     seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
     surplus = list(_least_covered(study, wanted - len(seats), rng, besides=seats))
-    orders = choose_orders(_showings(seats, surplus), rng)
+    if not seats and not surplus:
+        return []
+    # Their own randomness: whether a study has checks changes nobody's items and orders.
+    checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
+    checks = checks_for(study, checks_rng)
+    orders = choose_orders(_showings(seats, surplus), rng) | choose_orders(
+        _showings([], checks), checks_rng
+    )
     seat_ids = {item.pk for item in seats}
+    items = mix_in(spread_groups([*seats, *surplus], rng), checks, checks_rng)
 
     Item.everything.filter(pk__in=seat_ids).update(seats_taken=F("seats_taken") + 1)
     return Assignment.objects.bulk_create(
@@ -49,8 +59,25 @@ def assign(annotator_id: int) -> list[Assignment]:
             shown_first=orders[item.pk],
             is_surplus=item.pk not in seat_ids,
         )
-        for position, item in enumerate(spread_groups([*seats, *surplus], rng), start=1)
+        for position, item in enumerate(items, start=1)
     )
+
+
+def checks_for(study: Study, rng: random.Random) -> list[Item]:
+    """The attention checks that one person gets, of those that the study has.
+
+    Two where the study takes five minutes or more: only failing both says something then, and
+    no platform accepts less.
+    """
+    pool = list(
+        Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).order_by("key")
+    )
+    return rng.sample(pool, min(len(pool), checks_needed(study)))
+
+
+def checks_needed(study: Study) -> int:
+    """How many failed checks it takes to say that somebody did not read."""
+    return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1
 
 
 def occupy(assignment: Assignment) -> str:
@@ -58,14 +85,29 @@ def occupy(assignment: Assignment) -> str:
 
     A released assignment stays so: what comes late waits for the person to complete.
     """
+    is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
     if assignment.state == Assignment.State.RELEASED:
-        return Annotation.Standing.RELEASED
+        return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
     assignment.state = Assignment.State.ANSWERED
     assignment.save(update_fields=["state"])
+    if is_check:
+        return Annotation.Standing.CHECK
     if assignment.is_surplus:
         return Annotation.Standing.SURPLUS
     _items([assignment.item_id]).update(answered=F("answered") + 1)
     return Annotation.Standing.COUNTED
+
+
+def skip(assignment: Assignment) -> None:
+    """Mark a locked, unanswered assignment as skipped and give its seat back.
+
+    It is surplus from then on: should the person answer after all, the answer holds no seat.
+    """
+    if not assignment.is_surplus and assignment.state == Assignment.State.RESERVED:
+        _items([assignment.item_id]).update(seats_taken=F("seats_taken") - 1)
+    assignment.state = Assignment.State.SKIPPED
+    assignment.is_surplus = True
+    assignment.save(update_fields=["state", "is_surplus"])
 
 
 def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
@@ -75,7 +117,7 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     """
     active = list(
         annotator.assignments.select_for_update(no_key=True)
-        .exclude(state=Assignment.State.RELEASED)
+        .filter(state__in=[Assignment.State.RESERVED, Assignment.State.ANSWERED])
         .order_by("pk")
     )
     held = [a for a in active if not a.is_surplus]
@@ -85,7 +127,7 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     _items(a.item_id for a in held).update(seats_taken=F("seats_taken") - 1)
     Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
     Annotation.objects.filter(assignment__annotator=annotator).exclude(
-        standing=Annotation.Standing.IMPORTED
+        standing__in=[Annotation.Standing.IMPORTED, Annotation.Standing.CHECK]
     ).update(standing=standing)
     return len(held)
 
@@ -118,7 +160,9 @@ def retake_seats(annotator: Annotator, *, answered: bool) -> None:
     for group, is_surplus in ((seated, False), (surplus, True)):
         ids = [a.pk for a in group]
         Assignment.objects.filter(pk__in=ids).update(state=state, is_surplus=is_surplus)
-        Annotation.objects.filter(assignment__in=ids).update(
+        Annotation.objects.filter(assignment__in=ids).exclude(
+            standing=Annotation.Standing.CHECK
+        ).update(
             standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
         )
 

@@ -19,6 +19,7 @@ class Grouped(Protocol):
 
 
 GroupedItem = TypeVar("GroupedItem", bound=Grouped)
+Mixed = TypeVar("Mixed")
 
 
 @dataclass(frozen=True)
@@ -127,3 +128,16 @@ def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) 
         if not item.group or item.group != last:
             return position
     return 0
+
+
+def mix_in(items: Sequence[Mixed], checks: Sequence[Mixed], rng: random.Random) -> list[Mixed]:
+    """Put the checks among the items, one in each of as many equal stretches.
+
+    Never first, where nobody is at home yet; `items` keep their order.
+    """
+    mixed = list(items)
+    for number in reversed(range(len(checks))):
+        start = number * len(items) // len(checks)
+        stop = (number + 1) * len(items) // len(checks)
+        mixed.insert(rng.randint(min(start + 1, stop), stop), checks[number])
+    return mixed

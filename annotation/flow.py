@@ -12,12 +12,13 @@ import math
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.utils import timezone
 
 from annotation import assignment, quotas
 from annotation.codes import ensure_codes
 from annotation.errors import AlreadyEnded, WrongStep
-from annotation.models import Annotation, Annotator, AnnotatorEvent, Ending
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
 from studies.models import Study
 from studies.services import lock_study
 
@@ -128,7 +129,9 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
     """
     move(annotator, state, user=user, **detail)
     annotator.expires_at = None
-    annotator.save(update_fields=["expires_at"])
+    if state == State.COMPLETED:
+        annotator.failed_attention = _has_failed_attention(annotator)
+    annotator.save(update_fields=["expires_at", "failed_attention"])
     if state == State.COMPLETED:
         quotas.fill(annotator)
     else:
@@ -141,8 +144,18 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
 
 
 def unanswered(annotator: Annotator) -> int:
-    """How many of the annotator's items have no answer."""
-    return annotator.assignments.filter(annotation=None).count()
+    """How many of the annotator's items have no answer and were not skipped."""
+    open_items = annotator.assignments.filter(annotation=None)
+    return open_items.exclude(state=Assignment.State.SKIPPED).count()
+
+
+def _has_failed_attention(annotator: Annotator) -> bool:
+    """Whether as many checks were failed as it takes; one slip in a long study is none."""
+    checks = Annotation.objects.filter(
+        assignment__annotator=annotator, standing=Annotation.Standing.CHECK
+    )
+    failed = checks.exclude(choice=F("assignment__item__check_answer")).count()
+    return failed >= assignment.checks_needed(annotator.study)
 
 
 def is_finished(annotator: Annotator) -> bool:

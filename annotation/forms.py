@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import DemographicQuestion
+from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
 
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
@@ -143,6 +143,23 @@ class AboutForm(ParticipantForm):
             for name, value in self.cleaned_data.items()
             if name.startswith("attr_")
         }
+
+
+class QuizForm(ParticipantForm):
+    """One question on the instructions; `try` says which try the page was made for."""
+
+    def __init__(self, *args: Any, question: ComprehensionQuestion, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        unanswered = _("Select an answer")
+        self.fields["answer"] = forms.TypedChoiceField(
+            choices=[(str(n), label) for n, label in enumerate(question.options)],
+            coerce=int,
+            error_messages={"required": unanswered, "invalid_choice": unanswered},
+        )
+        self.fields["try"] = forms.IntegerField(required=False)
+
+    def target_of(self, field: str) -> str:
+        return "answer-0"
 
 
 class FeedbackForm(ParticipantForm):

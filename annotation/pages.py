@@ -111,4 +111,6 @@ def instructions_context(study: Study) -> dict[str, Any]:
         "ai_policy": render_markdown(study.ai_policy),
         "task_question": wording(study.task, setting_of(study)).question,
         "examples": worked_examples(study),
+        "checks_follow": study.comprehension_questions.exists()
+        or Item.everything.filter(study=study, split=Item.Split.PRACTICE).exists(),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from annotation.models import Assignment
+from studies.models import Item
 
 # So many answers say something about a person's pace.
 _PACE_NEEDS = 5
@@ -17,30 +18,45 @@ class Place:
     position: int
     answered: bool
     milliseconds: int | None
+    skipped: bool = False
+    is_check: bool = False
+
+    @property
+    def done(self) -> bool:
+        return self.answered or self.skipped
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A person's places in order."""
+    """A person's places in order; attention checks among them are not counted."""
 
     places: tuple[Place, ...]
 
     @property
+    def items(self) -> list[Place]:
+        return [place for place in self.places if not place.is_check]
+
+    @property
     def total(self) -> int:
-        return len(self.places)
+        return len(self.items)
 
     @property
     def answered(self) -> int:
-        return sum(place.answered for place in self.places)
+        return sum(place.answered for place in self.items)
+
+    @property
+    def done(self) -> int:
+        """How many items are answered or were skipped."""
+        return sum(place.done for place in self.items)
 
     @property
     def next_position(self) -> int | None:
-        """The first unanswered position, or None when all are answered."""
-        return next((place.position for place in self.places if not place.answered), None)
+        """The first position that is neither answered nor skipped, or None."""
+        return next((place.position for place in self.places if not place.done), None)
 
     def number(self, position: int) -> int:
-        """The how-manieth item `position` is, counted from 1."""
-        return sum(place.position <= position for place in self.places)
+        """The how-manieth item `position` is, counted from 1; a check takes the next one's."""
+        return min(self.total, 1 + sum(place.position < position for place in self.items))
 
     def before(self, position: int) -> int | None:
         """The position before, or None at the first one."""
@@ -48,16 +64,16 @@ class Progress:
         return earlier[-1] if earlier else None
 
     def may_open(self, position: int) -> bool:
-        """Whether the item is answered already or the one whose turn it is."""
+        """Whether the item is done already or the one whose turn it is."""
         return position == self.next_position or any(
-            place.answered for place in self.places if place.position == position
+            place.done for place in self.places if place.position == position
         )
 
     @property
     def minutes_left(self) -> int | None:
         """Own median pace times items left, or None before the pace is known and at the end."""
-        times = [place.milliseconds for place in self.places if place.milliseconds is not None]
-        left = self.total - self.answered
+        times = [place.milliseconds for place in self.items if place.milliseconds is not None]
+        left = self.total - self.done
         if len(times) < _PACE_NEEDS or not left:
             return None
         return max(1, math.floor(median(times) * left / 60_000 + 0.5))
@@ -73,12 +89,23 @@ def progress_of(annotator_id: int) -> Progress:
         Assignment.objects.filter(annotator_id=annotator_id)
         .order_by("position")
         .values_list(
-            "position", "annotation__pk", "annotation__active_ms", "annotation__elapsed_ms"
+            "position",
+            "state",
+            "item__split",
+            "annotation__pk",
+            "annotation__active_ms",
+            "annotation__elapsed_ms",
         )
     )
     return Progress(
         tuple(
-            Place(position, answer is not None, elapsed if active is None else active)
-            for position, answer, active, elapsed in rows
+            Place(
+                position,
+                answer is not None,
+                elapsed if active is None else active,
+                skipped=state == Assignment.State.SKIPPED,
+                is_check=split == Item.Split.ATTENTION_CHECK,
+            )
+            for position, state, split, answer, active, elapsed in rows
         )
     )

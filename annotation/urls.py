@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation import preview, views
+from annotation import check_views, preview, views
 
 app_name = "annotation"
 urlpatterns = [
@@ -10,6 +10,9 @@ urlpatterns = [
     path("consent/", views.consent, name="consent"),
     path("about/", views.about, name="about"),
     path("instructions/", views.instructions, name="instructions"),
+    path("quiz/", check_views.quiz_start, name="quiz"),
+    path("quiz/<int:number>/", check_views.quiz, name="quiz-question"),
+    path("practice/", check_views.practice, name="practice"),
     path("task/", views.task, name="task"),
     path("task/<int:position>/", views.task, name="task-item"),
     path("task/<int:position>/skip/", views.skip, name="skip"),

@@ -5,6 +5,7 @@ from annotation.models.answers import (
     AnnotationRevision,
     Assignment,
 )
+from annotation.models.checks import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.people import (
     Annotator,
     AnnotatorEvent,
@@ -28,6 +29,8 @@ __all__ = [
     "AnnotatorEvent",
     "Assignment",
     "CompletionCode",
+    "ComprehensionAnswer",
+    "ComprehensionQuestion",
     "DemographicQuestion",
     "Ending",
     "Invitation",

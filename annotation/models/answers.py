@@ -104,7 +104,12 @@ class Annotation(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     standing__in=[
-                        "counted", "surplus", "released", "withdrawn", "imported", "check"
+                        "counted",
+                        "surplus",
+                        "released",
+                        "withdrawn",
+                        "imported",
+                        "check",
                     ]
                 ),
                 name="annotation_standing",

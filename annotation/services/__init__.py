@@ -1,7 +1,12 @@
 """Everything that changes people, seats and answers."""
 
 from annotation.services.answers import record_answer
-from annotation.services.checks import answer_question, finish_practice_item, practise
+from annotation.services.checks import (
+    answer_question,
+    finish_practice_item,
+    pass_checks,
+    practise,
+)
 from annotation.services.endings import (
     complete,
     mark_returned,
@@ -35,6 +40,7 @@ __all__ = [
     "include",
     "leave_feedback",
     "mark_returned",
+    "pass_checks",
     "practise",
     "record_answer",
     "record_demographics",

@@ -9,7 +9,7 @@ from annotation import assignment as seats
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
 from annotation.wording import wording_for
-from studies.models import Choice, Study
+from studies.models import Choice, Item, Study
 from studies.services import freeze
 
 # Late work is kept: it stands as released until the person completes.
@@ -42,7 +42,7 @@ def record_answer(
         raise StudyNotOpen(study.state)
     certainty = _checked_certainty(study, choice, certainty)
     with transaction.atomic():
-        if study.frozen_at is None:
+        if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
         # Whoever ends this person's part waits for this lock, and this for them.
         annotator = (
@@ -51,7 +51,7 @@ def record_answer(
         assignment = (
             Assignment.objects.select_for_update(no_key=True, of=("self",))
             .select_related("item")
-            .only("annotator", "state", "is_surplus", "item__task")
+            .only("annotator", "state", "is_surplus", "item__task", "item__split")
             .get(pk=assignment_id, annotator=annotator)
         )
         if annotator.state not in _ANSWERING:
@@ -99,6 +99,11 @@ def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int 
     if certainty is None or not 1 <= certainty <= 100:
         raise InvalidAnswer(f"certainty must be from 1 to 100, got {certainty}")
     return certainty
+
+
+def _is_of_the_study(assignment_id: int) -> bool:
+    """Whether the item is one that the study judges: an attention check freezes nothing."""
+    return Assignment.objects.filter(pk=assignment_id, item__split=Item.Split.MAIN).exists()
 
 
 def _present_answer(assignment: Assignment) -> Annotation | None:

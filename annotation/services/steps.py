@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from annotation import assignment, flow, quotas
+from annotation import assignment, checks, flow, quotas
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
 from annotation.models import Annotator, DemographicQuestion
 from annotation.services.expiry import expire_due
@@ -18,7 +18,7 @@ def consent(*, annotator_id: int, version: str) -> Annotator:
     Where the study asks nothing about the person, they go on to the instructions at once.
     """
     annotator = flow.lock(annotator_id)
-    if not _is_at(annotator, State.ARRIVED):
+    if not is_at(annotator, State.ARRIVED):
         return annotator
     annotator.consent_version = version
     annotator.save(update_fields=["consent_version"])
@@ -46,7 +46,7 @@ def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> A
     its value unknown, `WrongStep` before consent.
     """
     annotator = flow.lock(annotator_id)
-    if not _is_at(annotator, State.CONSENTED):
+    if not is_at(annotator, State.CONSENTED):
         return annotator
     questions = DemographicQuestion.objects.filter(study=annotator.study)
     answers: dict[str, str] = {}
@@ -63,19 +63,31 @@ def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> A
 
 @transaction.atomic
 def finish_instructions(*, annotator_id: int) -> Annotator:
-    """Leave the instructions and get seats; the state becomes annotating.
+    """Leave the instructions for the next step that the study has.
 
+    Without a comprehension check and practice that is the items: the person gets seats.
     Raises `WrongStep` before, `NoItems` when the study has nothing to judge.
     """
     annotator = flow.lock(annotator_id)
-    if not _is_at(annotator, State.SCREENED):
+    if not is_at(annotator, State.SCREENED):
         return annotator
-    expire_due(annotator.study)
     flow.move(annotator, State.INSTRUCTED)
-    flow.move(annotator, State.QUALIFIED)
-    if not assignment.assign(annotator.pk):
-        raise NoItems("without items")
-    return flow.move(annotator, State.ANNOTATING)
+    return go_on(annotator)
+
+
+def go_on(annotator: Annotator) -> Annotator:
+    """Pass every step that is done or that the study does not have; seats come last.
+
+    The annotator is locked together with the study. Raises `NoItems`.
+    """
+    if annotator.state == State.INSTRUCTED and checks.open_question(annotator) is None:
+        flow.move(annotator, State.QUALIFIED)
+    if annotator.state == State.QUALIFIED and not checks.practice_of(annotator).is_open:
+        expire_due(annotator.study)
+        if not assignment.assign(annotator.pk):
+            raise NoItems("without items")
+        flow.move(annotator, State.ANNOTATING)
+    return annotator
 
 
 @transaction.atomic
@@ -88,7 +100,7 @@ def leave_feedback(*, annotator_id: int, text: str) -> None:
     annotator.save(update_fields=["feedback"])
 
 
-def _is_at(annotator: Annotator, state: str) -> bool:
+def is_at(annotator: Annotator, state: str) -> bool:
     """True at this step, False when it is done already.
 
     Raises `WrongStep` before it, `AlreadyEnded` after an ending, `StudyNotOpen` when closed.

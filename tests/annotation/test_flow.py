@@ -218,9 +218,9 @@ def test_every_ending_has_a_code_of_its_own(study):
 
 
 def test_failed_attention_checks_end_with_their_own_code(study):
+    make_items(study, 2, split="attention_check", check_answer="r2", seats_needed=0)
     annotator = walk_in(study)
-    answer_all(annotator)
-    Annotator.objects.filter(pk=annotator.pk).update(failed_attention=True)
+    answer_all(annotator, choice="r1")
 
     ended = services.complete(annotator_id=annotator.pk)
 
