@@ -383,7 +383,7 @@ class World:
             raise Problem(409, f"The submission is {submission.status}.")
         study = self.studies[submission.study]
         submission.code, submission.completed_at = code, datetime.now(UTC)
-        actions = next(
+        actions: list[dict[str, Any]] = next(
             (row["actions"] for row in study["completion_codes"] if row["code"] == code), []
         )
         names = {action["action"] for action in actions}

@@ -1,0 +1,104 @@
+"""What can go wrong between us and Prolific, each named by its cause.
+
+    ProlificError
+      ├ NotConfigured     no token
+      ├ Unauthorized      the token is wrong, or opens no such thing        (401)
+      ├ NotFound          there is no such thing, or it is not ours         (404)
+      ├ Rejected          Prolific refuses what was asked                   (other 4xx)
+      ├ RateLimited       too much at once                                  (429)
+      ├ Unreachable       no connection: nothing was sent
+      ├ OutcomeUnknown    it may have been done or not            (5xx, broken, unreadable)
+      ├ LaunchRefused     our own checks stop the launch
+      └ NotAllowed        the state of the study or submission does not allow it
+
+Messages name no token and no person.
+"""
+
+from typing import Any
+
+from annotation.errors import AnnotationError
+
+
+class ProlificError(AnnotationError):
+    """Base of everything here. `outcome_unknown` says that a repeat could do it twice."""
+
+    outcome_unknown = False
+
+
+class NotConfigured(ProlificError):
+    """There is no token to speak with."""
+
+
+class Answered(ProlificError):
+    """Prolific answered with an error; nothing was done unless `outcome_unknown`."""
+
+    def __init__(self, message: str, *, status: int = 0, detail: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.detail = detail
+
+
+class Unauthorized(Answered):
+    """The token is not valid, or may not see this."""
+
+
+class NotFound(Answered):
+    """No such thing, or one that the token may not see."""
+
+
+class Rejected(Answered):
+    """The request is understood and refused: repeating it unchanged is of no use."""
+
+
+class RateLimited(Answered):
+    """Too many requests; `retry_after` is in seconds, None where Prolific does not say."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message, status=429)
+        self.retry_after = retry_after
+
+
+class Unreachable(ProlificError):
+    """The connection could not be made, so nothing was asked."""
+
+
+class OutcomeUnknown(Answered):
+    """No readable answer came: what was asked may have been done. Read before repeating."""
+
+    outcome_unknown = True
+
+
+class LaunchRefused(ProlificError):
+    """A check that blocks is open; `problems` are the sentences that say how to mend it."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = problems
+
+
+class NotAllowed(ProlificError):
+    """What is asked does not fit the state that things are in."""
+
+
+def describe(body: Any) -> str:
+    """The sentence in an error's body, whichever of the three shapes it has.
+
+    {"error": {…}}, the same object without its wrapper, or {"message", "detail"}.
+    """
+    if not isinstance(body, dict):
+        return ""
+    inner = body.get("error", body)
+    if not isinstance(inner, dict):
+        return str(inner)[:500]
+    parts = [
+        _flat(inner.get(name)) for name in ("title", "message", "detail", "additional_information")
+    ]
+    return ": ".join(dict.fromkeys(part for part in parts if part))[:500]
+
+
+def _flat(detail: Any) -> str:
+    if isinstance(detail, dict):
+        return "; ".join(f"{field}: {_flat(value)}" for field, value in detail.items())
+    if isinstance(detail, list):
+        return "; ".join(_flat(value) for value in detail)
+    return "" if detail is None else str(detail)

@@ -1,0 +1,155 @@
+"""What Prolific answers, read tolerantly: the same thing has several names in several places."""
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+ACTIVE = "ACTIVE"
+APPROVED = "APPROVED"
+AWAITING_REVIEW = "AWAITING REVIEW"
+COMPLETED = "COMPLETED"
+PARTIALLY_APPROVED = "PARTIALLY APPROVED"
+PAUSED = "PAUSED"
+PUBLISHING = "PUBLISHING"
+REJECTED = "REJECTED"
+RESERVED = "RESERVED"
+RETURNED = "RETURNED"
+SCHEDULED = "SCHEDULED"
+SCREENED_OUT = "SCREENED OUT"
+TIMED_OUT = "TIMED-OUT"
+UNPUBLISHED = "UNPUBLISHED"
+
+
+def status_name(value: Any) -> str:
+    """One spelling of a status: AWAITING_REVIEW and TIMED OUT occur as well."""
+    name = str(value or "").upper().replace("_", " ")
+    return TIMED_OUT if name.replace("-", " ") == "TIMED OUT" else name
+
+
+def moment(value: Any) -> dt.datetime | None:
+    """A time in ISO 8601; None where there is none or it cannot be read."""
+    try:
+        found = dt.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=dt.UTC)
+
+
+@dataclass(frozen=True)
+class RemoteStudy:
+    """A study as Prolific holds it."""
+
+    id: str
+    internal_name: str
+    status: str
+    places: int
+    places_taken: int
+    reward: int
+    currency: str
+    payload: dict[str, Any]
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "RemoteStudy":
+        return cls(
+            id=str(body["id"]),
+            internal_name=str(body.get("internal_name") or ""),
+            status=status_name(body.get("status")),
+            places=int(body.get("total_available_places") or 0),
+            places_taken=int(body.get("places_taken") or 0),
+            reward=int(body.get("reward") or 0),
+            currency=str(
+                body.get("currency_code") or body.get("presentment_currency_code") or ""
+            ).upper(),
+            payload=body,
+        )
+
+
+@dataclass(frozen=True)
+class RemoteSubmission:
+    """A person's submission; the list and the single answer name its fields differently."""
+
+    id: str
+    participant: str
+    status: str
+    study_id: str
+    parent_study_id: str
+    started_at: dt.datetime | None
+    completed_at: dt.datetime | None
+    code: str
+    bonuses: tuple[int, ...]
+    return_requested: dt.datetime | None
+    payload: dict[str, Any]
+
+    @classmethod
+    def of(cls, body: dict[str, Any], *, study_id: str = "") -> "RemoteSubmission":
+        """`study_id` is the study whose list this came from, where the body names none."""
+        return cls(
+            id=str(body["id"]),
+            participant=str(body.get("participant_id") or body.get("participant") or ""),
+            status=status_name(body.get("status")),
+            study_id=str(body.get("study_id") or study_id),
+            parent_study_id=str(body.get("parent_study_id") or ""),
+            started_at=moment(body.get("started_at")),
+            completed_at=moment(body.get("completed_at")),
+            code=str(body.get("entered_code") or body.get("study_code") or ""),
+            bonuses=tuple(int(amount) for amount in body.get("bonus_payments") or ()),
+            return_requested=moment(body.get("return_requested")),
+            payload=body,
+        )
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter of the live list, with its choices by id."""
+
+    id: str
+    title: str
+    kind: str
+    choices: dict[str, str]
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "Filter":
+        return cls(
+            id=str(body["filter_id"]),
+            title=str(body.get("title") or ""),
+            kind=str(body.get("type") or ""),
+            choices={str(k): str(v) for k, v in (body.get("choices") or {}).items()},
+            low=body.get("min"),
+            high=body.get("max"),
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a study costs, in minor units of `currency`."""
+
+    rewards: int
+    fees: int
+    tax: int
+    currency: str
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "Cost":
+        parts = {name: body["rewards"].get(name) or {} for name in ("rewards", "fees", "tax")}
+        amounts = {name: int(part.get("amount") or 0) for name, part in parts.items()}
+        return cls(currency=str(parts["rewards"].get("currency") or "").upper(), **amounts)
+
+    @property
+    def total(self) -> int:
+        return self.rewards + self.fees + self.tax
+
+
+@dataclass(frozen=True)
+class BonusSetup:
+    """A payment that is set up and not yet sent; minor units."""
+
+    id: str
+    amount: int
+    total: int
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "BonusSetup":
+        amount = round(float(body.get("amount") or 0))
+        return cls(str(body["id"]), amount, round(float(body.get("total_amount") or amount)))
