@@ -15,7 +15,8 @@ from analysis.dataset import load_dataset
 from analysis.errors import AnalysisError, BadParameters
 from analysis.models import Report
 from analysis.report.build import build_report
-from analysis.report.contents import all_tables, combined_tables
+from analysis.report.contents import all_figures, all_tables, combined_tables
+from analysis.report.figures import write_figures
 from analysis.report.render import content_security_policy, render_html
 from analysis.report.tables import write_tables
 
@@ -108,7 +109,7 @@ def write_report(
     bootstrap: int,
     on_progress: Progress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
-    """Write report.html, report.json and tables/ of the study `slug` to the folder `out`.
+    """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
     The files are written beside the folder and moved into it at the end, so that a reader never
     finds half a report. Returns the content of report.json.
@@ -124,6 +125,7 @@ def write_report(
     try:
         (draft / "report.json").write_text(to_json(result), encoding="utf-8")
         write_tables(list(all_tables(result).values()), draft / "tables")
+        write_figures(list(all_figures(result).values()), draft / "figures")
         (draft / "report.html").write_text(
             render_html(result, date=timezone.now().date()), encoding="utf-8"
         )

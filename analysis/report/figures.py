@@ -4,8 +4,10 @@ Figures are plotly's, made from the content of report.json; the page draws them 
 prints their numbers as tables below them.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
@@ -194,3 +196,12 @@ def row_label(row: int, name: str, text: str) -> dict[str, Any]:
         "bgcolor": "rgba(255,255,255,.8)",
         "borderpad": 1,
     }
+
+
+def write_figures(figures: Sequence[Figure], folder: Path) -> None:
+    """Write every plot as plotly's JSON, for whoever wants it in another size or format."""
+    folder.mkdir(parents=True)
+    for figure in figures:
+        for number, drawn in enumerate(figure.panels, start=1):
+            text = json.dumps(drawn.drawing, ensure_ascii=False, allow_nan=False, indent=1)
+            (folder / f"{figure.name}-{number}.json").write_text(text + "\n", encoding="utf-8")

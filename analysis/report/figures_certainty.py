@@ -23,7 +23,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.words import SMALL, TOO_SMALL, percent, run_names
+from analysis.report.words import SMALL, TOO_SMALL, percent, run_names, whole_runs
 
 Report = Mapping[str, Any]
 
@@ -59,10 +59,9 @@ def _sides(report: Report) -> list[Side]:
         Side("People, single", human["individual"], PEOPLE, "dot", "circle-open", "answer"),
     ]
     # Runs that saw less of the persona have a section of their own.
-    whole = any(judge["features"] == "all" for judge in report["judges"])
-    for name, judge, drawn in zip(run_names(report), report["judges"], styles(report), strict=True):
-        if judge["features"] == "all" or not whole:
-            sides.append(Side(name, judge, *drawn, "item"))
+    names, drawn = run_names(report), styles(report)
+    for index in whole_runs(report):
+        sides.append(Side(names[index], report["judges"][index], *drawn[index], "item"))
     return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.tables import Column, Table
-from analysis.report.words import run_names
+from analysis.report.words import run_names, whole_runs
 
 Report = Mapping[str, Any]
 
@@ -47,12 +47,12 @@ def table_a(report: Report) -> Table:
     people = report["human"]["majority"]
     columns = [Column("Data")]
     row: list[Any] = [report["study"]["title"]]
-    sides = [("People", people), *zip(run_names(report), report["judges"], strict=True)]
+    names = run_names(report)
+    sides = [("People", people)]
+    sides += [(names[index], report["judges"][index]) for index in whole_runs(report)]
     for name, side in sides:
-        # A run that states no certainty has neither cell; one that saw less stands in ablations.
-        if side is not people and (
-            side["features"] != "all" or side["high"]["n"] + side["low"]["n"] == 0
-        ):
+        # A run that states no certainty has neither cell.
+        if side is not people and side["high"]["n"] + side["low"]["n"] == 0:
             continue
         columns += [Column("High", "share", name), Column("Low", "share", name)]
         row += [side["high"], side["low"]]
@@ -101,18 +101,20 @@ def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Ta
 
 def groups(report: Report) -> list[Table]:
     tables = []
-    for index, group in enumerate(report["groups"]):
+    names, shown = run_names(report), whole_runs(report)
+    sides = ["People, majority", *(names[index] for index in shown)]
+    for number, group in enumerate(report["groups"], start=1):
         rows = [
-            [row["value"] or "(not said)", row["items"], row["people"], *row["judges"]]
+            [row["value"] or "(not said)", row["items"], row["people"]]
+            + [row["judges"][index] for index in shown]
             for row in group["rows"]
         ]
-        sides = ["People, majority", *run_names(report)]
         columns = (
             Column(group["label"]),
             Column("Items", "count"),
             *(Column(side, "share") for side in sides),
         )
         tables.append(
-            Table(f"group_{index + 1}", f"Accuracy by {group['label']}", columns, rows, CONDITIONAL)
+            Table(f"group_{number}", f"Accuracy by {group['label']}", columns, rows, CONDITIONAL)
         )
     return tables

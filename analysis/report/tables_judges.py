@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.tables import Column, Kind, Table
-from analysis.report.words import run_names
+from analysis.report.words import run_names, whole_runs
 
 Report = Mapping[str, Any]
 Entry = Mapping[str, Any]
@@ -128,10 +128,13 @@ def replacement(report: Report) -> Table:
 
 
 def matrix(report: Report) -> Table:
-    labels = ["People, majority", *run_names(report), "Truth"]
+    names, last = run_names(report), len(report["matrix"]) - 1
+    # Positions in the matrix: people, then the runs, then the truth.
+    shown = [0, *(index + 1 for index in whole_runs(report)), last]
+    labels = ["People, majority", *(names[index - 1] for index in shown[1:-1]), "Truth"]
     rows = [
-        [label, *(cell["kappa"] for cell in row)]
-        for label, row in zip(labels, report["matrix"], strict=True)
+        [label, *(report["matrix"][row][column]["kappa"] for column in shown)]
+        for label, row in zip(labels, shown, strict=True)
     ]
     columns = (Column("Cohen's kappa"), *(Column(label, "decimal") for label in labels))
     return Table(

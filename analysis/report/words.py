@@ -96,3 +96,10 @@ def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) 
 def run_names(report: Mapping[str, Any]) -> list[str]:
     """The name of each run of the report, in its order."""
     return [run_name(judge, report["judges"]) for judge in report["judges"]]
+
+
+def whole_runs(report: Mapping[str, Any]) -> list[int]:
+    """Positions of the runs that saw the whole persona; of all runs, where none did."""
+    judges = report["judges"]
+    whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
+    return whole or list(range(len(judges)))

@@ -13,7 +13,7 @@ from analysis.report.contents import all_figures
 from analysis.report.render import render_html
 from tests.analysis.builders import random_study
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 A4_AT_96_DPI = {"width": 794 - 2 * 57, "height": 1123}
 

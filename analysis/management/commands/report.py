@@ -19,7 +19,8 @@ from analysis.errors import AnalysisError, BadParameters
 class Command(BaseCommand):
     help = (
         "Build the report of one study to DIR, or of several to DIR/<study> each: report.html "
-        "(one file that opens offline), report.json and tables/*.csv, *.tex."
+        "(one file that opens offline), report.json, tables/*.csv and *.tex, and figures/*.json "
+        "(plotly)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
