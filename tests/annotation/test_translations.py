@@ -1,0 +1,144 @@
+"""Every word that participants read can be translated, and German is complete."""
+
+import ast
+import gettext
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template.base import Lexer, TokenType
+from django.utils import translation
+from django.utils.translation.template import templatize
+
+from annotation.wording import FOR_TRANSLATORS
+from studies.models import Task
+from studies.prompts import BANDS, SETTINGS, wording
+
+ROOT = Path(settings.BASE_DIR)
+CATALOGUE = ROOT / "locale/de/LC_MESSAGES/django.po"
+TEMPLATES = sorted(
+    path
+    for path in [
+        *(ROOT / "templates").glob("base*.html"),
+        *(ROOT / "templates/annotation").rglob("*.html"),
+    ]
+    if "researcher" not in str(path.relative_to(ROOT))
+)
+MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
+# The names of keys, sides and signs are the same in every language.
+SAME_EVERYWHERE = {"A", "B", "T", "C", "1", "2", "Enter", "Thirdperson"}
+CLASS_NAMES = {"reading", "item", "ending-done"}
+
+
+def words_outside_gettext(text: str) -> list[str]:
+    """What a reader of a template would see as it stands there, less what is marked."""
+    html, inside = "", False
+    for token in Lexer(text).tokenize():
+        command = token.contents.split()[0] if token.contents.split() else ""
+        if token.token_type == TokenType.BLOCK and command in ("blocktranslate", "comment"):
+            inside = True
+        elif token.token_type == TokenType.BLOCK and command.startswith("end"):
+            inside = inside and command not in ("endblocktranslate", "endcomment")
+        elif token.token_type == TokenType.TEXT and not inside:
+            html += token.contents
+        elif token.token_type == TokenType.VAR:
+            html += "\N{BULLET}"
+    spoken = re.findall(r'\s(?:aria-label|title|alt|placeholder|data-text)="([^"]*)"', html)
+    shown = re.sub(r"&\w+;", " ", re.sub(r"<[^>]*>", "|", html)).split("|")
+    found = (part.strip(" \n\N{BULLET}–()=:“”.") for part in [*spoken, *shown])
+    known = SAME_EVERYWHERE | CLASS_NAMES
+    return [part for part in found if re.search(r"[^\W\d_]", part) and part not in known]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_no_word_of_a_template_escapes_translation(path):
+    text = path.read_text("utf-8")
+
+    assert words_outside_gettext(text) == []
+    assert "{% trans " not in text
+
+
+def test_a_word_outside_gettext_is_found():
+    text = '<p title="Hello">{% translate "Fine" %} Rest {{ value }}</p><b>{% if a %}Yes{% endif %}</b>'
+
+    assert words_outside_gettext(text) == ["Hello", "Rest", "Yes"]
+
+
+def read_catalogue(path: Path) -> dict[str, list[str]]:
+    """The translations of a .po file by their original; plural forms are several."""
+    found: dict[str, list[str]] = {}
+    for entry in path.read_text("utf-8").split("\n\n"):
+        texts: dict[str, str] = {}
+        name = ""
+        for line in entry.splitlines():
+            if line.startswith("#"):
+                continue
+            head, _, quoted = line.partition('"')
+            name = head.strip() or name
+            texts[name] = texts.get(name, "") + ast.literal_eval(f'"{quoted}')
+        if texts.get("msgid"):
+            found[texts["msgid"]] = [text for key, text in texts.items() if "msgstr" in key]
+    return found
+
+
+def marked_texts() -> set[str]:
+    """Every text that templates and Python mark for translation."""
+    found = set()
+    for path in TEMPLATES:
+        for call in re.findall(r"gettext\((.*?)\)(?=\s|$)", templatize(path.read_text("utf-8"))):
+            first = re.match(r"u?('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", call)
+            if first:
+                found.add(ast.literal_eval(first[1]))
+    for path in (ROOT / "annotation").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in MARKS and node.args and isinstance(node.args[0], ast.Constant):
+                found.add(node.args[0].value)
+    return found
+
+
+def test_german_says_everything_and_nothing_else():
+    catalogue = read_catalogue(CATALOGUE)
+    marked = marked_texts()
+
+    assert len(marked) > 200
+    assert sorted(marked - set(catalogue)) == []
+    assert sorted(set(catalogue) - marked) == []
+    assert [text for text, german in catalogue.items() if not all(german)] == []
+    assert "fuzzy" not in CATALOGUE.read_text("utf-8")
+
+
+def test_german_keeps_every_slot_and_tag():
+    def slots(text):
+        return sorted(re.findall(r"%\(\w+\)s|</?\w+", text))
+
+    catalogue = read_catalogue(CATALOGUE)
+    single = {text: german[0] for text, german in catalogue.items() if len(german) == 1}
+
+    assert [text for text, german in single.items() if slots(text) != slots(german)] == []
+
+
+def test_the_compiled_catalogue_is_in_step():
+    """`msgfmt -o django.mo django.po` in locale/de/LC_MESSAGES makes it."""
+    with CATALOGUE.with_suffix(".mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)._catalog
+
+    flat = {}
+    for text, german in read_catalogue(CATALOGUE).items():
+        flat |= (
+            {text: german[0]}
+            if len(german) == 1
+            else {(text, form): translated for form, translated in enumerate(german)}
+        )
+    assert {key: value for key, value in compiled.items() if key} == flat
+
+
+def test_the_words_of_the_prompts_are_translated_on_the_page():
+    questions = {wording(task, setting).question for task in Task for setting in SETTINGS}
+    levels = {text for band in BANDS for text in (band.name, band.definition)}
+
+    assert set(FOR_TRANSLATORS) == questions | levels
+    with translation.override("de"):
+        assert [text for text in FOR_TRANSLATORS if translation.gettext(text) == text] == []
