@@ -5,6 +5,7 @@ import secrets
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext
 
 from studies.models import Study
 
@@ -65,7 +66,7 @@ class DemographicQuestion(models.Model):
     def choices(self) -> list[tuple[str, str]]:
         """Every answer that is accepted; nobody has to say."""
         own = [(option["value"], option["label"]) for option in self.options]
-        return [*own, (self.PREFER_NOT_TO_SAY, "Prefer not to say")]
+        return [*own, (self.PREFER_NOT_TO_SAY, gettext("Prefer not to say"))]
 
 
 class QuotaCell(models.Model):
