@@ -8,6 +8,7 @@ app_name = "annotation"
 urlpatterns = [
     path("", views.entry, name="entry"),
     path("consent/", views.consent, name="consent"),
+    path("consent/copy/", views.consent_copy, name="consent-copy"),
     path("about/", views.about, name="about"),
     path("instructions/", views.instructions, name="instructions"),
     path("quiz/", check_views.quiz_start, name="quiz"),

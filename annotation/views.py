@@ -97,6 +97,21 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     return see_other(step_url(annotator))
 
 
+@require_safe
+@participant_page("consent", after_end=True)
+def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The consent text alone, to print or to keep, before the decision and ever after."""
+    text = consent_text(annotator.study)
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "text": text,
+        "changed": annotator.consent_version not in ("", text.version),
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/consent_copy.html", context)
+
+
 @require_http_methods(["GET", "POST"])
 @participant_page("about")
 def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:

@@ -1,0 +1,5 @@
+// A button for the browser's own print command.
+
+const button = document.querySelector("[data-print]");
+button.hidden = false;
+button.addEventListener("click", () => print());

@@ -1,0 +1,53 @@
+"""The consent text can be kept on paper, and refusing weighs as much as agreeing."""
+
+import re
+
+import pytest
+
+from annotation import services
+from annotation.models import Annotator
+from annotation.texts import consent_text
+from tests.annotation.pages.walking import arrive, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_copy_of_the_text_can_be_kept_before_the_decision():
+    study = make_study(consent="You **agree** to everything.")
+    client = arrive(study)
+
+    consent = client.get(f"/s/{study.slug}/consent/").content.decode()
+    copy = client.get(f"/s/{study.slug}/consent/copy/").content.decode()
+
+    assert f'href="/s/{study.slug}/consent/copy/"' in consent
+    assert "You <strong>agree</strong> to everything." in copy
+    assert consent_text(study).version[:12] in copy
+    assert Annotator.objects.get().state == "arrived"
+
+
+def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    client = start(study)
+    agreed = Annotator.objects.get().consent_version
+    services.withdraw(annotator_id=Annotator.objects.get().pk)
+    url = f"/s/{study.slug}/consent/copy/"
+    assert "has changed" not in client.get(url).content.decode()
+    study.reward += 100
+    study.save()
+
+    page = client.get(url).content.decode()
+
+    assert "The text has changed since you agreed" in page
+    assert agreed[:12] in page
+    assert consent_text(study).version[:12] in page
+
+
+def test_refusing_weighs_as_much_as_agreeing():
+    study = make_study()
+    html = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
+
+    buttons = re.findall(r'<button type="submit" class="([^"]+)" name="consent"', html)
+
+    assert buttons == ["button-secondary"] * 2
