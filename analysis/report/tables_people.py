@@ -4,32 +4,54 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.tables import Column, Kind, Table
-from analysis.report.words import run_names
+from analysis.report.words import reason, run_names
 
 Report = Mapping[str, Any]
 
 
 def agreement(report: Report) -> Table:
     found = report["human"]["agreement"]
-    alpha, sheets = found["krippendorff_alpha"], found["bootstrap"]
-    expected = found["from_accuracy"]
+    sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
+    # Name, where the value lies, its key, and where its interval lies.
+    measures = (
+        ("Pairs of people who agree", found, "percent", found["percent_ci"]),
+        ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
+        (
+            "Krippendorff's alpha",
+            found["krippendorff_alpha"],
+            "value",
+            found["krippendorff_alpha"]["ci"],
+        ),
+        ("Fleiss' kappa", found, "fleiss_kappa", None),
+        ("Gwet's AC1", found, "gwet_ac1", None),
+        ("Brennan-Prediger", found, "brennan_prediger", None),
+        ("Items with one voice", found["unanimous"], "share", None),
+        (f"{name}: mean agreement", sheets, "mean", sheets["ci"]),
+        (f"{name}: standard deviation", sheets, "sd", None),
+        (
+            "Alpha of certainty (interval)",
+            found,
+            "certainty_alpha",
+            found["certainty_alpha_ci"],
+        ),
+    )
     rows = [
-        ["Pairs of people who agree", found["percent"], found["percent_ci"]],
-        ["… expected from accuracy alone", expected["agreement"], None],
-        ["Krippendorff's alpha", alpha["value"], alpha["ci"]],
-        ["Fleiss' kappa", found["fleiss_kappa"], None],
-        ["Gwet's AC1", found["gwet_ac1"], None],
-        ["Brennan-Prediger", found["brennan_prediger"], None],
-        ["Items with one voice", found["unanimous"]["share"], None],
-        [f"Sheets of {sheets['size']}: mean agreement", sheets["mean"], sheets["ci"]],
-        [f"Sheets of {sheets['size']}: standard deviation", sheets["sd"], None],
-        ["Alpha of certainty (interval)", found["certainty_alpha"], found["certainty_alpha_ci"]],
+        [
+            label,
+            where[key],
+            interval,
+            "" if where[key] is not None else reason(where[f"{key}_reason"]),
+        ]
+        for label, where, key, interval in measures
     ]
-    columns = (Column("Measure"), Column("Value", "decimal"), Column("95 % interval", "range"))
+    columns = [Column("Measure"), Column("Value", "decimal"), Column("95 % interval", "range")]
+    if any(row[-1] for row in rows):
+        columns.append(Column("Why undefined"))
+    rows = [row[: len(columns)] for row in rows]
     return Table(
         "agreement",
         "How far people agree",
-        columns,
+        tuple(columns),
         rows if report["human"]["answers"] else [],
         "Intervals resample items. A sheet is one annotator pair on each of 30 items drawn "
         "without replacement: its standard deviation is the spread of one sheet, not the error of "

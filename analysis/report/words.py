@@ -52,12 +52,6 @@ def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
     return "–" if ends is None else f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
 
 
-def p_value(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return "p < .001" if p < 0.001 else f"p = {p_cell(p)}"
-
-
 def p_cell(p: float | None) -> str:
     """A p value where the heading says that it is one."""
     if p is None:

@@ -5,15 +5,5 @@ from django import template
 from analysis.report import words
 
 register = template.Library()
-for form in (
-    words.percent,
-    words.percent_range,
-    words.points,
-    words.points_range,
-    words.decimal,
-    words.decimal_range,
-    words.p_value,
-    words.money,
-    words.reason,
-):
+for form in (words.percent, words.decimal, words.money):
     register.filter(form.__name__, form)

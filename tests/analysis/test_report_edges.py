@@ -231,3 +231,19 @@ def test_a_mean_of_votes_is_that_of_the_winners_alone():
     report, _ = whole(study)
 
     assert report["items"][0]["people"] == {"choice": "r1", "certainty": 80.0, "correct": True}
+
+
+def test_the_agreement_table_says_why_a_coefficient_is_undefined():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(2)]
+    for _ in range(3):
+        item = make_item(study=study)
+        for rater in raters:
+            answer(rater, item, "r1", 70)
+
+    report, page = whole(study)
+
+    rows = {row[0]: row[1:] for row in all_tables(report)["agreement"].rows}
+    assert rows["Krippendorff's alpha"] == [None, None, "all values are the same"]
+    assert rows["Pairs of people who agree"][0] == 1.0
+    assert "all values are the same" in page
