@@ -3,48 +3,63 @@
     python -m benchmarks statistics
 
 The best of several runs, in one process. Where another package does the same work its time
-stands beside ours; where that would take minutes it is one call times the number of resamples.
+stands beside ours; where that would take minutes it is one call times the number of resamples,
+marked with “~”. Bars are what the project promises on two cores.
 """
 
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import krippendorff
 import numpy as np
+from sklearn.metrics import brier_score_loss, roc_auc_score
+from statsmodels.stats.contingency_tables import cochrans_q
 
 from analysis.stats import (
     Votes,
+    alt_test,
     bootstrap_agreement,
     certainty_alpha,
+    certainty_quality,
+    cochran_q,
+    compare_judges,
     dawid_skene,
     individual_accuracy,
     krippendorff_alpha,
     majority_accuracy,
     majority_vote,
     pigeonhole_bootstrap,
+    worth_in_people,
 )
 
 RESAMPLES = 1000
-ROW = "{:<58}{:>14}{:>16}\n"
+ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one task, ours and another package's."""
+    """Seconds of one task, ours, what they may be, and another package's.
+
+    `scaled` is set where the other time is one call times the number of resamples.
+    """
 
     task: str
     seconds: float
     library: float | None = None
+    package: str = ""
+    bar: float | None = None
+    scaled: bool = True
 
 
-def best_of(call: Callable[[], object], repetitions: int = 5) -> float:
+def best_of(call: Callable[..., object], *args: object, repetitions: int = 5) -> float:
     """Shortest time of `repetitions` calls; at least one, at most about two seconds."""
     times: list[float] = []
     while not times or (len(times) < repetitions and sum(times) < 2):
         start = time.perf_counter()
-        call()
+        call(*args)
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -68,43 +83,60 @@ def as_matrix(votes: Votes, values: np.ndarray) -> np.ndarray:
     return values.reshape(votes.n_items, -1).T.astype(float)
 
 
+def krippendorff_package(matrix: np.ndarray, metric: Literal["nominal", "interval"]) -> float:
+    return float(krippendorff.alpha(matrix, level_of_measurement=metric))
+
+
 def alpha() -> list[Timing]:
     timings = []
     for n_items, label in [(300, "300 x 3"), (10_000, "10k x 3"), (333_333, "10^6 annotations")]:
         votes = study(n_items, n_annotators=max(30, n_items // 10))
         matrix = as_matrix(votes, votes.choice)
-        one = best_of(lambda m=matrix: krippendorff.alpha(m, level_of_measurement="nominal"), 3)
+        one = best_of(krippendorff_package, matrix, "nominal", repetitions=3)
         ours = best_of(
-            lambda v=votes: krippendorff_alpha(
+            lambda v: krippendorff_alpha(
                 v.counts(), n_draws=RESAMPLES, rng=np.random.default_rng(1)
-            )
+            ),
+            votes,
         )
-        timings.append(
-            Timing(f"alpha nominal, {RESAMPLES} resamples, {label}", ours, one * RESAMPLES)
-        )
+        bar = 1.0 if n_items == 333_333 else None
+        task = f"alpha nominal, {RESAMPLES} resamples, {label}"
+        timings.append(Timing(task, ours, one * RESAMPLES, "krippendorff", bar))
     return timings
 
 
 def alpha_of_certainty() -> list[Timing]:
-    small, votes = study(300), study(10_000, n_annotators=1000)
-    matrix = as_matrix(small, small.certainty)
-    one = best_of(lambda: krippendorff.alpha(matrix, level_of_measurement="interval"), 2)
-    timings = [
-        Timing("alpha interval of certainty, one value, 300 x 3",
-               best_of(lambda: certainty_alpha(small)), one),
-        Timing("alpha interval of certainty, one value, 10k x 3",
-               best_of(lambda: certainty_alpha(votes))),
-    ]  # fmt: skip
-    for metric in ("interval", "ordinal"):
+    timings = []
+    for n_items, label in [(300, "300 x 3"), (10_000, "10k x 3")]:
+        votes = study(n_items, n_annotators=n_items // 10)
+        matrix = as_matrix(votes, votes.certainty)
+        one = best_of(krippendorff_package, matrix, "interval", repetitions=1)
+        ours = best_of(certainty_alpha, votes)
+        task = f"alpha interval of certainty, one value, {label}"
+        timings.append(Timing(task, ours, one, "krippendorff", scaled=False))
+    for metric, other, bar in (("interval", one * RESAMPLES, 0.2), ("ordinal", None, None)):
         seconds = best_of(
-            lambda m=metric: certainty_alpha(
+            lambda m: certainty_alpha(
                 votes, metric=m, n_draws=RESAMPLES, rng=np.random.default_rng(1)
             ),
-            3,
+            metric,
         )
         task = f"alpha {metric} of certainty, {RESAMPLES} resamples, 10k x 3"
-        timings.append(Timing(task, seconds))
+        timings.append(Timing(task, seconds, other, "krippendorff", bar))
     return timings
+
+
+def choice_loop(votes: Votes) -> list[float]:
+    """The paper's draws as one writes them down: one `Generator.choice` per draw."""
+    rng = np.random.default_rng(1)
+    choice = votes.choice.reshape(votes.n_items, -1)
+    draws = []
+    for _ in range(RESAMPLES):
+        items = rng.choice(votes.n_items, 30, replace=False)
+        pairs = rng.permuted(np.tile(np.arange(choice.shape[1]), (30, 1)), axis=1)[:, :2]
+        answers = np.take_along_axis(choice[items], pairs, axis=1)
+        draws.append(float((answers[:, 0] == answers[:, 1]).mean()))
+    return draws
 
 
 def agreement_of_draws() -> list[Timing]:
@@ -112,10 +144,48 @@ def agreement_of_draws() -> list[Timing]:
     for n_items, label in [(300, "300 x 3"), (333_333, "10^6 annotations")]:
         votes = study(n_items, n_annotators=max(30, n_items // 10))
         seconds = best_of(
-            lambda v=votes: bootstrap_agreement(v, n_draws=RESAMPLES, rng=np.random.default_rng(1))
+            lambda v: bootstrap_agreement(v, n_draws=RESAMPLES, rng=np.random.default_rng(1)),
+            votes,
+            repetitions=25,
         )
-        timings.append(Timing(f"agreement of {RESAMPLES} draws of 30, {label}", seconds))
+        loop = best_of(choice_loop, votes, repetitions=2)
+        bar = 0.01 if n_items == 333_333 else None
+        task = f"agreement of {RESAMPLES} draws of 30, {label}"
+        timings.append(Timing(task, seconds, loop, "numpy loop", bar, scaled=False))
     return timings
+
+
+def certainty_measures() -> list[Timing]:
+    rng = np.random.default_rng(2)
+    certainty = np.clip(np.round(rng.normal(65, 15, 10_000)), 1, 100)
+    correct = (rng.random(10_000) < 0.3 + certainty / 200).astype(int)
+    ours = best_of(
+        lambda: certainty_quality(
+            certainty, correct, n_draws=RESAMPLES, rng=np.random.default_rng(1)
+        )
+    )
+    one = best_of(lambda: (roc_auc_score(correct, certainty),
+                           brier_score_loss(correct, certainty / 100)))  # fmt: skip
+    task = f"AUROC, Brier and ECE, {RESAMPLES} resamples, 10k answers"
+    return [Timing(task, ours, one * RESAMPLES, "scikit-learn")]
+
+
+def comparisons() -> list[Timing]:
+    rng = np.random.default_rng(3)
+    right = (rng.random((10_000, 4)) < [0.7, 0.72, 0.65, 0.71]).astype(int)
+    votes = study(10_000, n_annotators=100)
+    judge = rng.integers(0, 2, 10_000)
+    return [
+        Timing("Cochran's Q, 10k items, 4 judges", best_of(cochran_q, right),
+               best_of(cochrans_q, right), "statsmodels", scaled=False),
+        Timing("four judges: McNemar, Tango, Holm, ranks, 10k items",
+               best_of(compare_judges, right)),
+        Timing("alternative annotator test, 10k x 3, 100 people",
+               best_of(lambda: alt_test(votes, judge, epsilon=0.1))),
+        Timing(f"worth in people, {RESAMPLES} resamples, 10k x 3",
+               best_of(lambda: worth_in_people(
+                   votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)))),
+    ]  # fmt: skip
 
 
 def accuracy() -> list[Timing]:
@@ -125,9 +195,9 @@ def accuracy() -> list[Timing]:
         truth = np.zeros(n_items, dtype=int)
         timings += [
             Timing(f"individual accuracy, four cells, {label}",
-                   best_of(lambda v=votes, t=truth: individual_accuracy(v, t))),
+                   best_of(individual_accuracy, votes, truth)),
             Timing(f"majority and its accuracy, four cells, {label}",
-                   best_of(lambda v=votes, t=truth: majority_accuracy(majority_vote(v), t))),
+                   best_of(lambda v, t: majority_accuracy(majority_vote(v), t), votes, truth)),
         ]  # fmt: skip
     votes = study(300)
     right = (votes.choice == 0).astype(float)
@@ -145,7 +215,7 @@ def accuracy() -> list[Timing]:
 
 def em() -> list[Timing]:
     votes = study(10_000, n_annotators=1000)
-    seconds = best_of(lambda: dawid_skene(votes, tolerance=1e-6, max_iterations=100), 2)
+    seconds = best_of(lambda: dawid_skene(votes, tolerance=1e-6, max_iterations=100), repetitions=2)
     return [Timing("Dawid-Skene, 100 iterations, 10k x 3, 1,000 annotators", seconds)]
 
 
@@ -158,11 +228,25 @@ def readable(seconds: float | None) -> str:
 
 
 def main() -> None:
-    sys.stdout.write(ROW.format("task", "ours", "krippendorff"))
-    for group in (alpha, alpha_of_certainty, agreement_of_draws, accuracy, em):
+    sys.stdout.write(ROW.format("task", "ours", "at most", "others", ""))
+    groups = (
+        *(alpha, alpha_of_certainty, agreement_of_draws, accuracy),
+        *(certainty_measures, comparisons, em),
+    )
+    for group in groups:
         for timing in group():
-            ours, library = readable(timing.seconds), readable(timing.library)
-            sys.stdout.write(ROW.format(timing.task, ours, library))
+            other = readable(timing.library)
+            if timing.library is not None and timing.scaled:
+                other = f"~{other}"
+            sys.stdout.write(
+                ROW.format(
+                    timing.task,
+                    readable(timing.seconds),
+                    readable(timing.bar),
+                    other,
+                    timing.package if timing.library is not None else "",
+                )
+            )
             sys.stdout.flush()
 
 

@@ -14,6 +14,10 @@ from .bootstrap import percentile_interval
 from .checks import check_level
 from .results import Estimate, FloatArray, IntArray, Reason
 
+MAX_COUNTED = 2**16  # possible count rows up to which they are counted, not sorted
+CHUNK = 2**22  # weights of resamples held in memory at once
+CACHED = 2**18  # drawn items at a time: what the cache of a processor holds
+
 # A statistic of count rows: takes how often each row occurs, shape (r, U), and the rows, shape
 # (U, C), and returns r values, NaN where it is undefined.
 Statistic = Callable[[FloatArray, FloatArray], FloatArray]
@@ -34,16 +38,25 @@ def pairable(rows: FloatArray) -> FloatArray:
     return np.asarray(rows[rows.sum(axis=1) >= 2])
 
 
-def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+def distinct_rows(rows: FloatArray | IntArray) -> tuple[FloatArray, IntArray]:
     """The distinct count rows in sorted order, and how often each occurs."""
-    # Rows as one number each sort an order of magnitude faster than rows as rows.
-    base = float(rows.max(initial=0)) + 1
-    if base ** rows.shape[1] < 2**53:
-        keys = rows @ base ** np.arange(rows.shape[1])
-        _, first, n = np.unique(keys, return_index=True, return_counts=True)
-        return rows[first], n
-    distinct, n = np.unique(rows, axis=0, return_counts=True)
-    return distinct, n
+    # Rows as one number each sort an order of magnitude faster than rows as rows, and few
+    # possible numbers need no sorting at all.
+    base, width = int(rows.max(initial=0)) + 1, rows.shape[1]
+    if base**width > 2**53:
+        distinct, n = np.unique(rows, axis=0, return_counts=True)
+        return distinct.astype(np.float64), n
+    keys = rows[:, -1].astype(np.int64)
+    for column in reversed(range(width - 1)):
+        keys *= base
+        keys += rows[:, column].astype(np.int64, copy=False)
+    if base**width <= MAX_COUNTED:
+        occurs = np.bincount(keys)
+        codes = np.flatnonzero(occurs)
+        n = occurs[codes]
+    else:
+        codes, n = np.unique(keys, return_counts=True)
+    return (codes[:, None] // base ** np.arange(width) % base).astype(np.float64), n
 
 
 def estimate_with_interval(
@@ -60,7 +73,7 @@ def estimate_with_interval(
     With `n` the rows are distinct already and occur so many times.
     """
     check_level(level)
-    distinct, n = _distinct(rows) if n is None else (rows, n)
+    distinct, n = distinct_rows(rows) if n is None else (rows, n)
     n_items = int(n.sum())
     if n_items == 0:
         return Estimate(None, "no_pairs" if reason == "no_pairs" else "too_few_items")
@@ -74,7 +87,7 @@ def estimate_with_interval(
     if n_items < 2:
         return Estimate(value, interval_reason="too_few_items")
     draws = np.empty(n_draws)
-    step = max(1, 4_000_000 // n.size)
+    step = max(1, CHUNK // n.size)
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
         draws[start : start + size] = statistic(_resamples(n, size, rng), distinct)
@@ -90,12 +103,17 @@ def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:
     if n.size < n_items / 4:
         return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
     # Where most rows are distinct, counting drawn items is faster than drawing their counts.
-    rows = rng.integers(0, n_items, (size, n_items))
-    if n.size < n_items:
-        rows = np.repeat(np.arange(n.size), n)[rows]
-    rows += np.arange(size)[:, None] * n.size
-    weights = np.bincount(rows.ravel(), minlength=size * n.size)
-    return weights.reshape(size, n.size).astype(np.float64)
+    code = None if n.size == n_items else np.repeat(np.arange(n.size), n)
+    weights = np.empty((size, n.size))
+    step = max(1, CACHED // n_items)
+    for start in range(0, size, step):
+        part = weights[start : start + step]
+        drawn = rng.integers(0, n_items, (len(part), n_items))
+        if code is not None:
+            drawn = code[drawn]
+        drawn += np.arange(len(part))[:, None] * n.size
+        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+    return weights
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:

@@ -7,7 +7,8 @@ import numpy as np
 
 from .bootstrap import percentile_interval
 from .checks import check_level
-from .results import BoolArray, FloatArray, IntArray, Interval, Reason, seed_of
+from .count_rows import distinct_rows
+from .results import FloatArray, IntArray, Interval, Reason, seed_of
 from .votes import Votes
 
 Unit = Literal["item_pair", "pairs", "all_pairs"]
@@ -129,12 +130,13 @@ def bootstrap_agreement(
         raise ValueError(f"`size` must be at least 1 and `n_draws` 2, got {size} and {n_draws}.")
     check_level(level)
 
-    counts = votes.counts()
-    n_votes = counts.sum(axis=1)
-    rated = n_votes >= 2
-    pairs = n_votes[rated] * (n_votes[rated] - 1) // 2
-    agreeing = (counts[rated] * (counts[rated] - 1) // 2).sum(axis=1)
-    n_items, n_pairs = int(rated.sum()), int(pairs.sum())
+    # Everything but the draws depends on the few distinct count rows alone.
+    rows, occurs = distinct_rows(votes.counts())
+    size_of = rows.sum(axis=1)
+    rows, occurs, size_of = rows[size_of >= 2], occurs[size_of >= 2], size_of[size_of >= 2]
+    pairs = size_of * (size_of - 1) / 2
+    agreeing = (rows * (rows - 1) / 2).sum(axis=1)
+    n_items, n_pairs = int(occurs.sum()), int(occurs @ pairs)
     reason = _reason(unit, size, n_items, n_pairs)
     if reason:
         return AgreementDraws(
@@ -147,15 +149,15 @@ def bootstrap_agreement(
             seed=seed_of(rng),
         )
 
-    share = agreeing / pairs
+    share, total = agreeing / pairs, int(occurs @ agreeing)
     if unit == "item_pair":
-        draws = _draw_item_pairs(votes, rated, size, n_draws, rng)
+        draws = _draw_item_pairs(votes, size, n_draws, rng)
     elif unit == "pairs":
-        total = int(agreeing.sum())
         draws = rng.hypergeometric(total, n_pairs - total, size, n_draws) / size
     else:
-        draws = _mean_of_draws(share, size, n_draws, rng)
-    mean, sd = _expected(unit, share, int(agreeing.sum()), n_pairs, size)
+        draws = rng.multivariate_hypergeometric(occurs, size, n_draws) @ share / size
+    between = float(occurs @ (share - occurs @ share / n_items) ** 2) / max(n_items - 1, 1)
+    mean, sd = _expected(unit, share, occurs, between, total / n_pairs, n_pairs, size)
     return AgreementDraws(
         mean=float(draws.mean()),
         sd=float(draws.std(ddof=1)),
@@ -171,7 +173,7 @@ def bootstrap_agreement(
         ),
         expected_mean=mean,
         expected_sd=sd,
-        standard_error=float(share.std(ddof=1)) / n_items**0.5 if n_items > 1 else None,
+        standard_error=(between / n_items) ** 0.5 if n_items > 1 else None,
         draws=draws,
         unit=unit,
         size=size,
@@ -230,43 +232,40 @@ def _smallest_keys(population: int, size: int, n_draws: int, rng: np.random.Gene
     return rows
 
 
-def _draw_item_pairs(
-    votes: Votes, rated: BoolArray, size: int, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
+def _draw_item_pairs(votes: Votes, size: int, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """Share of agreeing pairs per draw: distinct items, one random pair in each."""
     # Sorting a million rows costs fifty times the draws, and most studies come sorted.
     in_order = bool((votes.item[1:] >= votes.item[:-1]).all())
     choice = votes.choice if in_order else votes.choice[np.argsort(votes.item, kind="stable")]
     per_item = np.bincount(votes.item, minlength=votes.n_items)
-    first = (np.cumsum(per_item) - per_item)[rated]
-    k = per_item[rated]
+    end = np.cumsum(per_item)
+    rated = np.flatnonzero(per_item >= 2)
 
-    item = sample_without_replacement(k.size, size, n_draws, rng)
-    one = rng.integers(0, k[item])
-    other = (one + 1 + rng.integers(0, k[item] - 1)) % k[item]
-    agrees = choice[first[item] + one] == choice[first[item] + other]
+    item = rated[sample_without_replacement(rated.size, size, n_draws, rng)]
+    k = per_item[item]
+    first = end[item] - k
+    one = rng.integers(0, k)
+    other = (one + 1 + rng.integers(0, k - 1)) % k
+    agrees = choice[first + one] == choice[first + other]
     return np.asarray(agrees.mean(axis=1), dtype=np.float64)
 
 
-def _mean_of_draws(
-    share: FloatArray, size: int, n_draws: int, rng: np.random.Generator
-) -> FloatArray:
-    items = sample_without_replacement(share.size, size, n_draws, rng)
-    return np.asarray(share[items].mean(axis=1), dtype=np.float64)
-
-
 def _expected(
-    unit: Unit, share: FloatArray, agreeing: int, n_pairs: int, size: int
+    unit: Unit,
+    share: FloatArray,
+    occurs: IntArray,
+    between: float,
+    p: float,
+    n_pairs: int,
+    size: int,
 ) -> tuple[float, float]:
     """Exact mean and standard deviation of one draw."""
-    n = share.size
-    between = float(share.var(ddof=1)) if n > 1 else 0.0
     if unit == "pairs":
-        p = agreeing / n_pairs
         left = (n_pairs - size) / (n_pairs - 1) if n_pairs > 1 else 0.0
         return p, (p * (1 - p) / size * left) ** 0.5
-    within = float((share * (1 - share)).mean()) if unit == "item_pair" else 0.0
-    return float(share.mean()), (((1 - size / n) * between + within) / size) ** 0.5
+    n = int(occurs.sum())
+    within = float(occurs @ (share * (1 - share))) / n if unit == "item_pair" else 0.0
+    return float(occurs @ share) / n, (((1 - size / n) * between + within) / size) ** 0.5
 
 
 def _reason(unit: Unit, size: int, n_items: int, n_pairs: int) -> Reason | None:

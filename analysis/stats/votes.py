@@ -171,10 +171,10 @@ class Votes:
 
     def counts(self) -> IntArray:
         """Votes per item and option, shape (n_items, n_options)."""
-        cells = np.bincount(
-            self.item * self.n_options + self.choice, minlength=self.n_items * self.n_options
-        )
-        return cells.reshape(self.n_items, self.n_options).astype(np.int64)
+        cell = self.item * self.n_options
+        cell += self.choice
+        counts = np.bincount(cell, minlength=self.n_items * self.n_options)
+        return counts.reshape(self.n_items, self.n_options).astype(np.int64, copy=False)
 
     def take(self, rows: BoolArray) -> "Votes":
         """Votes of the rows where `rows`, shape (n,), is true; sizes stay as they are."""
