@@ -172,3 +172,26 @@ def test_options_that_do_not_exist_are_refused():
         krippendorff_alpha([[1, 1]], resample="annotators")
     with pytest.raises(ValueError, match="`values` must have length 2"):
         krippendorff_alpha([[1, 1], [2, 0]], metric="interval", values=[1, 2, 3])
+
+
+def test_the_item_bootstrap_is_that_of_the_reference_program_resample_by_resample():
+    """The reference: whole columns drawn again and handed to the krippendorff package."""
+    case = vector("alpha_boot_equivalence")
+    rng = np.random.default_rng(11)
+    ease = rng.beta(2.5, 1.7, 10_000)
+    labels = (rng.random((10_000, 3)) > ease[:, None]).astype(int)
+    counts = Votes.from_matrix(labels).counts()
+
+    ours = krippendorff_alpha(counts, n_draws=2000, level=0.6827, rng=rng)
+    theirs = [
+        krippendorff.alpha(labels[rng.integers(0, 10_000, 10_000)].T.astype(float),
+                           level_of_measurement="nominal")
+        for _ in range(200)
+    ]  # fmt: skip
+
+    point = krippendorff.alpha(labels.T.astype(float), level_of_measurement="nominal")
+    assert ours.value - point == pytest.approx(case["point_diff"], abs=1e-12)
+    sd, noise = np.std(theirs, ddof=1), 4 / (2 * 199) ** 0.5
+    assert (ours.interval.high - ours.interval.low) / 2 == pytest.approx(sd, rel=noise + 0.03)
+    assert case["own_sd"] == pytest.approx(case["pkg_sd_200reps"], rel=noise)
+    assert sd == pytest.approx(case["own_sd"], rel=0.3)  # both of 10,000 items with three answers
