@@ -76,6 +76,7 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
             item=assignment.item, shown_first=assignment.shown_first, form=form, number=number
         ),
         "action": task_url(slug, position),
+        "next_url": reverse("annotation:task", args=[slug]),
         "token": assignment_token(assignment, shown_at=timezone.now()),
         "draft_key": f"{slug}:{assignment.pk}",
         "answered": position != progress.next_position,

@@ -61,6 +61,7 @@ export function keepDraft(form, { slider, activeTime }) {
   addEventListener("pagehide", () => { if (!read(key)?.sent) keep(); });
   form.addEventListener("submit", () => {
     fields.active_ms.value = activeTime.read();
-    keep(true);
+    keep();
   });
+  form.addEventListener("stored", () => keep(true));
 }

@@ -1,7 +1,7 @@
 // The item page works without this file. Here: slider, drafts, shortcuts, active time, sheets,
 // and what waits for the network.
 import { keepDraft } from "./annotator-draft.js";
-import { holdWhileOffline } from "./annotator-offline.js";
+import { sendUntilStored } from "./annotator-offline.js";
 import { measureActiveTime } from "./annotator-time.js";
 import { mountSlider } from "./annotator-slider.js";
 import { mountShortcuts } from "./annotator-shortcuts.js";
@@ -9,7 +9,7 @@ import { mountShortcuts } from "./annotator-shortcuts.js";
 const form = document.querySelector("[data-item-form]");
 
 function submitOnce() {
-  // A double press sends one request. The page may come back from the browser's cache.
+  // In a preview a double press sends one request; an answer's own way out knows by itself.
   let sent = false;
   form.addEventListener("submit", (event) => {
     if (sent) event.preventDefault();
@@ -62,13 +62,13 @@ function nameThisPage() {
 
 if (form) {
   nameThisPage();
-  holdWhileOffline(form);
   const activeTime = measureActiveTime();
   const slider = mountSlider(form);
   keepDraft(form, { slider, activeTime });
   mountShortcuts(form);
   mountSheets();
   mountBar();
-  submitOnce();
+  if (form.dataset.next) sendUntilStored(form);
+  else submitOnce();
 }
 document.querySelector(".error-summary")?.focus();

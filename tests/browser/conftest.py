@@ -73,5 +73,5 @@ def open_page(browser: Browser, live_server) -> Iterator:
 
 
 def _is_fault(line) -> bool:
-    """Console errors, but for the browser's own note on the status of a refused form."""
-    return line.type == "error" and "the server responded with a status of" not in line.text
+    """Console errors, but for the browser's own notes on what a request met."""
+    return line.type == "error" and "Failed to load resource: " not in line.text

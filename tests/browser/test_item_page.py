@@ -256,6 +256,9 @@ def test_a_double_click_stores_one_answer(page):
     assert Annotation.objects.count() == AnnotationRevision.objects.count() == 1
 
 
+ON_THIS_DEVICE = "Your answer is kept on this device."
+
+
 def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
     page.check("#choice-a")
     page.fill("#certainty", "50")
@@ -264,7 +267,7 @@ def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
     page.click("#submit")
 
     expect(page.get_by_role("status")).to_have_text(
-        "Your answer is kept on this device. We will send it when you are back online."
+        f"{ON_THIS_DEVICE} We will send it when you are back online."
     )
     assert not Annotation.objects.exists()
     page.context.set_offline(False)
@@ -272,17 +275,70 @@ def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
     assert Annotation.objects.get().certainty == 50
 
 
+@pytest.mark.parametrize("fault", ["no answer", 503, 500])
+def test_an_answer_that_meets_no_server_is_sent_again_by_itself(page, study, fault):
+    def fail(route):
+        route.abort() if fault == "no answer" else route.fulfill(status=fault)
+
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+    page.context.route("**/task/1/", fail)
+
+    page.click("#submit")
+
+    expect(page.get_by_role("status")).to_have_text(
+        f"{ON_THIS_DEVICE} We cannot reach the server and keep trying."
+    )
+    assert not Annotation.objects.exists()
+    page.context.unroute("**/task/1/")
+    page.wait_for_url("**/task/2/")
+    assert Annotation.objects.get().certainty == 50
+    assert AnnotationRevision.objects.count() == 1
+
+
+def test_an_answer_whose_receipt_was_lost_is_stored_once(page):
+    def lose_the_receipt(route):
+        route.fetch(max_redirects=0)
+        route.abort()
+
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+    page.context.route("**/task/1/", lose_the_receipt, times=1)
+
+    page.click("#submit")
+
+    page.wait_for_url("**/task/2/")
+    assert Annotation.objects.count() == AnnotationRevision.objects.count() == 1
+
+
 def test_an_answer_that_met_no_server_is_there_when_the_page_is_opened_again(page, study):
     page.check("#choice-a")
     page.fill("#certainty", "50")
     page.context.route("**/task/1/", lambda route: route.abort())
     page.click("#submit")
+    expect(page.get_by_role("status")).to_contain_text(ON_THIS_DEVICE)
     page.context.unroute("**/task/1/")
 
     page.goto(f"/s/{study.slug}/task/")
 
     expect(page.locator("#certainty")).to_have_value("50")
     assert page.is_checked("#choice-a")
+
+
+def test_a_waiting_answer_that_is_changed_goes_out_as_changed(page):
+    page.check("#choice-a")
+    page.fill("#certainty", "50")
+    page.context.set_offline(True)
+    page.click("#submit")
+    expect(page.get_by_role("status")).to_contain_text(ON_THIS_DEVICE)
+
+    page.fill("#certainty", "60")
+    page.keyboard.press("Tab")
+    page.context.set_offline(False)
+    page.click("#submit")
+
+    page.wait_for_url("**/task/2/")
+    assert list(AnnotationRevision.objects.values_list("certainty", flat=True)) == [60]
 
 
 def test_active_time_leaves_out_a_minute_without_a_sign_of_life(open_page, study):
