@@ -43,3 +43,7 @@ class Unfinished(AnnotationError):
 
 class QuotaError(AnnotationError):
     """The quota cells do not fit together; the message says how to mend them."""
+
+
+class ComprehensionError(AnnotationError):
+    """The questions of a comprehension check cannot be used; the message says how to mend them."""

@@ -1,13 +1,16 @@
 """Researchers look at the participant's pages; nothing is stored."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from annotation.checks import OpenQuestion
 from annotation.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.pages import instructions_context, item_context
 from annotation.participant import may_preview, see_other, study_page
@@ -15,10 +18,15 @@ from annotation.progress import Place, Progress
 from annotation.texts import consent_text
 from studies.models import Item, Side, Study
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
 STEPS = {
     "consent": _("Consent"),
     "about": _("About you"),
     "instructions": _("Instructions"),
+    "quiz": _("Comprehension check"),
+    "practice": _("Practice"),
     "task": _("Item"),
     "feedback": _("Feedback"),
 }
@@ -31,15 +39,18 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """One page as participants get it; sending it leads to the next. Others see a 404."""
     if step not in STEPS or not may_preview(request, study):
         raise Http404
-    common = {"study": study, "preview": STEPS, "step": step}
+    steps = _steps(study)
+    common = {"study": study, "preview": steps, "step": step}
     if step == "task":
         return _item(request, study, common)
-    if request.method == "POST":
-        return see_other(_url(study, _after(step)))
+    if request.method == "POST" or step not in steps:
+        return see_other(_url(study, _after(step, steps)))
     pages: dict[str, dict[str, Any]] = {
         "consent": {"text": consent_text(study)},
         "about": {"form": AboutForm(questions=study.demographic_questions.all())},
         "instructions": instructions_context(study),
+        "quiz": {"now": _first_question(study), "instructions_url": _url(study, "instructions")},
+        "practice": _practice(study),
         "feedback": {"form": FeedbackForm(), "answered": study.items_per_annotator},
     }
     return render(request, f"annotation/{step}.html", common | pages[step])
@@ -78,6 +89,37 @@ def _url(study: Study, step: str) -> str:
     return reverse("annotation:preview", args=[study.slug, step])
 
 
-def _after(step: str) -> str:
-    names = list(STEPS)
+def _steps(study: Study) -> "dict[str, StrPromise]":
+    """The steps that this study has."""
+    has = {
+        "quiz": study.comprehension_questions.exists(),
+        "practice": _practice_items(study).exists(),
+    }
+    return {step: label for step, label in STEPS.items() if has.get(step, True)}
+
+
+def _after(step: str, steps: Collection[str]) -> str:
+    names = [name for name in STEPS if name in steps or name == step]
     return names[(names.index(step) + 1) % len(names)]
+
+
+def _first_question(study: Study) -> OpenQuestion | None:
+    question = study.comprehension_questions.first()
+    total = study.comprehension_questions.count()
+    return OpenQuestion(question, 1, total, tries=0) if question else None
+
+
+def _practice_items(study: Study) -> QuerySet[Item]:
+    return Item.everything.filter(study=study, split=Item.Split.PRACTICE).order_by("key")
+
+
+def _practice(study: Study) -> dict[str, Any]:
+    item = _practice_items(study).select_related("persona", "study").first()
+    if item is None:
+        return {}
+    form = AnswerForm(study=study, task=item.task)
+    return {
+        **item_context(item=item, shown_first=Side.R1, form=form, number=1),
+        "action": _url(study, "practice"),
+        "draft_key": "",
+    }

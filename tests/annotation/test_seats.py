@@ -91,14 +91,16 @@ def test_checks_practice_and_items_outside_the_human_sample_are_never_seats():
     study = make_study(items_per_annotator=10, annotations_per_item=1)
     wanted = make_item(study=study)
     make_item(study=study, split=Item.Split.PRACTICE)
-    make_item(study=study, split=Item.Split.ATTENTION_CHECK, check_answer="r1")
+    check = make_item(study=study, split=Item.Split.ATTENTION_CHECK, check_answer="r1")
     make_item(study=study, seats_needed=0)
 
     first = assign(make_annotator(study=study).pk)
     second = assign(make_annotator(study=study).pk)
 
-    assert [a.item_id for a in first] == [wanted.pk]
-    assert [(a.item_id, a.is_surplus) for a in second] == [(wanted.pk, True)]
+    assert [(a.item_id, a.is_surplus) for a in first] == [(wanted.pk, False), (check.pk, True)]
+    assert [(a.item_id, a.is_surplus) for a in second] == [(wanted.pk, True), (check.pk, True)]
+    check.refresh_from_db()
+    assert (check.seats_taken, check.answered) == (0, 0)
 
 
 def test_different_people_start_at_different_items():

@@ -4,10 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from annotation.comprehension import set_questions, standard_questions
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.preview import STEPS
 from studies.models import Membership
-from tests.factories import make_items, make_study
+from tests.factories import make_item, make_items, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -16,6 +17,8 @@ pytestmark = pytest.mark.django_db
 def study():
     study = make_study()
     make_items(study, 2)
+    make_item(study=study, split="practice")
+    set_questions(study_id=study.pk, questions=standard_questions(study))
     return study
 
 

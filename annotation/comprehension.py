@@ -1,0 +1,188 @@
+"""The questions of the comprehension check: ready-made ones for each task, or a study's own."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotation.errors import ComprehensionError
+from annotation.models import ComprehensionAnswer, ComprehensionQuestion
+from studies.models import Study, Task
+from studies.services import lock_study, record
+
+_MOST = 10
+
+
+@dataclass(frozen=True)
+class Question:
+    """`right` counts `options` from 0; `pointer` is the sentence that holds the answer."""
+
+    text: str
+    options: tuple[str, ...]
+    right: int
+    pointer: str
+
+
+def standard_questions(study: Study) -> list[Question]:
+    """Three questions on the standard instructions, in the language of the study."""
+    with translation.override(study.language):
+        return [_whose(study), _too_little(study), _back(study)]
+
+
+def _whose(study: Study) -> Question:
+    wrote = Task(study.task) in (Task.AUTHORSHIP, Task.QUESTION_ANSWER_AUTHORSHIP)
+    right = (
+        _("The one that the person in the profile wrote, as far as I can tell")
+        if wrote
+        else _("The one that fits the person in the profile")
+    )
+    return Question(
+        _("Which of the two texts do you choose?"),
+        (_("The one that I like better myself"), right, _("The one that is written better")),
+        1,
+        _("Answer as the person would, not as you would yourself."),
+    )
+
+
+def _too_little(study: Study) -> Question:
+    text = _("The profile says nothing that bears on the question. What do you do?")
+    if not study.ask_certainty:
+        return Question(
+            text,
+            (_("I choose my best guess"), _("I leave the item open"), _("I stop the study")),
+            0,
+            _("Guessing from the profile is the task. There are no trick questions."),
+        )
+    return Question(
+        text,
+        (
+            _("I choose my best guess and give a high number, to be on the safe side"),
+            _("I leave the item open"),
+            _("I choose my best guess and give a low number"),
+        ),
+        2,
+        _(
+            "Then give a number from 1 to 100 for how certain you are. "
+            "A low number is a good answer when the profile says little."
+        ),
+    )
+
+
+def _back(study: Study) -> Question:
+    if study.allow_tie:
+        return Question(
+            _("Both texts fit the person equally well. What do you do?"),
+            (
+                _("I choose “No clear difference”"),
+                _("I always choose the first one"),
+                _("I go back to the item before"),
+            ),
+            0,
+            _("If both texts fit equally well, choose “No clear difference”."),
+        )
+    return Question(
+        _("You want to change an answer that you gave. Can you?"),
+        (_("Yes, until I finish"), _("No, never"), _("Yes, also after I have finished")),
+        0,
+        _("You can go back and change an answer until you finish."),
+    )
+
+
+def read_questions(text: str) -> list[Question]:
+    """The questions of a TOML text. Raises `ComprehensionError` that says what is wrong where."""
+    try:
+        rows = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ComprehensionError(f"This is not TOML: {error}.") from error
+    if unknown := set(rows) - {"question"}:
+        raise ComprehensionError(f"There is “{sorted(unknown)[0]}”. Use [[question]] alone.")
+    questions = rows.get("question", [])
+    if not isinstance(questions, list) or not all(isinstance(row, dict) for row in questions):
+        raise ComprehensionError("Begin every question with [[question]], in two brackets.")
+    if len(questions) > _MOST:
+        raise ComprehensionError(f"{len(questions)} questions are too many: ask {_MOST} at most.")
+    return [_question(number, row) for number, row in enumerate(questions, start=1)]
+
+
+def _question(number: int, row: dict[str, Any]) -> Question:
+    for key, longest in (("text", 300), ("right", 300), ("pointer", 500)):
+        value = row.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise ComprehensionError(f"Question {number} needs {key}, a text in quotes.")
+        if len(value) > longest:
+            raise ComprehensionError(f"Question {number}: {key} is longer than {longest} letters.")
+    options = row.get("options")
+    if (
+        not isinstance(options, list)
+        or not 2 <= len(options) <= _MOST
+        or not all(isinstance(option, str) and option.strip() for option in options)
+        or len(set(options)) < len(options)
+    ):
+        raise ComprehensionError(
+            f"Question {number} needs options: a list of 2 to {_MOST} different texts."
+        )
+    if row["right"] not in options:
+        raise ComprehensionError(f"Question {number}: right is not one of its options.")
+    return Question(row["text"], tuple(options), options.index(row["right"]), row["pointer"])
+
+
+def as_toml(questions: Iterable[Question]) -> str:
+    """The text that `read_questions` reads as the same questions."""
+    # A JSON string without escapes of letters is a TOML string too.
+    return "\n".join(
+        "[[question]]\n"
+        f"text = {_quote(question.text)}\n"
+        f"options = [{', '.join(map(_quote, question.options))}]\n"
+        f"right = {_quote(question.options[question.right])}\n"
+        f"pointer = {_quote(question.pointer)}\n"
+        for question in questions
+    )
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def questions_of(study: Study) -> list[Question]:
+    return [
+        Question(row.text, tuple(row.options), row.right, row.pointer)
+        for row in ComprehensionQuestion.objects.filter(study=study)
+    ]
+
+
+@transaction.atomic
+def set_questions(
+    *, study_id: int, questions: Sequence[Question], user: User | None = None
+) -> list[Question]:
+    """Give a study its comprehension check, or none; the same questions again change nothing.
+
+    Raises `ComprehensionError` once somebody has answered: then they are fixed.
+    """
+    study = lock_study(study_id)
+    if questions_of(study) == list(questions):
+        return list(questions)
+    if ComprehensionAnswer.objects.filter(question__study=study).exists():
+        raise ComprehensionError(
+            "People have answered these questions: they can no longer change. "
+            "For other ones, start a new study."
+        )
+    ComprehensionQuestion.objects.filter(study=study).delete()
+    ComprehensionQuestion.objects.bulk_create(
+        ComprehensionQuestion(
+            study=study,
+            text=question.text,
+            options=list(question.options),
+            right=question.right,
+            pointer=question.pointer,
+            position=position,
+        )
+        for position, question in enumerate(questions, start=1)
+    )
+    record(study, "comprehension check set", user=user, questions=len(questions))
+    return list(questions)

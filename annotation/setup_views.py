@@ -1,0 +1,56 @@
+"""Pages on which editors set up what people meet: for editors alone, each change logged."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotation.assignment import checks_needed
+from annotation.comprehension import (
+    as_toml,
+    questions_of,
+    read_questions,
+    set_questions,
+    standard_questions,
+)
+from annotation.errors import ComprehensionError
+from studies.models import Item, Membership
+from studies.selectors import get_study
+
+_REFUSED = 422
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def checks(request: HttpRequest, slug: str) -> HttpResponse:
+    """The comprehension check, and what the items say of practice and attention checks."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    text, fault = as_toml(questions_of(study)), ""
+    if request.method == "POST":
+        text = request.POST.get("questions", "")
+        try:
+            standard = "standard" in request.POST
+            asked = standard_questions(study) if standard else read_questions(text)
+            set_questions(study_id=study.pk, questions=asked, user=cast(User, request.user))
+        except ComprehensionError as error:
+            fault = str(error)
+        else:
+            messages.success(request, f"The comprehension check has {len(asked)} questions.")
+            return redirect("people:checks", slug)
+    splits = Item.everything.filter(study=study).values_list("split", flat=True)
+    context = {
+        "study": study,
+        "text": text,
+        "fault": fault,
+        "own_instructions": bool(study.instructions),
+        "example": as_toml(standard_questions(study)[:1]),
+        "practice": splits.filter(split=Item.Split.PRACTICE).count(),
+        "attention": splits.filter(split=Item.Split.ATTENTION_CHECK).count(),
+        "needed": checks_needed(study),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/checks.html", context, status=status)

@@ -1,0 +1,110 @@
+"""Comprehension check, practice and their set-up in Chromium: they work, fit and pass axe."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+
+from annotation.comprehension import set_questions, standard_questions
+from annotation.models import Annotator
+from studies.models import Membership
+from tests.browser.annotators import CYCLE, enter, make_everyday_study, scrolls_sideways
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.factories import make_item
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SIZES = pytest.mark.parametrize("size", [SMALL_PHONE, PHONE, DESKTOP], ids=["320", "390", "1280"])
+
+
+@pytest.fixture
+def study(live_server):
+    study = make_everyday_study(items=2)
+    set_questions(study_id=study.pk, questions=standard_questions(study))
+    make_item(
+        study=study, split="practice", key="practice-1", question="How do I get to work?",
+        r1={"text": CYCLE}, r2={"text": "Take the car."}, fixed_first="r1",
+        metadata={"feedback": "The person repairs bicycles."},
+    )  # fmt: skip
+    for n in (1, 2):
+        make_item(
+            study=study, split="attention_check", key=f"check-{n}", check_answer="r1",
+            question="Please select the response about bicycles, to show that you read.",
+            r1={"text": "Bicycles."}, r2={"text": "Cars."},
+        )  # fmt: skip
+    return study
+
+
+def fits_and_reads_well(page):
+    assert Axe().run(page).response["violations"] == []
+    assert not scrolls_sideways(page)
+
+
+@SIZES
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+def test_the_way_through_every_check(open_page, study, size, javascript):
+    page = open_page(viewport=size, javascript=javascript)
+    enter(page, study)
+    page.click("#consent-yes")
+    page.click("#submit")
+
+    page.wait_for_url("**/quiz/1/")
+    page.check("#answer-0")
+    page.click("#submit")
+    page.get_by_text("The instructions say:").wait_for()
+    if javascript:
+        fits_and_reads_well(page)
+    for number, question in enumerate(study.comprehension_questions.all(), 1):
+        page.wait_for_url(f"**/quiz/{number}/")
+        page.check(f"#answer-{question.right}")
+        page.click("#submit")
+    page.wait_for_url("**/practice/")
+    if javascript:
+        fits_and_reads_well(page)
+    page.check("#choice-b")
+    page.fill("#certainty", "40")
+    page.click("#submit")
+    page.get_by_role("heading", name="The person’s own answer was the other one").wait_for()
+    if javascript:
+        fits_and_reads_well(page)
+    page.click("#submit")
+    for position in range(1, 5):
+        page.wait_for_url("**/task/**" if position == 1 else f"**/task/{position}/")
+        page.check("#choice-a")
+        page.fill("#certainty", "50")
+        page.click("#submit")
+    page.wait_for_url("**/feedback/")
+
+    assert Annotator.objects.get().state == "annotating"
+
+
+@SIZES
+def test_who_misses_twice_reads_a_friendly_end(open_page, study, size):
+    page = open_page(viewport=size)
+    enter(page, study)
+    page.click("#consent-yes")
+    page.click("#submit")
+    for _ in range(2):
+        page.wait_for_url("**/quiz/1/")
+        page.check("#answer-2")
+        page.click("#submit")
+    page.wait_for_url("**/done/")
+
+    assert "This is not a rejection" in page.inner_text("main")
+    fits_and_reads_well(page)
+
+
+@SIZES
+def test_researchers_set_up_checks(open_page, live_server, study, client, size):
+    editor = User.objects.create_user("editor")
+    Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
+    client.force_login(editor)
+    page = open_page(viewport=size)
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page.goto(f"/studies/{study.slug}/people/checks/")
+    fits_and_reads_well(page)
+
+    page.fill("#questions", "[[question")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    fits_and_reads_well(page)
