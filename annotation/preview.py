@@ -39,7 +39,7 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     """One page as participants get it; sending it leads to the next. Others see a 404."""
     if step not in STEPS or not may_preview(request, study):
         raise Http404
-    steps = _steps(study)
+    steps = steps_of(study)
     common = {"study": study, "preview": steps, "step": step}
     if step == "task":
         return _item(request, study, common)
@@ -89,7 +89,7 @@ def _url(study: Study, step: str) -> str:
     return reverse("annotation:preview", args=[study.slug, step])
 
 
-def _steps(study: Study) -> "dict[str, StrPromise]":
+def steps_of(study: Study) -> "dict[str, StrPromise]":
     """The steps that this study has."""
     has = {
         "quiz": study.comprehension_questions.exists(),

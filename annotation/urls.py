@@ -3,6 +3,7 @@
 from django.urls import path
 
 from annotation import check_views, preview, views
+from annotation.preview_frames import framed_here
 
 app_name = "annotation"
 urlpatterns = [
@@ -22,5 +23,5 @@ urlpatterns = [
     path("withdraw/", views.withdraw, name="withdraw"),
     path("pause/", views.pause, name="pause"),
     path("help/", views.help_page, name="help"),
-    path("preview/<slug:step>/", preview.preview, name="preview"),
+    path("preview/<slug:step>/", framed_here(preview.preview), name="preview"),
 ]

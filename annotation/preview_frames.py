@@ -1,0 +1,71 @@
+"""The preview as participants see it on a phone and on a desk, beside what a model is sent."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_safe
+
+from annotation.preview import steps_of
+from annotation.wording import setting_of
+from studies.models import Item, Side, Study
+from studies.prompts import build_prompt
+from studies.selectors import get_study
+
+
+def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let this site alone show the page in a frame; every other page refuses frames."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        response.policy_changes = {"frame-ancestors": "'self'"}  # type: ignore[attr-defined]
+        return response
+
+    return xframe_options_sameorigin(wrapper)
+
+
+@require_safe
+@login_required
+def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
+    """One step in both sizes; at an item also the prompt that a model gets for it."""
+    study = get_study(request.user, slug)
+    steps = steps_of(study)
+    if step not in steps:
+        raise Http404
+    context: dict[str, Any] = {"study": study, "steps": steps, "step": step}
+    query = ""
+    if step == "task" and (shown := _item(study, request.GET.get("item", "1"))):
+        item, number, total = shown
+        query = "?" + urlencode({"item": number})
+        setting = setting_of(study)
+        context |= {
+            "item": item,
+            "number": number,
+            "total": total,
+            "before": number - 1,
+            "after": number + 1 if number < total else 0,
+            "setting": setting,
+            "prompt": build_prompt(item, setting=setting, shown_first=Side.R1),
+        }
+    context["framed"] = reverse("annotation:preview", args=[slug, step]) + query
+    response = render(request, "annotation/researcher/preview.html", context)
+    response.policy_changes = {"frame-src": "'self'"}  # type: ignore[attr-defined]
+    return response
+
+
+def _item(study: Study, asked: str) -> tuple[Item, int, int] | None:
+    """The item of that number in the order of keys, its number, and how many there are."""
+    items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
+    total = items.count()
+    if not total:
+        return None
+    number = min(int(asked), total) if asked.isascii() and asked.isdigit() else 1
+    number = max(1, number)
+    return items[number - 1], number, total
