@@ -39,9 +39,11 @@ from .alt_test import (
 from .bias import (
     PositionBias,
     SingleOrderBias,
+    VerbosityBias,
     position_bias,
     position_bias_single_order,
     self_preference,
+    verbosity_bias,
 )
 from .bootstrap import percentile_interval, pigeonhole_bootstrap
 from .bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
@@ -223,6 +225,7 @@ __all__ = [
     "ThresholdPoint",
     "TwoWayVariance",
     "Unanimity",
+    "VerbosityBias",
     "Votes",
     "accuracy_at_coverage",
     "accuracy_bounds",
@@ -313,6 +316,7 @@ __all__ = [
     "two_way_proportion",
     "two_way_variance",
     "unanimity",
+    "verbosity_bias",
     "wald_interval",
     "weighted_vote",
     "wilson_interval",
