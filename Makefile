@@ -43,5 +43,9 @@ lint: .venv/.dev  ## format, style, types, import directions, migrations
 bench: .venv/.dev  ## measure; benchmarks/README.md says what
 	$(BIN)/python -m benchmarks
 
-test-gpu: .venv/.dev  ## tests that need an accelerator
+.venv/.gpu: requirements-gpu.txt .venv/.dev
+	$(BIN)/pip install --quiet -r requirements-gpu.txt
+	@touch $@
+
+test-gpu: .venv/.gpu  ## tests of local models; a GPU is used where there is one
 	$(BIN)/pytest -m gpu

@@ -19,6 +19,11 @@ class Judge(models.Model):
         TRANSFORMERS = "transformers", "in-process transformers"
         REPLAY = "replay", "recorded answers"
 
+    class Probabilities(models.TextChoices):
+        NO = "no", "not asked for"
+        BESIDE = "beside", "beside the reply"
+        ONLY = "only", "instead of a reply"
+
     name = models.CharField(max_length=120, unique=True)
     backend = models.CharField(max_length=20, choices=Backend, default=Backend.OPENAI)
     model = models.CharField(max_length=200)
@@ -33,6 +38,12 @@ class Judge(models.Model):
         default=0.95, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)]
     )
     max_tokens = models.PositiveIntegerField(default=1024, validators=[MinValueValidator(1)])
+    probabilities = models.CharField(
+        max_length=10,
+        choices=Probabilities,
+        default=Probabilities.NO,
+        help_text="Whether to ask for the probability of each option.",
+    )
     timeout_seconds = models.PositiveIntegerField(default=120, validators=[MinValueValidator(1)])
     outage_seconds = models.PositiveIntegerField(
         default=120,
@@ -64,6 +75,15 @@ class Judge(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(backend__in=["openai", "transformers", "replay"]), name="judge_backend"
+            ),
+            models.CheckConstraint(
+                condition=Q(probabilities__in=["no", "beside"])
+                | Q(probabilities="only", backend="transformers"),
+                name="judge_probabilities",
+                violation_error_message=(
+                    "Only --backend transformers gives probabilities instead of a reply; ask "
+                    "other servers for them with --probabilities beside."
+                ),
             ),
             models.CheckConstraint(
                 condition=Q(temperature__range=(0, 2)) & Q(top_p__range=(0, 1)),

@@ -10,12 +10,17 @@ from judging.services import chunks, recovery, runtime
 
 @shared_task
 def judge_chunk(run_id: int) -> None:
-    chunks.judge_chunk(run_id=run_id, then=judge_chunk.delay)
+    chunks.judge_chunk(run_id=run_id, then=queue_chunk)
 
 
 @shared_task
 def recover_runs() -> None:
-    recovery.recover_runs(call=judge_chunk.delay)
+    recovery.recover_runs(call=queue_chunk)
+
+
+def queue_chunk(run_id: int) -> None:
+    """Put a token for a run into the queue of the workers that can do it."""
+    judge_chunk.apply_async((run_id,), **chunks.route_of(run_id))
 
 
 @worker_shutting_down.connect

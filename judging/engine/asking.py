@@ -41,7 +41,7 @@ def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | 
     )
     answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
     if verdict.side is not None and not reply.refused:
-        return answer("done", verdict.side, verdict.certainty)
+        return answer("done", verdict.side, verdict.certainty, probabilities=reply.probabilities)
     if reply.refused:
         return answer("refused", error="The server says that the model declined.")
     if not is_last:

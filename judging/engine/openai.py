@@ -6,6 +6,7 @@ and address are always given, so that a key in the environment never goes to ano
 
 import email.utils
 import json
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import openai
 
+from judging.engine.parsing import verdict_position
 from judging.engine.protocol import (
     Adjusted,
     Fault,
@@ -25,12 +27,14 @@ from judging.engine.protocol import (
     Rejected,
     Reply,
     ServerError,
+    Side,
     TimedOut,
     Unreachable,
     Usage,
 )
 
 OPENAI_URL = "https://api.openai.com/v1"
+_TOP_LOGPROBS, _FEW_LOGPROBS = 20, 5
 _NO_KEY = "none"  # the client refuses an empty key; servers without keys ignore this one
 
 
@@ -47,6 +51,7 @@ class OpenAISettings:
     top_p: float
     max_tokens: int
     timeout: float
+    logprobs: bool = False
 
 
 def make_client(*, base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
@@ -71,6 +76,7 @@ class OpenAIBackend:
         self._limit_name = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
         self._limit_swapped = False
         self._sends_seed = True
+        self._logprobs = _TOP_LOGPROBS if settings.logprobs else 0
 
     async def ask(self, question: Question, *, seed: int) -> Reply:
         body = {
@@ -82,6 +88,8 @@ class OpenAIBackend:
         }
         if self._sends_seed:
             body["seed"] = seed
+        if self._logprobs:
+            body |= {"logprobs": True, "top_logprobs": self._logprobs}
         try:
             response = await self._client.post(
                 "/chat/completions", body=body, cast_to=httpx2.Response
@@ -96,7 +104,7 @@ class OpenAIBackend:
             raise self._status_fault(error, body) from error
         except openai.APIError as error:
             raise Garbage(f"unreadable answer: {_short(error.message)}") from error
-        return _read(response)
+        return _read(response, question)
 
     async def close(self) -> None:
         await self._client.close()
@@ -134,6 +142,11 @@ class OpenAIBackend:
         if "seed" in body and "seed" in message:
             self._sends_seed = False
             return True
+        if "top_logprobs" in body and "logprobs" in message:
+            # Some servers give fewer alternatives, some give none.
+            few = self._logprobs > _FEW_LOGPROBS
+            self._logprobs = _FEW_LOGPROBS if few else 0
+            return True
         limit = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
         if limit not in message:
             return False
@@ -146,7 +159,7 @@ class OpenAIBackend:
         return True
 
 
-def _read(response: httpx2.Response) -> Reply:
+def _read(response: httpx2.Response, question: Question) -> Reply:
     try:
         body = json.loads(response.content)
         choice = body["choices"][0]
@@ -167,7 +180,40 @@ def _read(response: httpx2.Response) -> Reply:
         model=str(body.get("model") or "")[:200],
         fingerprint=str(body.get("system_fingerprint") or "")[:200],
         request_id=str(response.headers.get("x-request-id") or body.get("id") or "")[:200],
+        probabilities=option_probabilities(
+            text or "", choice.get("logprobs"), offers_tie=question.offers_tie
+        ),
     )
+
+
+def option_probabilities(
+    text: str, logprobs: object, *, offers_tie: bool
+) -> dict[Side, float] | None:
+    """Probabilities of the options at the token with the verdict's letter, over the options.
+
+    An option that is not among the alternatives told has less than the least of them: 0. None
+    where the server told none, or where what it told is not about the text.
+    """
+    position = verdict_position(text)
+    try:
+        tokens = logprobs["content"]  # type: ignore[index]
+        if position is None or "".join(token["token"] for token in tokens) != text:
+            return None
+        end = 0
+        for token in tokens:
+            end += len(token["token"])
+            if end > position:
+                break
+        told = [(top["token"], float(top["logprob"])) for top in token["top_logprobs"]]
+    except (TypeError, KeyError, ValueError, UnboundLocalError):
+        return None
+    sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
+    shares = {
+        side: sum(math.exp(p) for word, p in told if word.strip(" []*\"'\n").upper() == side)
+        for side in sides
+    }
+    total = sum(shares.values())
+    return {side: share / total for side, share in shares.items()} if total > 0 else None
 
 
 def _usage(usage: object) -> Usage | None:

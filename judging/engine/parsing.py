@@ -47,8 +47,8 @@ class Verdict:
 
 def parse_reply(text: str, *, offers_tie: bool, asks_certainty: bool) -> Verdict:
     """Read side and certainty; C counts where a tie was offered, certainty where it was asked."""
-    text = _THOUGHT.sub("", text)
-    found, behind = _last_verdict(text)
+    text = _without_thoughts(text)
+    found, behind, _ = _last_verdict(text)
     side: Side | None = None
     if found == "A":
         side = "A"
@@ -63,14 +63,25 @@ def parse_reply(text: str, *, offers_tie: bool, asks_certainty: bool) -> Verdict
 
 def looks_like_refusal(text: str) -> bool:
     """Whether the words of a reply without a verdict decline to judge."""
-    return _REFUSAL.search(_THOUGHT.sub("", text).replace("’", "'")) is not None
+    return _REFUSAL.search(_without_thoughts(text).replace("’", "'")) is not None
 
 
-def _last_verdict(text: str) -> tuple[str, str]:
-    """The last verdict in capitals and the text behind it, or two empty strings."""
+def verdict_position(text: str) -> int | None:
+    """Where in `text` the word of the verdict begins; None where there is no verdict."""
+    found, _, position = _last_verdict(_without_thoughts(text))
+    return position if found else None
+
+
+def _without_thoughts(text: str) -> str:
+    """Blank what was thought aloud; everything else stays where it stands."""
+    return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+
+
+def _last_verdict(text: str) -> tuple[str, str, int]:
+    """The last verdict in capitals, the text behind it, and where it begins."""
     matches = list(_VERDICT.finditer(text))
     last = matches[-1] if matches else _CONTINUED.match(text) or _BARE.match(text)
-    return (last[1].upper(), text[last.end() :]) if last else ("", "")
+    return (last[1].upper(), text[last.end() :], last.start(1)) if last else ("", "", 0)
 
 
 def _certainty(text: str, behind: str) -> int | None:

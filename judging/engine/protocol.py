@@ -1,5 +1,6 @@
 """The words that engine, backends and ledger share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -28,7 +29,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and what the server told about it."""
+    """What a model answered, and what the server told about it.
+
+    `probabilities` are those of the options where the verdict stands, adding up to 1; None where
+    they were not asked for or did not arrive.
+    """
 
     text: str
     refused: bool = False  # said so by the server, not guessed from the words
@@ -37,6 +42,7 @@ class Reply:
     model: str = ""
     fingerprint: str = ""
     request_id: str = ""
+    probabilities: Mapping[Side, float] | None = None
 
 
 class Fault(Exception):
@@ -149,6 +155,7 @@ class Answer:
     model: str = ""
     fingerprint: str = ""
     error: str = ""
+    probabilities: Mapping[Side, float] | None = None
 
 
 class Backend(Protocol):

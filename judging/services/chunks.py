@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from judging.engine.protocol import Outage, OverBudget, Question, Stopped
 from judging.errors import BadJudge
-from judging.models import Attempt, JudgeRun, Judgment
+from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.services import runtime
 from judging.services.ledger import RunLedger, execute_many
 from studies.prompts import build_prompt
@@ -30,7 +30,14 @@ logger = logging.getLogger(__name__)
 CHUNK = 50
 MOST_TOKENS = 64  # of one run in the queue: enough for every thread, few enough to take turns
 LEASE = timedelta(seconds=30)
+GPU_QUEUE = "gpu"
 _RENEW_SECONDS = 10.0
+
+
+def route_of(run_id: int) -> dict[str, Any]:
+    """Where the tokens of a run go: local models have a queue, and workers, of their own."""
+    backend = JudgeRun.objects.values_list("judge__backend", flat=True).get(pk=run_id)
+    return {"queue": GPU_QUEUE} if backend == Judge.Backend.TRANSFORMERS else {}
 
 
 def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int:

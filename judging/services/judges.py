@@ -1,5 +1,6 @@
 """Registering judges, and turning a judge into something that can be asked."""
 
+import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,13 +20,16 @@ from judging.engine.openai import (
 )
 from judging.engine.protocol import Backend
 from judging.engine.replay import BadRecording, ReplayBackend, read_recording
+from judging.engine.transformers import TransformersBackend, TransformersSettings
 from judging.errors import BadJudge
 from judging.models import Judge
 from judging.presets import PRESETS
 
 IMPORTED = "imported"  # the model of a judge whose judgments came from a file
 # What an answer depends on. It may not change once a run has used the judge.
-_IDENTITY = ("backend", "model", "temperature", "top_p", "max_tokens", "own_sources")
+_IDENTITY = (
+    "backend", "model", "temperature", "top_p", "max_tokens", "probabilities", "own_sources",
+)  # fmt: skip
 
 
 @transaction.atomic
@@ -67,15 +71,21 @@ def _preset_fields(preset: str) -> dict[str, Any]:
 
 
 _NO_TRANSFORMERS = (
-    "The in-process transformers backend is not part of this version. Serve the model with an "
-    "OpenAI-compatible server, for example “vllm serve MODEL”, and add it with --backend openai "
-    "--base-url http://HOST:8000/v1."
+    "--backend transformers needs torch and transformers in this environment: "
+    "“.venv/bin/pip install -r requirements-gpu.txt”. Or serve the model with “vllm serve MODEL” "
+    "and add it with --backend openai --base-url http://HOST:8000/v1."
 )
+
+
+def _need_transformers() -> None:
+    """Look for the packages without importing them: that would take seconds and memory."""
+    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
+        raise BadJudge(_NO_TRANSFORMERS)
 
 
 def _check(judge: Judge) -> None:
     if judge.backend == Judge.Backend.TRANSFORMERS:
-        raise BadJudge(_NO_TRANSFORMERS)
+        _need_transformers()
     if judge.backend == Judge.Backend.OPENAI:
         judge.base_url = judge.base_url or OPENAI_URL
         parts = urlsplit(judge.base_url)
@@ -130,7 +140,7 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
     if judge.backend == Judge.Backend.REPLAY:
         return _replay_maker(judge)
     if judge.backend == Judge.Backend.TRANSFORMERS:
-        raise BadJudge(_NO_TRANSFORMERS)
+        return _transformers_maker(judge)
     key = api_key(judge)
 
     def make() -> Backend:
@@ -144,10 +154,26 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
             top_p=judge.top_p,
             max_tokens=judge.max_tokens,
             timeout=float(judge.timeout_seconds),
+            logprobs=judge.probabilities != Judge.Probabilities.NO,
         )
         return OpenAIBackend(settings, client)
 
     return make
+
+
+def _transformers_maker(judge: Judge) -> Callable[[], Backend]:
+    _need_transformers()
+    settings = TransformersSettings(
+        model=judge.model,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=judge.max_tokens,
+        # Half of the questions in hand: while one batch is computed, the next one comes together.
+        batch_size=max(1, judge.concurrency // 2),
+        scores=judge.probabilities == Judge.Probabilities.BESIDE,
+        only_scores=judge.probabilities == Judge.Probabilities.ONLY,
+    )
+    return lambda: TransformersBackend(settings)
 
 
 def _replay_maker(judge: Judge) -> Callable[[], Backend]:

@@ -1,5 +1,6 @@
 """The ledger of a run in the database: attempts before they are sent, answers as they land."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ class Closing:
     replies: int
     answer: Answer | None
     choice: str
+    probabilities: str | None  # as JSON
     freezes: bool
 
 
@@ -114,6 +116,7 @@ class RunLedger:
                 replies=replies,
                 answer=answer,
                 choice=contents[answer.side] if answer and answer.side else "",
+                probabilities=_probabilities(answer, contents),
                 freezes=self._freezes,
             )
         )
@@ -128,6 +131,12 @@ def _contents(shown_first: str) -> dict[str, str]:
     """What the prompt's letters stand for."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     return {"A": str(shown_first), "B": str(second), "C": str(Choice.TIE)}
+
+
+def _probabilities(answer: Answer | None, contents: Mapping[str, str]) -> str | None:
+    if answer is None or answer.probabilities is None:
+        return None
+    return json.dumps({contents[side]: share for side, share in answer.probabilities.items()})
 
 
 def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
@@ -219,13 +228,14 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     now = _moment(timezone.now())
     execute_many(
         cursor,
-        "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, raw_text = %s,"
-        " replies = %s, model_snapshot = %s, fingerprint = %s, error = %s, answered_at = %s,"
-        " leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
+        "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
+        " raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s, error = %s,"
+        " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
         [
             (
-                r.answer.state, r.choice, r.answer.certainty, r.answer.text, r.replies,
-                r.answer.model, r.answer.fingerprint, r.answer.error, now, r.judgment_id, r.lease,
+                r.answer.state, r.choice, r.answer.certainty, r.probabilities, r.answer.text,
+                r.replies, r.answer.model, r.answer.fingerprint, r.answer.error, now,
+                r.judgment_id, r.lease,
             )
             for r in rows
             if r.answer is not None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import openai
@@ -17,7 +18,7 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.services import chunks, recovery, runtime
 from judging.services.judges import backend_maker
 from judging.services.orders import shown_first
-from judging.tasks import judge_chunk as judge_chunk_task
+from judging.tasks import queue_chunk
 from studies import features as feature_sets
 from studies.models import Item, Study
 from studies.prompts import wording
@@ -117,6 +118,7 @@ def _get_or_create(
         "temperature": judge.temperature,
         "top_p": judge.top_p,
         "max_tokens": judge.max_tokens,
+        "probabilities": judge.probabilities,
         "own_sources": sorted(judge.own_sources),
         "setting": setting,
         "features": features,
@@ -239,7 +241,7 @@ def _has_open(run: JudgeRun) -> bool:
 
 
 def _enqueue(run: JudgeRun) -> None:
-    chunks.call_workers(run, judge_chunk_task.delay_on_commit)  # type: ignore[attr-defined]
+    chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
 
 
 @transaction.atomic

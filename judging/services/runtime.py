@@ -64,7 +64,7 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
     make = backend_maker(judge)
     key = (
         judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
-        judge.temperature, judge.top_p, judge.max_tokens,
+        judge.temperature, judge.top_p, judge.max_tokens, judge.probabilities,
     )  # fmt: skip
     backend, limiter = get().loop.endpoint(key, make, limits_of(judge))
     return Asker(backend=backend, limiter=limiter, ledger=run_ledger)

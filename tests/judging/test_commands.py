@@ -34,7 +34,7 @@ def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
 
 def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):
     called: list[int] = []
-    monkeypatch.setattr("judging.tasks.judge_chunk.delay_on_commit", called.append)
+    monkeypatch.setattr("judging.services.runs.queue_chunk", called.append)
 
     out = judge_command()
 
@@ -45,7 +45,7 @@ def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monk
 
 def test_wait_follows_the_workers_until_the_end(study, judge, llm, monkeypatch):
     monkeypatch.setattr(
-        "judging.tasks.judge_chunk.delay_on_commit",
+        "judging.services.runs.queue_chunk",
         lambda run_id: JudgeRun.objects.filter(pk=run_id).update(
             state="stopped_budget", sentence="Used up."
         ),

@@ -7,7 +7,9 @@ from judging.errors import BadJudge
 from judging.models import Judge
 from judging.services.judges import add_judge, api_key
 from judging.services.runs import start_run
+from judging.tasks import queue_chunk
 from tests.factories import make_item, make_study
+from tests.judging.conftest import make_judge
 
 
 def add(*arguments):
@@ -73,7 +75,7 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
         (["--base-url", "http://a/v1", "--concurrency", "0"], "--concurrency: "),
         (["--base-url", "http://a/v1", "--price-input", "-1"], "--price-input: "),
         (["--base-url", "http://a/v1", "--price-input", "1"], "Give both prices or none"),
-        (["--backend", "transformers"], "vllm serve"),
+        (["--base-url", "http://a/v1", "--probabilities", "only"], "--probabilities beside"),
     ],
 )
 def test_a_judge_that_could_not_be_asked_is_refused_with_a_sentence(options, message):
@@ -103,3 +105,34 @@ def test_the_openai_key_goes_to_openai_and_no_key_to_others(monkeypatch):
 def test_a_missing_key_is_named():
     with pytest.raises(BadJudge, match="environment variable NOT_THERE is empty"):
         api_key(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
+
+
+@pytest.mark.django_db
+def test_a_local_judge_without_its_packages_is_told_how_to_install_them(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(CommandError, match=r"pip install -r requirements-gpu\.txt.*vllm serve"):
+        add("j", "--backend", "transformers", "--model", "m")
+
+    assert not Judge.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    sent = []
+    monkeypatch.setattr(
+        "judging.tasks.judge_chunk.apply_async", lambda args, **route: sent.append((args, route))
+    )
+    study = make_study()
+    make_item(study=study)
+    local = make_judge(name="local", backend="transformers", model="m")
+    remote = make_judge(name="remote", base_url="http://127.0.0.1:9/v1")
+    runs = [
+        start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False) for judge in (local, remote)
+    ]
+
+    for run in runs:
+        queue_chunk(run.pk)
+
+    assert sent == [((runs[0].pk,), {"queue": "gpu"}), ((runs[1].pk,), {})]

@@ -13,7 +13,7 @@ from judging.services.judges import add_judge
 _FIELDS = (
     "backend", "model", "base_url", "api_key_env", "temperature", "top_p", "max_tokens",
     "timeout_seconds", "outage_seconds", "price_input", "price_output", "concurrency", "rpm",
-    "tpm",
+    "tpm", "probabilities",
 )  # fmt: skip
 
 
@@ -30,7 +30,8 @@ def dollars(text: str) -> Decimal:
 
 class Command(BaseCommand):
     help = (
-        "Add a judge: a model behind any OpenAI-compatible server, or a file of recorded replies. "
+        "Add a judge: a model behind any OpenAI-compatible server, a local model on this "
+        "machine, or a file of recorded replies. "
         "The same call again changes nothing; prices, limits, address and key may be changed."
     )
 
@@ -44,6 +45,10 @@ class Command(BaseCommand):
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
         parser.add_argument("--max-tokens", type=int, help="of one reply, thinking included")
+        parser.add_argument(
+            "--probabilities", choices=Judge.Probabilities.values,
+            help="of the options: beside each reply, or only (transformers) instead of it",
+        )  # fmt: skip
         parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once")
         parser.add_argument("--rpm", type=int, help="requests a minute")
         parser.add_argument("--tpm", type=int, help="tokens a minute")
