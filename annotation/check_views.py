@@ -48,7 +48,9 @@ def quiz(request: HttpRequest, annotator: Annotator, number: int) -> HttpRespons
         if step_of(annotator) != "quiz" or after is None or after.number != number:
             return _after_quiz(annotator, after)
         now = after
-        form.add_error("answer", _("That was not it. Read the sentence below, then try again"))
+        form.add_error(
+            "answer", _("That was not it. Read the sentence from the instructions, then try again")
+        )
     context = {
         "study": annotator.study,
         "now": now,
