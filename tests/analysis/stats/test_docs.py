@@ -1,11 +1,17 @@
 import ast
 import doctest
 import inspect
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import analysis.stats
+from analysis.stats import Reason
 
 METHODS = Path(__file__).parents[3] / "docs" / "methods.md"
 
@@ -24,9 +30,41 @@ def test_every_public_name_exists_once_and_in_order():
     assert all(hasattr(analysis.stats, name) for name in names)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in analysis.stats.__all__ if inspect.isfunction(getattr(analysis.stats, n))]
-)
+FUNCTIONS = [n for n in analysis.stats.__all__ if inspect.isfunction(getattr(analysis.stats, n))]
+
+
+def test_the_methods_page_names_every_public_function():
+    words = set(re.findall(r"\w+", METHODS.read_text()))
+
+    assert not set(FUNCTIONS) - words
+
+
+def test_the_methods_page_names_every_reason():
+    page = METHODS.read_text()
+
+    assert not [reason for reason in get_args(Reason) if f"`{reason}`" not in page]
+
+
+def test_the_package_works_without_django_and_its_settings():
+    program = (
+        "import sys, analysis.stats; "
+        "print(sorted({name.split('.')[0] for name in sys.modules} & {'django', 'config'}))"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=METHODS.parents[1],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_public_function_has_an_example_and_takes_randomness_from_its_caller(name):
     function = getattr(analysis.stats, name)
 
