@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from django.db.models import Count, Q, Sum
 
 from analysis.errors import AnalysisError
 from analysis.facts import (
+    CHOICES,
     CODE,
     Answers,
     Cost,
@@ -205,16 +207,18 @@ def _judgments(
         "state",
         "replies",
         "model_snapshot",
+        "probabilities",
     )
     rows: dict[int, list[tuple[Any, ...]]] = {}
     snapshots: dict[int, Counter[str]] = {}
-    for run, item, first, sample, choice, certainty, state, replies, snapshot in found:
+    for run, item, first, sample, choice, certainty, state, replies, snapshot, told in found:
         status = "open" if state in Judgment.OPEN else state
+        shares = [float(told.get(option, 0)) if told else np.nan for option in CHOICES]
         rows.setdefault(run, []).append(
-            (position[item], CODE[first], sample, CODE[choice], certainty, status, replies)
+            (position[item], CODE[first], sample, CODE[choice], certainty, status, replies, shares)
         )
         snapshots.setdefault(run, Counter())[snapshot] += 1
-    kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64")
+    kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
     return {
         run: (
             Judgments(*columns(sorted(coded, key=lambda row: row[:3]), *kinds)),

@@ -23,6 +23,7 @@ _ANSWER_COLUMNS = (
 ANNOTATION_COLUMNS = (*_ANSWER_COLUMNS, "standing", "elapsed_ms", "revision", "wording_sha256")
 JUDGMENT_COLUMNS = (
     *_ANSWER_COLUMNS, "judge", "run", "features", "sample", "model_snapshot", "prompt_sha256",
+    "probability_r1", "probability_r2", "probability_tie",
 )  # fmt: skip
 ANNOTATOR_COLUMNS = (
     "rater_id", "study", "imported", "state", "answers", "median_active_ms", "demographics",
@@ -113,6 +114,7 @@ def judgment_table(study: Study) -> Iterator[dict[str, Any]]:
             "sample": judgment.sample,
             "model_snapshot": judgment.model_snapshot or None,
             "prompt_sha256": judgment.prompt_sha256 or None,
+            **_probabilities(judgment),
         }
         yield {column: row.get(column) for column in JUDGMENT_COLUMNS}
 
@@ -200,6 +202,11 @@ def _side(choice: str, shown_first: str) -> str | None:
     if choice == Choice.TIE:
         return "C"
     return "A" if choice == shown_first else "B"
+
+
+def _probabilities(judgment: Judgment) -> dict[str, float | None]:
+    told = judgment.probabilities or {}
+    return {f"probability_{option}": told.get(option) for option in Choice.values}
 
 
 def _parse_status(judgment: Judgment) -> str:

@@ -90,7 +90,8 @@ class Judgments:
     """A run's judgments, one row each, sorted by item, order shown and sample.
 
     `status` holds ``done``, ``unparseable``, ``refused``, ``skipped``, ``error`` or ``open``;
-    only a ``done`` row has a choice.
+    only a ``done`` row has a choice. `probabilities`, shape (n, 3), are those that the model gave
+    response 1, response 2 and a tie; NaN where they are unknown.
     """
 
     item: Index
@@ -100,6 +101,7 @@ class Judgments:
     certainty: Floats
     status: npt.NDArray[np.str_]
     replies: Index
+    probabilities: Floats
 
     def __len__(self) -> int:
         return self.item.size

@@ -6,7 +6,13 @@ from analysis.facts import TIE, Dataset, Run
 from analysis.report.certain import calibration, chapter
 from analysis.report.encode import Json, cells, ends, number, pick, put, undefined
 from analysis.report.position import both_orders, single_order
-from analysis.report.verdicts import Ints, Verdicts, run_options
+from analysis.report.verdicts import (
+    Ints,
+    Verdicts,
+    agreement_certainty,
+    probability_certainty,
+    run_options,
+)
 from analysis.stats.accuracy import answer_accuracy
 from analysis.stats.bounds import accuracy_bounds
 from analysis.stats.noise import run_noise
@@ -50,6 +56,7 @@ def judge_entry(
             "certainty": chapter(
                 verdicts.certainty, verdicts.correct, threshold=threshold, seed=seed, draws=draws
             ),
+            "other_certainties": _other_certainties(data, run, verdicts),
             "position": _position(data, run),
             "ties": _ties(data, run, verdicts),
             "noise": _noise(data, run, truth, seed=seed, draws=draws),
@@ -70,6 +77,14 @@ def cost(run: Run, correct: int) -> Json:
     per_label = used.usd / correct if used.usd is not None and correct else None
     put(out, "usd_per_correct", number(per_label), known if used.usd is None else "empty_group")
     return out
+
+
+def _other_certainties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
+    """How much two certainties that nobody asked the model for in words are worth."""
+    return {
+        "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
+        "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),
+    }
 
 
 def _position(data: Dataset, run: Run) -> Json:

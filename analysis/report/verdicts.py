@@ -113,6 +113,36 @@ def run_verdicts(data: Dataset, run: Run) -> Verdicts:
     return _verdicts(majority, truth, excluded)
 
 
+def probability_certainty(data: Dataset, run: Run, verdicts: Verdicts) -> Floats:
+    """The probability, in percent, that a run's readings gave its verdict on each item.
+
+    The mean within each order comes first and then the mean over the orders, so that an order
+    that was read more often does not weigh more. NaN where no probability is known.
+    """
+    rows = run.judgments
+    known = ~np.isnan(rows.probabilities).any(axis=1) & (verdicts.answer[rows.item] >= 0)
+    item = rows.item[known]
+    share = rows.probabilities[known, verdicts.answer[item]]
+    means = []
+    for first in (0, 1, MISSING):  # files of judgments do not always tell the order
+        here = rows.shown_first[known] == first
+        sums = np.bincount(item[here], weights=share[here], minlength=len(data.items))
+        counts = np.bincount(item[here], minlength=len(data.items))
+        means.append(np.divide(sums, counts, out=np.full(sums.size, np.nan), where=counts > 0))
+    orders = np.stack(means)
+    told = ~np.isnan(orders)
+    total = np.where(told, orders, 0.0).sum(axis=0)
+    n = told.sum(axis=0)
+    return 100 * np.divide(total, n, out=np.full(total.size, np.nan), where=n > 0)
+
+
+def agreement_certainty(verdicts: Verdicts) -> Floats:
+    """The share, in percent, of an item's readings that gave the verdict; NaN below two."""
+    votes = verdicts.majority
+    several = (votes.n_votes >= 2) & (verdicts.answer >= 0)
+    return np.where(several, 100 * votes.share, np.nan)
+
+
 def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, int]) -> Verdicts:
     answer = majority.answer.astype(np.int64)
     truths = np.asarray(truth, dtype=np.int64)

@@ -1,0 +1,95 @@
+"""Certainty that nobody asked for in words: option probabilities, and agreement of readings."""
+
+import numpy as np
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.export_rows import judgment_table
+from analysis.report.build import build_report
+from analysis.report.verdicts import agreement_certainty, probability_certainty, run_verdicts
+from judging.models import Judgment
+from tests.analysis.builders import judge_item, make_run
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def reading(run, item, choice, first, sample=1, **shares):
+    judge_item(run, item, choice, shown_first=first, sample=sample)
+    Judgment.objects.filter(run=run, item=item, shown_first=first, sample=sample).update(
+        probabilities=shares or None
+    )
+
+
+def load(study):
+    data = load_dataset(study.slug)
+    return data, data.runs[0], run_verdicts(data, data.runs[0])
+
+
+def test_probabilities_are_averaged_within_each_order_and_then_over_the_orders():
+    study = make_study()
+    run = make_run(study=study, orders="both", samples=2)
+    item = make_item(study=study, key="a")
+    reading(run, item, "r1", "r1", 1, r1=0.9, r2=0.1)
+    reading(run, item, "r1", "r1", 2, r1=0.7, r2=0.3)
+    reading(run, item, "r1", "r2", 1, r1=0.6, r2=0.4)
+
+    data, loaded, verdicts = load(study)
+
+    # (0.8 + 0.6) / 2, not (0.9 + 0.7 + 0.6) / 3
+    assert probability_certainty(data, loaded, verdicts).tolist() == pytest.approx([70.0])
+
+
+def test_without_probabilities_or_a_verdict_there_is_no_such_certainty():
+    study = make_study()
+    run = make_run(study=study, orders="both")
+    silent, split = (make_item(study=study, key=key) for key in ("silent", "split"))
+    reading(run, silent, "r1", "r1")
+    reading(run, split, "r1", "r1", r1=0.9, r2=0.1)
+    reading(run, split, "r2", "r2", r1=0.2, r2=0.8)
+
+    data, loaded, verdicts = load(study)
+
+    assert np.isnan(probability_certainty(data, loaded, verdicts)).all()
+    assert np.isnan(agreement_certainty(verdicts)).all()  # one reading; a shared maximum
+
+
+def test_agreement_is_the_share_of_readings_with_the_verdict():
+    study = make_study()
+    run = make_run(study=study, samples=4)
+    item = make_item(study=study)
+    for sample, choice in enumerate(("r2", "r2", "r1", "r2"), start=1):
+        reading(run, item, choice, "r1", sample)
+
+    _, _, verdicts = load(study)
+
+    assert agreement_certainty(verdicts).tolist() == [75.0]
+
+
+def test_the_report_says_what_they_are_worth_and_the_export_holds_them():
+    study = make_study()
+    run = make_run(study=study, orders="both")
+    for key, truth, share in (("a", "r1", 0.9), ("b", "r1", 0.8), ("c", "r2", 0.6)):
+        item = make_item(study=study, key=key, first_person=truth)
+        reading(run, item, "r1", "r1", r1=share, r2=1 - share)
+        reading(run, item, "r1", "r2", r1=share, r2=1 - share)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    other = report["judges"][0]["other_certainties"]
+    assert other["probabilities"]["brier"] == pytest.approx((0.01 + 0.04 + 0.36) / 3)
+    assert (other["agreement"]["n"], other["agreement"]["ece"]) == (3, pytest.approx(1 / 3))
+    row = next(iter(judgment_table(study)))
+    assert (row["probability_r1"], row["probability_r2"]) == (0.9, pytest.approx(0.1))
+    assert row["probability_tie"] is None
+
+
+def test_probabilities_are_part_of_what_a_report_rests_on():
+    study = make_study()
+    run = make_run(study=study)
+    reading(run, make_item(study=study), "r1", "r1", r1=0.9, r2=0.1)
+    before = load_dataset(study.slug).inputs_hash
+
+    Judgment.objects.update(probabilities={"r1": 0.8, "r2": 0.2})
+
+    assert load_dataset(study.slug).inputs_hash != before
