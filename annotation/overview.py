@@ -209,6 +209,7 @@ def _name(cell: QuotaCell, questions: list[DemographicQuestion]) -> str:
 class Person:
     """A row of the list of annotators. What cannot be computed yet is None."""
 
+    pk: int
     pseudonym: str
     state: str
     group: str
@@ -277,6 +278,7 @@ def _person(
     if cell is not None:
         group = "Everyone else" if cell.is_everyone_else else _name(cell, questions)
     return Person(
+        pk=annotator.pk,
         pseudonym=annotator.pseudonym,
         state=annotator.get_state_display().capitalize(),
         group=group,

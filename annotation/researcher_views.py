@@ -1,23 +1,25 @@
 """What researchers see of people; under pseudonyms, and only of their own studies."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotation.codes import codes_of
 from annotation.models import Annotator, Ending
 from annotation.overview import Person, coverage, describe, funnel, people_of, quota_grid
+from annotation.quality import NOTHING, RULES, Quality, quality_of
 from studies.importers.faults import spreadsheet_text
 from studies.listing import role_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
 
 _PER_PAGE = 50
+ANY_FLAG = "any"
 
 
 @require_GET
@@ -42,13 +44,23 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     state = request.GET.get("state", "")
     chosen = state if state in Annotator.State.values else ""
     found = people_of(study, state=chosen)
+    quality = quality_of(study)
+    flag = request.GET.get("flag", "")
+    if flag in RULES or flag == ANY_FLAG:
+        found = found.filter(pk__in=[pk for pk, figures in quality.items() if _has(figures, flag)])
     if request.GET.get("format") == "csv":
-        return _csv(study, describe(study, found))
+        return _csv(study, describe(study, found), quality)
     page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
         "page": page,
-        "people": describe(study, page.object_list),
+        "people": [
+            (person, quality.get(person.pk, NOTHING))
+            for person in describe(study, page.object_list)
+        ],
+        "flag": flag,
+        "flags": [(ANY_FLAG, "Any"), *RULES.items()],
+        "kept": _query(state=chosen, flag=flag),
         "state": chosen,
         "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
     }
@@ -81,21 +93,34 @@ def codes(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/codes.html", {"study": study, "rows": rows})
 
 
-def _csv(study: Study, people: Iterable[Person]) -> HttpResponse:
+def _has(figures: Quality, flag: str) -> bool:
+    return bool(figures.rules) if flag == ANY_FLAG else flag in figures.rules
+
+
+def _query(**chosen: str) -> str:
+    """The filters that are set, as they follow another parameter of an address."""
+    query = QueryDict(mutable=True)
+    query.update({name: value for name, value in chosen.items() if value})
+    return f"&{query.urlencode()}" if query else ""
+
+
+def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{study.slug}-people.csv"'
     writer = csv.writer(response, lineterminator="\n")
     writer.writerow(
         [
             "rater_id", "state", "group", "imported", "surplus", "excluded", "answers", "items",
-            "median_seconds", "share_a", "mean_certainty", "sd_certainty",
+            "median_seconds", "share_a", "mean_certainty", "sd_certainty", "agreement", "flags",
         ]
     )  # fmt: skip
     for person in people:
+        figures = quality.get(person.pk, NOTHING)
         row = [
             person.pseudonym, person.state, person.group, person.is_imported,
             person.works_surplus, person.is_excluded, person.answers, person.items,
             person.median_seconds, person.share_a, person.mean_certainty, person.sd_certainty,
+            figures.agreement, " ".join(figures.rules),
         ]  # fmt: skip
         writer.writerow(["" if cell is None else spreadsheet_text(str(cell)) for cell in row])
     return response

@@ -1,0 +1,51 @@
+"""Researchers' pages of people in Chromium: they fit and pass axe, in light and dark."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+
+from annotation import services
+from annotation.models import Annotation
+from studies.models import Membership
+from tests.browser.annotators import make_everyday_study, scrolls_sideways
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.factories import answer_all, make_item, walk_in
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_flags_are_found_read_and_acted_on(open_page, live_server, client, size, scheme):
+    study = make_everyday_study(items=12)
+    for n in (1, 2):
+        make_item(study=study, split="attention_check", key=f"check-{n}", check_answer="r2")
+    hasty = walk_in(study)
+    answer_all(hasty)
+    Annotation.objects.update(elapsed_ms=1200, active_ms=900)
+    services.complete(annotator_id=hasty.pk)
+    answer_all(walk_in(study), choice="r2", certainty=40)
+    editor = User.objects.create_user("editor")
+    Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
+    client.force_login(editor)
+    page = open_page(viewport=size, color_scheme=scheme)
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+
+    page.goto(f"/studies/{study.slug}/people/?flag=speed")
+    fits_and_reads_well(page)
+    page.get_by_role("link", name=hasty.pseudonym).click()
+    page.get_by_role("heading", name="What stands out").wait_for()
+    fits_and_reads_well(page)
+    page.get_by_role("button", name="Exclude from analysis").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    fits_and_reads_well(page)
+    page.get_by_label("Reason for leaving this person out").fill("Faster than anybody reads.")
+    page.get_by_role("button", name="Exclude from analysis").click()
+    page.get_by_text("Reason: Faster than anybody reads.").wait_for()
+    fits_and_reads_well(page)
+
+
+def fits_and_reads_well(page):
+    assert Axe().run(page).response["violations"] == []
+    assert not scrolls_sideways(page)
