@@ -40,5 +40,9 @@ def check_ids(study: Study, *, pid: str, prolific_study_id: str, session_id: str
     if study.entry == Study.Entry.LIST:
         if not Invitation.objects.filter(study=study, key=pid).exists():
             raise EntryRefused("this id is not on the study's list")
-    elif ProlificStudy.objects.filter(study=study).exists() and not _PROLIFIC.fullmatch(pid):
+    elif _is_bound(study) and not _PROLIFIC.fullmatch(pid):
         raise EntryRefused("PROLIFIC_PID has not the form of the platform's ids")
+
+
+def _is_bound(study: Study) -> bool:
+    return ProlificStudy.objects.filter(study=study, prolific_id__isnull=False).exists()

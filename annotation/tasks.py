@@ -2,9 +2,22 @@
 
 from celery import shared_task
 
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.sync import follow_all
+from annotation.prolific.webhooks import handle
 from annotation.services.expiry import release_expired
 
 
 @shared_task
 def release_expired_seats() -> None:
     release_expired()
+
+
+@shared_task
+def follow_prolific() -> None:
+    follow_all()
+
+
+@shared_task(autoretry_for=(ProlificError,), retry_backoff=10, retry_backoff_max=600, max_retries=5)
+def handle_prolific_event(event_id: int) -> None:
+    handle(event_id=event_id)

@@ -25,6 +25,7 @@ from annotation.participant import (
     study_page,
 )
 from annotation.progress import progress_of
+from annotation.prolific.entry import verify_entry
 from annotation.selectors import assignment_at, completion_code
 from annotation.texts import consent_text
 from annotation.tokens import AssignmentToken, read_assignment_token
@@ -46,6 +47,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if not pid and may_preview(request, study):
         return redirect("annotation:preview", study.slug, "task")
     try:
+        verify_entry(study, request.GET)
         annotator = services.enter(
             study_id=study.pk,
             pid=pid,

@@ -5,6 +5,7 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from annotation.prolific.receiver import webhook
 from config.health import healthz
 
 urlpatterns = [
@@ -18,4 +19,5 @@ urlpatterns = [
     path("studies/<slug:slug>/judges/", include("judging.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.urls")),
     path("s/<slug:slug>/", include("annotation.urls")),
+    path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]

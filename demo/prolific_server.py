@@ -449,6 +449,7 @@ def _requests(server: SimulatedProlific, query: Query) -> Reply:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "SimulatedProlific"
+    wbufsize = -1  # one packet an answer: two would wait for each other
     simulated: ClassVar[SimulatedProlific]
 
     def _handle(self) -> None:

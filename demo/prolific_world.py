@@ -347,7 +347,7 @@ class World:
         taken = Counter(
             s.stratum
             for s in self.submissions.values()
-            if s.study == study["id"] and s.status in _HOLDING
+            if s.study == study["id"] and s.status in _HOLDING - {"REJECTED"}
         )
         if sum(taken.values()) >= study["total_available_places"]:
             raise Problem(409, "No place is open.")

@@ -16,10 +16,14 @@ from annotation.models.people import (
     random_code,
 )
 from annotation.models.platform import (
+    Bonus,
+    BonusPayment,
     Invitation,
+    ProlificEvent,
     ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
+    Recruitment,
 )
 
 __all__ = [
@@ -28,15 +32,19 @@ __all__ = [
     "Annotator",
     "AnnotatorEvent",
     "Assignment",
+    "Bonus",
+    "BonusPayment",
     "CompletionCode",
     "ComprehensionAnswer",
     "ComprehensionQuestion",
     "DemographicQuestion",
     "Ending",
     "Invitation",
+    "ProlificEvent",
     "ProlificIdentity",
     "ProlificStudy",
     "ProlificSubmission",
     "QuotaCell",
+    "Recruitment",
     "random_code",
 ]

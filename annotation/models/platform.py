@@ -1,6 +1,10 @@
 """Ids of the recruiting platform, and what it says: all of it can be deleted by itself."""
 
+import secrets
+
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from annotation.models.people import Annotator
 from studies.models import Study
@@ -40,18 +44,53 @@ class Invitation(models.Model):
         return f"invitation {self.pk}"
 
 
-class ProlificStudy(models.Model):
-    """What Prolific says of a study: a mirror, never the source of our own state."""
+def internal_name() -> str:
+    """A name that no other study has: by it a study is found again whose creation was not heard."""
+    return f"thirdperson-{secrets.token_hex(8)}"
 
-    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="prolific_study")
-    prolific_id = models.CharField(max_length=64, unique=True)
+
+class Recruitment(models.Model):
+    """How a study recruits on Prolific: the plan, and who is changing something there."""
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="recruitment")
+    plan = models.JSONField(default=dict, blank=True)
+    group_id = models.CharField(max_length=64, blank=True)
+    # What must not be sent twice is sent by one at a time; a crash ends the claim by the clock.
+    busy_until = models.DateTimeField(null=True, blank=True)
+    webhooks_at = models.DateTimeField(null=True, blank=True)
+    last_error = models.TextField(blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"recruitment of {self.study_id}"
+
+
+class ProlificStudy(models.Model):
+    """What Prolific says of a study: a mirror, never the source of our own state.
+
+    A study has one, or one for each group where the groups are recruited apart. The row is
+    stored before the study is created there: without `prolific_id` its creation is in doubt.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
+    internal_name = models.CharField(max_length=80, unique=True, default=internal_name)
+    label = models.CharField(max_length=200, blank=True, help_text="The group, if one each.")
+    prolific_id = models.CharField(max_length=64, unique=True, null=True)  # noqa: DJ001
+    child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
-    payload = models.JSONField(default=dict, blank=True)
+    places = models.PositiveIntegerField(default=0)
+    reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
+    currency = models.CharField(max_length=3, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        ordering = ["pk"]
         verbose_name_plural = "prolific studies"
+        constraints = [
+            models.UniqueConstraint(fields=["study", "label"], name="prolific_study_once_per_group")
+        ]
 
     def __str__(self) -> str:
         return f"{self.study_id}: {self.status}"
@@ -71,10 +110,109 @@ class ProlificSubmission(models.Model):
         related_name="prolific_submissions",
     )
     submission_id = models.CharField(max_length=64, unique=True)
+    participant = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=40, blank=True)
-    payload = models.JSONField(default=dict, blank=True)
+    code = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    return_requested_at = models.DateTimeField(null=True, blank=True)
+    bonuses = models.JSONField(default=list, blank=True, help_text="Minor units, as paid there.")
+    demographics = models.JSONField(default=dict, blank=True)
+    # A person has confirmed the approval; it is asked for until Prolific shows it.
+    approval_asked_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    class Meta:
+        ordering = ["pk"]
+
     def __str__(self) -> str:
         return f"submission {self.pk}: {self.status}"
+
+
+class ProlificEvent(models.Model):
+    """A webhook that came: kept so that the same one is handled once."""
+
+    event_id = models.CharField(max_length=100, unique=True)
+    kind = models.CharField(max_length=60)
+    resource_id = models.CharField(max_length=64)
+    handled_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class BonusPayment(models.Model):
+    """A payment of bonuses. Sending it twice pays twice, so each step is stored before it."""
+
+    class State(models.TextChoices):
+        PREPARED = "prepared", "prepared"
+        READY = "ready", "ready to pay"
+        SENT = "sent", "sent, not yet confirmed"
+        PAID = "paid", "paid"
+        CANCELLED = "cancelled", "cancelled"
+
+    prolific_study = models.ForeignKey(
+        ProlificStudy, on_delete=models.PROTECT, related_name="bonus_payments"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
+    bulk_id = models.CharField(max_length=64, unique=True, null=True)  # noqa: DJ001
+    total = models.PositiveIntegerField(default=0, help_text="With fees, in minor units.")
+    sent_at = models.DateTimeField(null=True, blank=True)
+    paid_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["prepared", "ready", "sent", "paid", "cancelled"]),
+                name="bonus_payment_state",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["ready", "sent", "paid"]) | Q(bulk_id__isnull=False),
+                name="bonus_payment_has_id",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["sent", "paid"]) | Q(sent_at__isnull=False),
+                name="bonus_payment_sent_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"bonus payment {self.pk}: {self.state}"
+
+
+class Bonus(models.Model):
+    """One person's bonus in a payment, and what they had been paid when it was prepared."""
+
+    payment = models.ForeignKey(BonusPayment, on_delete=models.PROTECT, related_name="lines")
+    submission = models.ForeignKey(
+        ProlificSubmission, null=True, on_delete=models.SET_NULL, related_name="bonus_lines"
+    )
+    amount = models.PositiveIntegerField(help_text="Minor units.")
+    reason = models.CharField(max_length=200)
+    # Those paid before it: a payment has arrived when there is one more of this amount.
+    before = models.JSONField(default=list)
+    is_open = models.BooleanField(default=True, help_text="False once the payment is cancelled.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "bonuses"
+        constraints = [
+            # A second click, tab or person cannot pay the same thing again.
+            models.UniqueConstraint(
+                fields=["submission", "reason"],
+                condition=Q(is_open=True),
+                name="bonus_once_per_reason",
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="bonus_is_money"),
+        ]
+
+    def __str__(self) -> str:
+        return f"bonus {self.pk}"

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from annotation.models import Invitation, ProlificIdentity, ProlificSubmission
+from annotation.models import Invitation, ProlificEvent, ProlificIdentity, ProlificSubmission
 from studies.services import lock_study, record
 
 
@@ -14,7 +14,9 @@ def purge_identities(*, study_id: int) -> int:
     messages through the platform are impossible afterwards.
     """
     study = lock_study(study_id)
-    ProlificSubmission.objects.filter(prolific_study__study=study).delete()
+    submissions = ProlificSubmission.objects.filter(prolific_study__study=study)
+    ProlificEvent.objects.filter(resource_id__in=submissions.values("submission_id")).delete()
+    submissions.delete()
     Invitation.objects.filter(study=study).delete()
     purged, _ = ProlificIdentity.objects.filter(annotator__study=study).delete()
     if purged:

@@ -138,11 +138,16 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
+    "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
     "recover-judge-runs": {"task": "judging.tasks.recover_runs", "schedule": 30.0},
 }
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
 PROLIFIC_BASE_URL = env.url("PROLIFIC_BASE_URL", "https://api.prolific.com/api/v1/")
+PROLIFIC_API_TOKEN = env.text("PROLIFIC_API_TOKEN")
+PROLIFIC_WEBHOOK_SECRET = env.text("PROLIFIC_WEBHOOK_SECRET")
+# Seconds: for one answer, and for all waiting between the attempts that a page may make.
+PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
 LOGGING = {
     "version": 1,

@@ -1,0 +1,52 @@
+"""The one researcher's account that this installation speaks for."""
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models import Recruitment
+from annotation.prolific.client import Client
+from annotation.prolific.errors import NotAllowed
+
+IN_WORKER = 60.0
+_CLAIM = dt.timedelta(minutes=3)
+
+
+def connect(*, patience: float | None = None) -> Client:
+    """A client with the token of the settings. Raises `NotConfigured` without one."""
+    return Client(
+        base_url=settings.PROLIFIC_BASE_URL,
+        token=settings.PROLIFIC_API_TOKEN,
+        patience=settings.PROLIFIC_PATIENCE if patience is None else patience,
+        timeout=settings.PROLIFIC_TIMEOUT,
+        referer=settings.PUBLIC_BASE_URL,
+    )
+
+
+@contextmanager
+def alone(study_id: int) -> Iterator[Recruitment]:
+    """Hold a study's recruitment while something is sent that must not be sent twice.
+
+    No transaction is open meanwhile: the claim is a time in the row, so that what a crash leaves
+    behind ends by itself. Raises `NotAllowed` while somebody else holds it.
+    """
+    recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
+    now = timezone.now()
+    until = now + _CLAIM
+    # One conditional UPDATE: of two who come at once, one changes the row.
+    claimed = Recruitment.objects.filter(
+        Q(busy_until=None) | Q(busy_until__lt=now), pk=recruitment.pk
+    ).update(busy_until=until)
+    if not claimed:
+        raise NotAllowed(
+            "Something is being changed on Prolific for this study right now. "
+            "Wait a moment, look at what it did, then try again."
+        )
+    try:
+        yield Recruitment.objects.get(pk=recruitment.pk)
+    finally:
+        Recruitment.objects.filter(pk=recruitment.pk, busy_until=until).update(busy_until=None)

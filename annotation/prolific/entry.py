@@ -1,0 +1,70 @@
+"""Whether somebody who opens the link is who the link says: a link can be edited by anybody."""
+
+import logging
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.utils import timezone
+
+from annotation.errors import EntryRefused
+from annotation.models import ProlificIdentity, ProlificStudy, ProlificSubmission
+from annotation.prolific import types
+from annotation.prolific.client import Client
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.sync import apply, study_of
+from studies.models import Study
+
+logger = logging.getLogger(__name__)
+_OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.SCREENED_OUT}
+# Somebody is waiting for the page.
+_SECONDS = 4.0
+
+
+def verify_entry(study: Study, query: Mapping[str, str]) -> None:
+    """Compare PROLIFIC_PID with the submission that SESSION_ID names.
+
+    Asked of Prolific once a session, and only where the study was launched from here. When
+    Prolific cannot be read, or does not know so fresh a submission yet, the person is let in:
+    the look that comes every minute finds the rest. Raises `EntryRefused`.
+    """
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not settings.PROLIFIC_API_TOKEN or not pid:
+        return
+    if not ProlificStudy.objects.filter(study=study, prolific_id__isnull=False).exists():
+        return
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
+    if mirrored is not None:
+        if mirrored.participant != pid or mirrored.prolific_study.study_id != study.pk:
+            raise EntryRefused("SESSION_ID is somebody else's")
+        return
+    if _has_entered(study, pid, session):
+        return
+    _ask(study, pid, session)
+
+
+def _has_entered(study: Study, pid: str, session: str) -> bool:
+    identity = ProlificIdentity.objects.filter(annotator__study=study, pid=pid).first()
+    return identity is not None and session in identity.session_ids
+
+
+def _ask(study: Study, pid: str, session: str) -> None:
+    client = Client(
+        base_url=settings.PROLIFIC_BASE_URL,
+        token=settings.PROLIFIC_API_TOKEN,
+        patience=0.0,
+        timeout=_SECONDS,
+    )
+    read_at = timezone.now()
+    try:
+        remote = client.submission(session)
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
+        return
+    row = study_of(remote)
+    if row is None or row.study_id != study.pk or remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's, or of another study")
+    if remote.status in _OVER:
+        raise EntryRefused("the submission is over on Prolific")
+    apply(row, remote, read_at=read_at)

@@ -1,0 +1,247 @@
+"""Keeping in step with Prolific: every event is a hint, what counts is what is read afterwards.
+
+Webhooks make it quick, and `follow_all` once a minute makes up for every one that was lost.
+"""
+
+import datetime as dt
+import logging
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation import flow, services
+from annotation.errors import Unfinished, WrongStep
+from annotation.identity import identity_hashes
+from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
+from annotation.prolific import types
+from annotation.prolific.account import IN_WORKER, connect
+from annotation.prolific.bonuses import confirm_sent
+from annotation.prolific.client import MAX_BULK_APPROVE, Client
+from annotation.prolific.errors import NotConfigured, NotFound, ProlificError
+from annotation.prolific.launch import mirror
+from annotation.prolific.types import RemoteSubmission
+from studies.models import Study
+
+logger = logging.getLogger(__name__)
+State = Annotator.State
+
+FINAL = frozenset({types.APPROVED, types.REJECTED, types.RETURNED, types.TIMED_OUT,
+                   types.SCREENED_OUT, types.PARTIALLY_APPROVED})  # fmt: skip
+# An approval that does not show after this is asked for again: that costs nothing twice.
+_ASK_AGAIN = dt.timedelta(minutes=2)
+# Somebody who has left is given up: their submission is not looked for any more.
+_LOOKED_FOR = dt.timedelta(days=2)
+
+
+def follow_all() -> int:
+    """Read every recruitment that may still change; return how many studies were read.
+
+    What goes wrong with one study does not keep the others from being read.
+    """
+    due = _due(ProlificStudy.objects.filter(prolific_id__isnull=False))
+    study_ids = sorted(set(due.values_list("study", flat=True)))
+    if not study_ids:
+        return 0
+    try:
+        client = connect(patience=IN_WORKER)
+    except NotConfigured:
+        return 0
+    followed = 0
+    for study_id in study_ids:
+        try:
+            follow(study_id=study_id, client=client)
+            followed += 1
+        except ProlificError as error:
+            logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+    return followed
+
+
+def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
+    """All but completed studies whose people are all settled and were read since."""
+    unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
+    recent = Q(seen_at=None) | Q(created_at__gt=timezone.now() - dt.timedelta(days=60))
+    return rows.filter(recent & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
+
+
+def follow(*, study_id: int, client: Client | None = None) -> int:
+    """Read a study and all of its submissions and apply what they say; return how many.
+
+    Safe to run twice and at the same time as anything else. Raises `ProlificError`; what was
+    read before is applied.
+    """
+    client = client or connect()
+    study = Study.objects.get(pk=study_id)
+    read = 0
+    for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
+        row.study = study
+        mirror(row, client.study(str(row.prolific_id)))
+        for remote_id in (str(row.prolific_id), *row.child_ids):
+            before = timezone.now()
+            for remote in client.submissions(remote_id):
+                apply(row, remote, read_at=before)
+                read += 1
+    read += _look_up_the_unlisted(study, client)
+    _ask_again(study, client)
+    confirm_sent(study_id=study_id, client=client)
+    return read
+
+
+def _look_up_the_unlisted(study: Study, client: Client) -> int:
+    """Read sessions that came in by the link and stand in no list, one by one.
+
+    So are the people of a quota study found, whose submissions may belong to a child of it.
+    """
+    known = set(
+        ProlificSubmission.objects.filter(prolific_study__study=study).values_list(
+            "submission_id", flat=True
+        )
+    )
+    recent = ProlificIdentity.objects.filter(
+        annotator__study=study, annotator__created_at__gt=timezone.now() - _LOOKED_FOR
+    )
+    found = 0
+    for identity in recent:
+        for session in identity.session_ids:
+            if session not in known:
+                found += refresh_submission(session, client=client)
+    return found
+
+
+def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:
+    """Read one submission and apply it; False when it is unknown there or not ours.
+
+    A fresh submission may not be found at once: the next look finds it.
+    """
+    client = client or connect(patience=IN_WORKER)
+    read_at = timezone.now()
+    try:
+        remote = client.submission(submission_id)
+    except NotFound:
+        return False
+    row = study_of(remote)
+    if row is None:
+        return False
+    if remote.study_id != row.prolific_id and remote.study_id not in row.child_ids:
+        _remember_child(row, remote.study_id)
+    apply(row, remote, read_at=read_at)
+    return True
+
+
+def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
+    """Our study that a submission belongs to: its own, or the parent of its child study."""
+    ids = [remote_id for remote_id in (remote.parent_study_id, remote.study_id) if remote_id]
+    return (
+        ProlificStudy.objects.select_related("study").filter(prolific_id__in=ids).first()
+        if ids
+        else None
+    )
+
+
+@transaction.atomic
+def _remember_child(row: ProlificStudy, child: str) -> None:
+    row = ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
+    if child and child not in row.child_ids:
+        row.child_ids = [*row.child_ids, child]
+        row.save(update_fields=["child_ids"])
+
+
+def apply(
+    row: ProlificStudy, remote: RemoteSubmission, *, read_at: dt.datetime
+) -> ProlificSubmission:
+    """Store what Prolific says of a submission and let the person's part follow it.
+
+    What was read earlier never replaces what was read later, whoever comes first.
+    """
+    submission = _store(row, remote, read_at)
+    if submission.seen_at == read_at and _is_latest(submission):
+        _move(submission)
+    return submission
+
+
+def _store(
+    row: ProlificStudy, remote: RemoteSubmission, read_at: dt.datetime
+) -> ProlificSubmission:
+    seen: dict[str, Any] = {
+        "participant": remote.participant,
+        "status": remote.status,
+        "code": remote.code[:200],
+        "started_at": remote.started_at,
+        "completed_at": remote.completed_at,
+        "return_requested_at": remote.return_requested,
+        "seen_at": read_at,
+    }
+    if "bonus_payments" in remote.payload:
+        seen["bonuses"] = list(remote.bonuses)
+    submission, created = ProlificSubmission.objects.get_or_create(
+        submission_id=remote.id,
+        defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
+    )
+    if not created:
+        # Conditional, so that of two readers the later reading stays.
+        ProlificSubmission.objects.filter(
+            Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
+        ).update(**seen)
+        submission.refresh_from_db()
+    if submission.annotator_id is None and (annotator := _annotator(row, remote)):
+        submission.annotator = annotator
+        submission.save(update_fields=["annotator"])
+    return submission
+
+
+def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None:
+    """Who this is, by their id; None when they never opened the study."""
+    return Annotator.objects.filter(
+        study=row.study_id, identity_hash__in=identity_hashes(remote.participant)
+    ).first()
+
+
+def _is_latest(submission: ProlificSubmission) -> bool:
+    """Whether this is the person's last submission: an earlier one says nothing of them now."""
+    newest = (
+        ProlificSubmission.objects.filter(annotator=submission.annotator_id)
+        .order_by("-started_at", "-pk")
+        .values_list("pk", flat=True)
+        .first()
+    )
+    return newest == submission.pk
+
+
+def _move(submission: ProlificSubmission) -> None:
+    """Let the person's part follow; what does not fit the state they are in changes nothing."""
+    annotator_id, status = submission.annotator_id, submission.status
+    if annotator_id is None:
+        return
+    state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
+    try:
+        if status == types.RETURNED and state != State.RETURNED:
+            services.mark_returned(annotator_id=annotator_id)
+        elif status == types.TIMED_OUT and state in flow.ACTIVE:
+            services.time_out(annotator_id=annotator_id)
+        elif status == types.REJECTED and state != State.REJECTED:
+            services.reject(annotator_id=annotator_id)
+        elif status == types.APPROVED and state == State.REJECTED:
+            services.reinstate(annotator_id=annotator_id)
+        elif status in (types.AWAITING_REVIEW, types.APPROVED) and state in (
+            State.ANNOTATING,
+            State.TIMED_OUT,
+            State.RETURNED,
+        ):
+            services.complete(annotator_id=annotator_id)
+    except (WrongStep, Unfinished) as error:
+        # They ended another way here, or the work is not whole: settling shows both sides.
+        logger.info("submission %s is %s: %s", submission.pk, status, error)
+
+
+def _ask_again(study: Study, client: Client) -> None:
+    """Ask once more for approvals that a person gave and Prolific does not show."""
+    waiting = list(
+        ProlificSubmission.objects.filter(
+            prolific_study__study=study,
+            status=types.AWAITING_REVIEW,
+            approval_asked_at__lt=timezone.now() - _ASK_AGAIN,
+        )[:MAX_BULK_APPROVE]
+    )
+    if waiting:
+        client.approve([submission.submission_id for submission in waiting])

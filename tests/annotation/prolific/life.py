@@ -1,0 +1,106 @@
+"""A study that recruits on the simulated Prolific, and people who go through it."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from annotation import services
+from annotation.codes import code_for
+from annotation.models import Annotator, Ending, ProlificStudy
+from annotation.prolific import launch
+from annotation.prolific.plan import Plan
+from annotation.quotas import Question, grid, set_quotas
+from demo.prolific_server import SimulatedProlific
+from studies.models import Study
+from tests.factories import answer_all, make_items, make_study
+
+GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
+POLITICS = Question(
+    "politics", "Party?", {"democrat": "Democrat", "republican": "Republican",
+                           "independent": "Independent"},
+)  # fmt: skip
+BALANCE = {
+    "sex": ["Male", "Female"],
+    "us-political-affiliation": ["Democrat", "Republican", "Independent"],
+}
+
+
+def make_recruiting(*, items: int = 6, per_person: int = 3, **overrides: Any) -> Study:
+    """Six people fill every seat: 6 items × 3 answers, 3 items each."""
+    study = make_study(
+        items_per_annotator=per_person, minutes=20, reward=450, currency="USD",
+        contact="lab@example.org", **overrides,
+    )  # fmt: skip
+    make_items(study, items)
+    return study
+
+
+def with_quotas(study: Study, *, each: int) -> Study:
+    targets = {
+        (gender, politics): each for gender in GENDER.options for politics in POLITICS.options
+    }
+    set_quotas(
+        study_id=study.pk,
+        questions=[GENDER, POLITICS],
+        cells=grid([GENDER, POLITICS], targets),
+    )
+    return study
+
+
+def launched(study: Study, plan: Plan | None = None) -> ProlificStudy:
+    launch.save_plan(study_id=study.pk, plan=plan or Plan())
+    (row,) = launch.launch(study_id=study.pk)
+    return row
+
+
+def published(study: Study, plan: Plan | None = None) -> ProlificStudy:
+    row = launched(study, plan)
+    total = launch.cost_of_publishing(study)
+    launch.publish(study_id=study.pk, confirmed=total.plain)
+    row.refresh_from_db()
+    return row
+
+
+def arrive(prolific: SimulatedProlific, row: ProlificStudy) -> tuple[dict[str, str], Annotator]:
+    """Somebody takes a place on Prolific and walks to their first item here."""
+    person = prolific.world.arrive(str(row.prolific_id))
+    annotator = services.enter(
+        study_id=row.study_id,
+        pid=person["participant"],
+        prolific_study_id=str(row.prolific_id),
+        session_id=person["submission"],
+    )
+    annotator = services.consent(annotator_id=annotator.pk, version="v1")
+    if annotator.study.demographic_questions.exists():
+        annotator = services.record_demographics(
+            annotator_id=annotator.pk,
+            demographics={
+                "gender": {"Male": "man", "Female": "woman"}[person["sex"]],
+                "politics": person["us_political_affiliation"].lower(),
+            },
+        )
+    return person, services.finish_instructions(annotator_id=annotator.pk)
+
+
+def finish(
+    prolific: SimulatedProlific, person: dict[str, str], annotator: Annotator, code: str = ""
+) -> None:
+    """Answer everything here, complete, and hand the code in on Prolific."""
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    prolific.world.finish(
+        person["submission"],
+        code or code_for(study_id=annotator.study_id, ending=Ending.COMPLETED),
+    )
+
+
+def answer_some(annotator: Annotator, count: int) -> None:
+    for assignment in annotator.assignments.filter(annotation=None)[:count]:
+        services.record_answer(
+            annotator_id=annotator.pk,
+            assignment_id=assignment.pk,
+            choice="r1",
+            certainty=70,
+            shown_at=timezone.now(),
+            active_ms=60_000,
+        )
