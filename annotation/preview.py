@@ -40,7 +40,9 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     if step not in STEPS or not may_preview(request, study):
         raise Http404
     steps = steps_of(study)
-    common = {"study": study, "preview": steps, "step": step}
+    # The page with the frames has links of its own.
+    framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
+    common = {"study": study, "preview": steps, "step": step, "framed": framed}
     if step == "task":
         return _item(request, study, common)
     if request.method == "POST" or step not in steps:

@@ -1,0 +1,150 @@
+"""The way through every page, for pictures: each generator opens a page and yields its name."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+STUDY = "everyday-choices"
+_ENDINGS = ("decline", "time_out", "mark_returned", "reject", "withdraw")
+
+
+def participant_pages(page: "Page", person: str) -> Iterator[str]:
+    """From the link to the code, then the other endings."""
+    from annotation import services
+    from annotation.models import Annotator, Assignment
+    from studies.models import Study
+
+    page.goto(f"/s/{STUDY}/")
+    yield "no-id"
+    _enter(page, person)
+    yield "consent"
+    page.goto(f"/s/{STUDY}/consent/copy/")
+    yield "consent-copy"
+    page.goto(f"/s/{STUDY}/consent/")
+    page.click("#consent-yes")
+    page.wait_for_url("**/about/")
+    yield "about-you"
+    page.check("#attr_gender-0")
+    page.check("#attr_politics-0")
+    page.click("#submit")
+    page.wait_for_url("**/instructions/")
+    yield "instructions"
+    annotator = Annotator.objects.get(prolific_identity__pid=person)
+    page.click("#submit")
+    page.wait_for_url(lambda url: not url.endswith("/instructions/"))
+    while "/task/" not in page.url:
+        name = page.url.rstrip("/").split(f"/{STUDY}/")[1].split("/")[0]
+        yield f"check-{name}"
+        _pass_on(page)
+    yield "task-untouched"
+    page.click("#submit")
+    page.wait_for_selector(".error-summary")
+    yield "task-error"
+    page.goto(f"/s/{STUDY}/task/")
+    page.check("#choice-b")
+    page.fill("#certainty", "72")
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    size = page.viewport_size
+    assert size  # noqa: S101 - every picture has a size
+    page.set_viewport_size({"width": size["width"], "height": 1040})
+    yield "task-page"
+    page.set_viewport_size(size)
+    page.click("[data-opens=help]")
+    yield "help-sheet"
+    page.keyboard.press("Escape")
+    item = Assignment.objects.get(annotator=annotator, position=1).item
+    item.warnings = ["illness of a close relative"]
+    item.save(update_fields=["warnings"])
+    page.evaluate("localStorage.clear()")
+    page.goto(f"/s/{STUDY}/task/")
+    yield "task-warning"
+    for side_page in ("pause", "help", "withdraw"):
+        page.goto(f"/s/{STUDY}/{side_page}/")
+        yield side_page
+    for assignment in annotator.assignments.all():
+        services.record_answer(
+            annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=61
+        )
+    page.goto(f"/s/{STUDY}/feedback/")
+    yield "feedback"
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+    yield "ending-completed"
+    for ending in _ENDINGS:
+        page.context.clear_cookies()
+        _enter(page, f"{person}-{ending}")
+        left = Annotator.objects.get(prolific_identity__pid=f"{person}-{ending}")
+        getattr(services, ending)(annotator_id=left.pk)
+        page.goto(f"/s/{STUDY}/done/")
+        yield f"ending-{ending.replace('_', '-')}"
+    page.context.clear_cookies()
+    _enter(page, f"{person}-stopped")
+    for ending in ("quota_full", "disqualified"):
+        Annotator.objects.filter(prolific_identity__pid=f"{person}-stopped").update(state=ending)
+        page.goto(f"/s/{STUDY}/done/")
+        yield f"ending-{ending.replace('_', '-')}"
+    page.context.clear_cookies()
+    study = Study.objects.filter(slug=STUDY)
+    for state in ("paused", "closed"):
+        study.update(state=state)
+        _enter(page, f"{person}-late")
+        yield f"study-{state}"
+    study.update(state="open", entry="link")
+    page.goto(f"/s/{STUDY}/")
+    yield "start"
+    study.update(entry="prolific")
+
+
+def researcher_pages(page: "Page", password: str) -> Iterator[str]:
+    """From signing in to the report."""
+    page.goto("/accounts/login/")
+    yield "sign-in"
+    page.fill("#id_username", "demo")
+    page.fill("#id_password", password)
+    page.click("main button[type=submit]")
+    yield "studies"
+    page.goto(f"/studies/{STUDY}/")
+    yield "study"
+    for path, name in (
+        ("items/", "items"),
+        ("import/", "import"),
+        ("people/", "people"),
+        ("people/codes/", "codes"),
+        ("people/checks/", "checks"),
+        ("people/preview/", "preview"),
+        ("reports/", "reports"),
+    ):
+        page.goto(f"/studies/{STUDY}/{path}")
+        yield name
+    page.goto(f"/studies/{STUDY}/items/")
+    page.click("tbody a")
+    yield "item"
+    page.goto(f"/studies/{STUDY}/judges/panel/")
+    page.click("tbody a")
+    yield "judge-run"
+    page.goto(f"/studies/{STUDY}/reports/")
+    page.click("tbody a")
+    yield "report-in-app"
+    page.goto(page.url.rstrip("/") + "/report.html")
+    yield "report"
+    for section in ("certainty", "agreement"):
+        page.locator(f"section#{section}").evaluate("element => element.scrollIntoView()")
+        yield f"report-{section}"
+
+
+def _enter(page: "Page", person: str) -> None:
+    page.goto(f"/s/{STUDY}/?PROLIFIC_PID={person}&STUDY_ID=demo&SESSION_ID=demo")
+
+
+def _pass_on(page: "Page") -> None:
+    """Answer a question on the instructions or a practice item, rightly or not, and go on."""
+    if page.locator("[name=choice]").count():
+        page.locator("[name=choice]").first.check()
+    if page.locator("#certainty:visible").count():
+        page.fill("#certainty", "60")
+    if page.locator("[name=answer]").count():
+        page.locator("[name=answer]").first.check()
+    page.click("#submit")
+    page.wait_for_load_state()

@@ -1,0 +1,126 @@
+"""Pictures of every page, from a demo that is there: `python -m demo.screenshots`.
+
+Works on a copy of the demo's database: nothing that is clicked here is kept. Needs Chromium and
+Playwright (requirements-dev.txt). VAR_DIR says where the demo is, as it does for `make demo`.
+"""
+
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+import django
+
+from demo.picture_pages import participant_pages, researcher_pages
+from demo.small_png import small_png
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs/images"
+# Device name -> width and height; pictures of the first have no suffix.
+DEVICES = {"": (1280, 800), "-phone": (390, 844)}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
+
+
+def main() -> int:
+    source = Path(os.environ.get("VAR_DIR", ROOT / "var"))
+    if not (source / "demo/report/report.html").is_file():
+        sys.stderr.write(
+            f"There is no finished demo in {source}. Make one: DEMO_EXIT=1 make demo\n"
+        )
+        return 1
+    with tempfile.TemporaryDirectory(prefix="thirdperson-pictures-") as folder:
+        copy = Path(folder)
+        _copy(source, copy)
+        with closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        os.environ |= {
+            "VAR_DIR": str(copy),
+            "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+            "PUBLIC_BASE_URL": f"http://localhost:{port}",
+            # Playwright's synchronous interface runs an event loop in this thread.
+            "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
+        }
+        django.setup()
+        # This needs the settings.
+        from config.processes import Processes, web_command, worker_command
+
+        with (copy / "processes.log").open("ab") as log:
+            processes = Processes(log=log)
+            try:
+                processes.start("The web server", web_command(port=port))
+                processes.start("The worker", worker_command(beat=True))
+                processes.wait_healthy(f"http://localhost:{port}")
+                _take(f"http://localhost:{port}", copy)
+            finally:
+                processes.stop()
+    return 0
+
+
+def _copy(source: Path, copy: Path) -> None:
+    with (
+        closing(sqlite3.connect(source / "thirdperson.sqlite3")) as old,
+        closing(sqlite3.connect(copy / "thirdperson.sqlite3")) as new,
+    ):
+        old.backup(new)
+    for name in ("reports", "demo/report"):
+        shutil.copytree(source / name, copy / name)
+    shutil.copy(source / "secret_key", copy)
+
+
+def _take(site: str, copy: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    from demo.studies import researcher
+
+    _, password = researcher(copy / "login.txt")
+    OUT.mkdir(parents=True, exist_ok=True)
+    names: dict[str, None] = {}
+    with sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or playwright.chromium.executable_path
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        empty = browser.new_page()
+        for suffix, (width, height) in DEVICES.items():
+            for pages, secret in ((participant_pages, ""), (researcher_pages, password)):
+                context = browser.new_context(
+                    base_url=site,
+                    viewport={"width": width, "height": height},
+                    reduced_motion="reduce",
+                    color_scheme="light",
+                )
+                page = context.new_page()
+                for name in pages(page, secret or f"picture{suffix}"):
+                    page.wait_for_load_state("networkidle")
+                    picture = small_png(empty, page.screenshot())
+                    (OUT / f"{name}{suffix}.png").write_bytes(picture)
+                    sys.stdout.write(f"{name}{suffix}.png\n")
+                    names.setdefault(name)
+                context.close()
+        browser.close()
+    _write_gallery(names)
+
+
+def _write_gallery(names: Iterable[str]) -> None:
+    """A page that shows every picture, both sizes side by side."""
+    rows = [
+        f"| {name.replace('-', ' ').capitalize()} | ![On a desktop]({name}.png) "
+        f"| ![On a phone]({name}-phone.png) |"
+        for name in names
+    ]
+    lines = [
+        "# Every page", "",
+        "Taken from the demo, whose people and judges are simulated, by "
+        "`python -m demo.screenshots`.", "",
+        "| Page | Desktop | Phone |", "| --- | --- | --- |", *rows, "",
+    ]  # fmt: skip
+    (OUT / "README.md").write_text("\n".join(lines), "utf-8")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
