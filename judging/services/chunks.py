@@ -40,8 +40,8 @@ def route_of(run_id: int) -> dict[str, Any]:
     return {"queue": GPU_QUEUE} if backend == Judge.Backend.TRANSFORMERS else {}
 
 
-def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int:
-    """Judge up to 50 waiting judgments of a run; return how many were taken, 0 at its end.
+def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None, most: int = CHUNK) -> int:
+    """Judge up to `most` waiting judgments of a run; return how many were taken, 0 at its end.
 
     `then` is called with the run's id when more may be waiting. Safe to run any number of times
     at once: what one call has leased no other call takes.
@@ -50,7 +50,7 @@ def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int
     if not run.is_active or runtime.is_stopping():
         return 0
     lease = secrets.token_hex(16)
-    judgments = _claim(run, lease)
+    judgments = _claim(run, lease, most)
     if judgments:
         _ask(run, judgments, lease)
     settle(run_id=run_id)
@@ -60,7 +60,7 @@ def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None) -> int
 
 
 @transaction.atomic
-def _claim(run: JudgeRun, lease: str) -> list[Judgment]:
+def _claim(run: JudgeRun, lease: str, most: int) -> list[Judgment]:
     """Lease the next waiting judgments, in order, and mark the run as running."""
     now = timezone.now()
     if run.state == JudgeRun.State.QUEUED:
@@ -72,7 +72,7 @@ def _claim(run: JudgeRun, lease: str) -> list[Judgment]:
     ids = list(
         waiting.select_for_update(skip_locked=True, no_key=True, of=("self",)).values_list(
             "pk", flat=True
-        )[:CHUNK]
+        )[:most]
     )
     if not ids:
         return []

@@ -12,6 +12,7 @@ from typing import Any
 import openai
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.utils import timezone
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
@@ -142,6 +143,7 @@ def _get_or_create(
             "samples": samples,
             "seed": seed,
             "prompt_hash": prompt_hash,
+            "touched_at": timezone.now(),  # the sweeper leaves a run alone that was just made
             # Where the model is served does not make another run, but belongs to the record.
             "parameters": {
                 **asked,

@@ -1,6 +1,7 @@
 import sys
 import time
 from argparse import ArgumentParser
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -9,7 +10,7 @@ from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.models import Judge, JudgeRun
 from judging.selectors import run_cost, run_progress
-from judging.services import runs, runtime
+from judging.services import probes, runs, runtime
 from studies.errors import StudyError
 from studies.models import Study
 from studies.progress import ProgressBar
@@ -37,6 +38,14 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, metavar="N", help="first N items by key")
         parser.add_argument("--budget", type=dollars, metavar="USD")
         parser.add_argument("--token-budget", type=int, metavar="N")
+        parser.add_argument(
+            "--probe", action="store_true",
+            help="ask one question, show prompt, reply and what the rest will take, and pause",
+        )  # fmt: skip
+        parser.add_argument(
+            "--yes", action="store_true",
+            help="at a terminal: go on without showing a probe and asking, whatever it costs",
+        )  # fmt: skip
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="follow the workers until the end")
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")
@@ -50,20 +59,27 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no judge “{options['judge']}”. Add it with add_judge first."
             )
+        start = partial(
+            runs.start_run,
+            study_id=study.pk,
+            judge_id=judge.pk,
+            setting=options["setting"],
+            features=options["features"],
+            orders=options["orders"],
+            samples=options["samples"],
+            seed=options["seed"],
+            limit=options["limit"],
+            budget=options["budget"],
+            token_budget=options["token_budget"],
+        )
         try:
-            run = runs.start_run(
-                study_id=study.pk,
-                judge_id=judge.pk,
-                setting=options["setting"],
-                features=options["features"],
-                orders=options["orders"],
-                samples=options["samples"],
-                seed=options["seed"],
-                limit=options["limit"],
-                budget=options["budget"],
-                token_budget=options["token_budget"],
-                enqueue=not options["inline"],
-            )
+            if options["probe"] or self._asks_first(judge, options):
+                run = start(enqueue=False)
+                if (options["probe"] or not probes.has_replies(run)) and not self._probe(
+                    run, options
+                ):
+                    return
+            run = start(enqueue=not options["inline"])
         except (JudgingError, StudyError) as error:
             raise CommandError(str(error)) from error
 
@@ -73,6 +89,25 @@ class Command(BaseCommand):
             self._follow(run)
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
+
+    def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
+        """Whether somebody is there to say yes before money is spent."""
+        costs = bool(judge.price_input or judge.price_output or options["budget"])
+        return costs and not options["yes"] and sys.stdin.isatty() and self.stdout.isatty()
+
+    def _probe(self, run: JudgeRun, options: dict[str, Any]) -> bool:
+        """Show what one question brought; whether to go on."""
+        try:
+            probe = probes.probe_run(run_id=run.pk)
+        finally:
+            runtime.shut_down()
+        self.stdout.write(_words(run, probe))
+        if not options["probe"] and probe.left:
+            if input("Go on with the rest? [y/N] ").strip().lower() in {"y", "yes"}:
+                return True
+        if probe.left:
+            self.stdout.write("Nothing more was asked. The same command without --probe goes on.")
+        return False
 
     def _work(self, run: JudgeRun) -> None:
         total = run_progress(run).total
@@ -117,3 +152,37 @@ class Command(BaseCommand):
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)
+
+
+def _words(run: JudgeRun, probe: probes.Probe) -> str:
+    """A probe as a person reads it."""
+    judgment = probe.judgment
+    reading = judgment.get_state_display()
+    if judgment.choice:
+        certainty = f", certainty {judgment.certainty}" if judgment.certainty else ""
+        reading = f"{judgment.get_choice_display()}{certainty}"
+    told = judgment.probabilities or {}
+    if told:
+        shares = ", ".join(f"{option} {share:.3f}" for option, share in told.items())
+    else:
+        shares = "asked for, none came" if probe.asked_for_probabilities else "not asked for"
+    money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
+    lines = [
+        f"Item {judgment.item.key}, response {judgment.shown_first[1]} first. Prompt:",
+        probe.prompt,
+        "",
+        f"Reply no. {judgment.replies} of {judgment.model_snapshot or run.judge.model}:",
+        probe.reply,
+        "",
+        f"Read as: {reading}. {judgment.error}".rstrip(),
+        f"Option probabilities: {shares}.",
+        f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, "
+        f"{_duration(probe.seconds)}, {money}.",
+    ]
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
