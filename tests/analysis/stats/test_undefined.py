@@ -1,0 +1,244 @@
+"""Whatever the input: no NaN, no infinity, and a reason for everything that is undefined."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import analysis.stats as stats
+from analysis.stats import Estimate, Interval, Proportion, Votes
+
+LABELS = st.integers(1, 6).flatmap(
+    lambda width: st.lists(
+        st.lists(st.sampled_from([-1, 0, 0, 1]), min_size=width, max_size=width),
+        min_size=0,
+        max_size=12,
+    )
+)
+
+
+def numbers(result, path):
+    """Every number in a result, however deep, with where it stands; arrays are left out."""
+    if dataclasses.is_dataclass(result):
+        for field in dataclasses.fields(result):
+            yield from numbers(getattr(result, field.name), f"{path}.{field.name}")
+    elif isinstance(result, Mapping):
+        for key, value in result.items():
+            yield from numbers(value, f"{path}[{key!r}]")
+    elif isinstance(result, list | tuple):
+        for position, value in enumerate(result):
+            yield from numbers(value, f"{path}[{position}]")
+    elif isinstance(result, float | int):
+        yield path, result
+
+
+def estimates(result):
+    """Every estimate and proportion in a result."""
+    if isinstance(result, Estimate | Proportion):
+        yield result
+    elif dataclasses.is_dataclass(result):
+        for field in dataclasses.fields(result):
+            yield from estimates(getattr(result, field.name))
+    elif isinstance(result, Mapping):
+        for value in result.values():
+            yield from estimates(value)
+    elif isinstance(result, list | tuple):
+        for value in result:
+            yield from estimates(value)
+
+
+def check(name, result):
+    for path, number in numbers(result, name):
+        assert math.isfinite(number), path
+    for estimate in estimates(result):
+        assert (estimate.value is None) == (estimate.reason is not None), name
+        if estimate.interval is not None:
+            assert estimate.interval.low <= estimate.interval.high, name
+            assert isinstance(estimate.interval, Interval)
+    reason = getattr(result, "reason", None)
+    assert reason is None or isinstance(reason, str)
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """A small study of any shape: people, a model with runs, truth and certainties."""
+
+    votes: Votes
+    runs: Votes
+    truth: np.ndarray
+    model: np.ndarray
+    certainty: np.ndarray
+
+    @property
+    def model_right(self):
+        known = (self.model >= 0) & (self.truth >= 0)
+        return np.where(known, (self.model == self.truth).astype(int), -1)
+
+    @property
+    def people_right(self):
+        answer = stats.majority_vote(self.votes).answer
+        known = (answer >= 0) & (self.truth >= 0)
+        return np.where(known, (answer == self.truth).astype(int), -1)
+
+
+@st.composite
+def studies(draw):
+    rows = draw(LABELS)
+    labels = np.array(rows, dtype=int) if rows else np.empty((0, 3), dtype=int)
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    n = len(labels)
+
+    def certainties(shape):
+        values = rng.choice([1.0, 50.0, 80.0, 100.0], shape)
+        values[rng.random(shape) < 0.2] = np.nan
+        return values
+
+    runs = rng.choice([-1, 0, 1], (n, draw(st.integers(1, 4))))
+    return Study(
+        votes=Votes.from_matrix(labels, certainties(labels.shape)),
+        runs=Votes.from_matrix(runs, certainties(runs.shape)),
+        truth=rng.choice([-1, 0, 1], n),
+        model=rng.choice([-1, 0, 1], n),
+        certainty=certainties(n),
+    )
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+def pairs(s):
+    return stats.count_pairs(s.model_right, s.people_right)
+
+
+def clusters(s):
+    return {"item": s.votes.item, "annotator": s.votes.annotator}
+
+
+def vote_right(s):
+    return (s.votes.choice == s.truth[s.votes.item]).astype(int)
+
+
+STATISTICS = {
+    "unanimity": lambda s: stats.unanimity(s.votes),
+    "annotator_quality": lambda s: stats.annotator_quality(s.votes, s.truth),
+    "individual_accuracy": lambda s: stats.individual_accuracy(s.votes, s.truth),
+    "majority_accuracy": lambda s: stats.majority_accuracy(
+        stats.majority_vote(s.votes), s.truth
+    ),
+    "tie_credit": lambda s: stats.tie_credit_accuracy(
+        stats.majority_vote(s.votes, ties="half"), s.truth
+    ),
+    "answer_accuracy": lambda s: stats.answer_accuracy(s.model, s.truth, s.certainty),
+    "multiway_proportion": lambda s: stats.multiway_proportion(vote_right(s), clusters(s)),
+    "multiway_mean": lambda s: stats.multiway_mean(vote_right(s).astype(float), clusters(s)),
+    "compare_groups": lambda s: stats.compare_groups(
+        np.repeat(vote_right(s), 20), np.repeat(s.votes.annotator, 20),
+        clusters={k: np.repeat(v, 20) for k, v in clusters(s).items()},
+    ),
+    "difference_bounds": lambda s: stats.difference_bounds(s.model_right, s.people_right),
+    "percent_agreement": lambda s: stats.percent_agreement(s.votes.counts(), rng=rng(), n_draws=20),
+    "alpha": lambda s: stats.krippendorff_alpha(s.votes.counts(), rng=rng(), n_draws=20),
+    "certainty_alpha": lambda s: [
+        stats.certainty_alpha(s.votes, metric=m, rng=rng(), n_draws=20)
+        for m in ("interval", "ordinal", "nominal", "ratio")
+    ],
+    "fleiss": lambda s: stats.fleiss_kappa(s.votes.counts(), rng=rng(), n_draws=20),
+    "brennan_prediger": lambda s: stats.brennan_prediger(s.votes.counts(), rng=rng(), n_draws=20),
+    "gwet": lambda s: stats.gwet_ac(s.votes.counts(), rng=rng(), n_draws=20),
+    "cohen": lambda s: stats.cohen_kappa(s.model, stats.majority_vote(s.votes).answer),
+    "bootstrap_agreement": lambda s: stats.bootstrap_agreement(
+        s.votes, size=3, n_draws=20, rng=rng()
+    ),
+    "certainty_icc": lambda s: [
+        stats.certainty_icc(s.votes), stats.certainty_icc(s.votes, centred=True)
+    ],
+    "mcnemar": lambda s: stats.mcnemar(pairs(s)),
+    "paired_difference": lambda s: stats.paired_difference(pairs(s)),
+    "equivalence": lambda s: stats.equivalence(pairs(s)),
+    "cochran_q": lambda s: stats.cochran_q(np.stack([s.model_right, s.people_right], axis=1)),
+    "compare_judges": lambda s: stats.compare_judges(
+        np.stack([s.model_right, s.people_right, s.model_right], axis=1)
+    ),
+    "joint_bootstrap": lambda s: stats.joint_bootstrap(
+        np.stack([s.model_right, s.people_right], axis=1), rng=rng(), n_draws=20
+    ),
+    "alt_test": lambda s: stats.alt_test(s.votes, s.model, epsilon=0.1, min_items=2),
+    "alt_test_certainty": lambda s: stats.alt_test_certainty(
+        s.votes, s.certainty, epsilon=0.1, min_items=2
+    ),
+    "leave_one_out": lambda s: stats.leave_one_out(s.votes, s.model),
+    "pooled_replacement": lambda s: stats.pooled_replacement_test(s.votes, s.model, epsilon=0.1),
+    "human_likeness": lambda s: stats.human_likeness(
+        s.votes, s.model, rng=rng(), n_draws=20, min_common=2
+    ),
+    "worth_in_people": lambda s: stats.worth_in_people(
+        s.votes, s.model, s.truth, rng=rng(), n_draws=20
+    ),
+    "price_mixes": lambda s: stats.price_mixes(
+        s.votes, s.model, s.certainty, s.truth, price_person=1, price_judge=0
+    ),
+    "error_consistency": lambda s: stats.error_consistency(
+        s.model_right, s.people_right, rng=rng(), n_draws=20
+    ),
+    "shared_guess": lambda s: stats.shared_guess(
+        s.votes, s.model, s.truth, rng=rng(), n_draws=20
+    ),
+    "run_noise": lambda s: stats.run_noise(s.runs, s.truth, rng=rng(), n_draws=20),
+    "change": lambda s: stats.change_beyond_noise(s.runs, s.votes, rng=rng(), n_draws=20),
+    "calibration": lambda s: [
+        stats.calibration_error(s.certainty, s.model_right, binning=b)
+        for b in ("width", "distinct", "mass")
+    ],
+    "brier": lambda s: stats.brier_score(s.certainty, s.model_right),
+    "discrimination": lambda s: stats.discrimination(s.certainty, s.model_right, min_each=1),
+    "certainty_quality": lambda s: stats.certainty_quality(
+        s.certainty, s.model_right, rng=rng(), n_draws=20
+    ),
+    "recalibrate": lambda s: [
+        stats.recalibrate(s.certainty, s.model_right, np.arange(s.model.size) % 3, method=m)
+        for m in ("isotonic", "logistic")
+    ],
+    "risk_coverage": lambda s: stats.risk_coverage(s.certainty, s.model_right),
+    "threshold_sweep": lambda s: stats.threshold_sweep(
+        s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
+    ),
+    "check_threshold": lambda s: stats.check_threshold(s.certainty, s.model_right, 80),
+    "held_out": lambda s: stats.held_out_threshold(
+        s.certainty, s.model_right, np.arange(s.model.size) % 2 == 0, target=0.5, min_n=1
+    ),
+    "compare_certainty": lambda s: stats.compare_certainty(
+        stats.majority_vote(s.votes).certainty, s.certainty
+    ),
+    "certainty_distributions": lambda s: stats.compare_certainty_distributions(
+        s.votes.certainty, s.certainty
+    ),
+    "like_for_like": lambda s: stats.like_for_like(s.votes, s.runs, s.truth, rng=rng()),
+    "high_sets": lambda s: stats.compare_high_sets(
+        stats.majority_vote(s.votes).certainty, s.people_right, s.certainty, s.model_right,
+        rng=rng(), n_draws=20,
+    ),
+    "certainty_by_source": lambda s: stats.certainty_by_source(
+        np.concatenate([s.people_right, s.model_right]),
+        np.concatenate([stats.majority_vote(s.votes).certainty, s.certainty]),
+        np.repeat([False, True], s.model.size),
+        {"item": np.tile(np.arange(s.model.size), 2)},
+    ),
+    "position_bias": lambda s: stats.position_bias(s.model, s.truth),
+    "position_bias_single_order": lambda s: stats.position_bias_single_order(s.model, s.truth),
+    "self_preference": lambda s: stats.self_preference(s.model, s.truth),
+    "verbosity_bias": lambda s: stats.verbosity_bias(
+        np.arange(s.model.size), np.arange(s.model.size)[::-1], s.model, s.truth
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@given(study=studies())
+@settings(max_examples=60)
+def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
+    check(name, STATISTICS[name](study))
