@@ -1,12 +1,12 @@
 """A real Chromium for the tests of pages."""
 
 import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+from tests.servers import chromium
 
 # Playwright's synchronous interface runs an event loop in this thread; the database is not
 # touched from inside it.
@@ -27,16 +27,8 @@ DESKTOP = {"width": 1280, "height": 800}
 
 
 def launch(playwright: Playwright) -> Browser:
-    """Chromium of the system, else Playwright's own; without either the tests fail, loudly."""
-    system = shutil.which("chromium") or shutil.which("chromium-browser")
-    own = playwright.chromium.executable_path
-    executable = system or (own if Path(own).exists() else None)
-    if executable is None:
-        pytest.fail(
-            "No Chromium. Install one: `apt-get install chromium`, or "
-            "`.venv/bin/playwright install chromium`."
-        )
-    return playwright.chromium.launch(executable_path=executable, headless=True, args=FLAGS)
+    """Chromium as `tests.servers` finds it; without one the tests fail and say what to do."""
+    return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
 
 
 @pytest.fixture(scope="session")
