@@ -1,0 +1,283 @@
+"""The way through a study under difficulties: keys alone, bad input, scripts, slow networks."""
+
+import gzip
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Annotation, Annotator
+from tests.browser.annotators import (
+    add_quota,
+    enter,
+    enter_items,
+    make_everyday_study,
+    scrolls_sideways,
+)
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.test_participants import problems
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def press_until(page, wanted, *keys, limit=40):
+    """Tab to the control with id `wanted`, then press `keys`."""
+    for _ in range(limit):
+        if page.evaluate("document.activeElement.id") == wanted:
+            for key in keys:
+                page.keyboard.press(key)
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{wanted} was not reached on {page.url}")
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+def test_the_whole_way_can_be_gone_by_keyboard_alone(open_page, live_server, javascript):
+    study = make_everyday_study(items=2)
+    add_quota(study)
+    page = open_page(javascript=javascript)
+    enter(page, study)
+
+    press_until(page, "consent-yes", "Enter")
+    page.wait_for_url("**/about/")
+    press_until(page, "attr_gender-0", "Space")
+    press_until(page, "attr_politics-0", "Space")
+    press_until(page, "submit", "Enter")
+    page.wait_for_url("**/instructions/")
+    press_until(page, "submit", "Enter")
+    for position in (1, 2):
+        page.wait_for_url(f"**/task/{position}/")
+        press_until(page, "choice-a", "Space")
+        press_until(page, "certainty", "7", "2")
+        press_until(page, "submit", "Enter")
+    page.wait_for_url("**/feedback/")
+    press_until(page, "submit", "Enter")
+    page.wait_for_url("**/done/")
+
+    assert Annotator.objects.get().state == "completed"
+    assert list(Annotation.objects.values_list("certainty", flat=True)) == [72, 72]
+
+
+CERTAINTY = "Enter a certainty from 1 to 100"
+CHOICE = "Select the response this person would prefer"
+
+
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+@pytest.mark.parametrize(
+    ("choice", "certainty", "said"),
+    [
+        ("a", "0", [CERTAINTY]),
+        ("a", "101", [CERTAINTY]),
+        ("a", "7.5", [CERTAINTY]),
+        ("a", "abc", [CERTAINTY]),
+        ("a", "", [CERTAINTY]),
+        ("", "72", [CHOICE]),
+        ("", "", [CHOICE, CERTAINTY]),
+        ("a", "72 %", []),
+        ("a", " 72 ", []),
+    ],
+)
+def test_bad_input_meets_the_same_words_with_and_without_javascript(
+    open_page, live_server, javascript, choice, certainty, said
+):
+    study = make_everyday_study(items=2)
+    page = open_page(viewport=PHONE, javascript=javascript)
+    enter_items(page, study)
+    if choice:
+        page.check(f"#choice-{choice}")
+    page.fill("#certainty", certainty)
+
+    page.click("#submit")
+
+    if not said:
+        page.wait_for_url("**/task/2/")
+        assert Annotation.objects.get().certainty == 72
+        return
+    page.wait_for_selector(".error-summary")
+    assert page.locator(".error-summary a").all_inner_texts() == said
+    beside = page.locator(".error-message").all_inner_texts()
+    assert [text.replace("Error:", "").strip() for text in beside] == said
+    assert page.title().startswith("Error: ")
+    assert page.input_value("#certainty") == certainty
+    assert page.locator("input:checked[name=choice]").count() == bool(choice)
+    assert not Annotation.objects.exists()
+
+
+def test_the_item_page_weighs_at_most_sixty_kilobytes(open_page, live_server):
+    study = make_everyday_study(items=1, allow_tie=True)
+    page = open_page()
+    enter_items(page, study)
+    bodies = {}
+    page.on("response", lambda response: bodies.setdefault(response.url, response))
+
+    page.reload(wait_until="networkidle")
+
+    sizes = {url: len(gzip.compress(response.body(), 6)) for url, response in bodies.items()}
+    assert len([url for url in sizes if url.endswith((".js", ".css"))]) >= 7
+    assert sum(sizes.values()) <= 60_000, sizes
+
+
+def test_the_item_can_be_read_within_three_seconds_on_a_slow_connection(open_page, live_server):
+    study = make_everyday_study(items=1)
+    page = open_page(viewport=PHONE)
+    enter_items(page, study)
+    device = page.context.new_cdp_session(page)
+    device.send("Network.enable")
+    device.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    # What browsers call slow 3G.
+    speed = {"latency": 400, "downloadThroughput": 50_000, "uploadThroughput": 50_000}
+    device.send("Network.emulateNetworkConditions", {"offline": False, **speed})
+
+    page.reload(wait_until="domcontentloaded")
+
+    painted = page.evaluate(
+        """() => new Promise(done => new PerformanceObserver(list => done(
+            list.getEntriesByName('first-contentful-paint')[0].startTime
+        )).observe({type: 'paint', buffered: true}))"""
+    )
+    assert painted < 3000
+
+
+ARABIC = {
+    "title": "خيارات كل يوم",
+    "language": "ar",
+    "consent": "المشاركة **طوعية** ويمكنك التوقف في أي وقت.",
+}
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, size):
+    study = make_everyday_study(items=2, allow_tie=True, **ARABIC)
+    study.all_items.update(
+        question="ما أفضل طريقة للذهاب إلى العمل؟",
+        r1={"text": "اذهب بالدراجة على طريق النهر."},
+        r2={"text": "اذهب بالسيارة قبل السابعة."},
+    )
+    page = open_page(viewport=size, bypass_csp=True)
+    enter(page, study)
+    assert page.get_attribute("html", "dir") == "rtl"
+    assert problems(page) == ""
+    page.click("#consent-yes")
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
+    page.check("#choice-a")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+
+    def left(selector):
+        return page.locator(selector).first.bounding_box()["x"]
+
+    assert left("#choice-a") > left("#text-a")
+    if size is DESKTOP:
+        assert left("label[for=choice-a].card") > left("label[for=choice-b].card")
+        assert left(".submit button") < left("#certainty")
+    thumb_at_low_end = page.evaluate(
+        "getComputedStyle(document.querySelector('input[type=range]')).direction"
+    )
+    assert thumb_at_low_end == "rtl"
+    assert not scrolls_sideways(page)
+    assert problems(page) == ""
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+    assert Annotation.objects.get().certainty == 1
+
+
+def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_server):
+    study = make_everyday_study(items=1, language="de", title="Alltagsfragen")
+    page = open_page(viewport=PHONE, locale="fr-FR")
+    seen = []
+
+    enter(page, study)
+    seen.append(page.inner_text("body"))
+    page.click("#consent-yes")
+    page.wait_for_url("**/instructions/")
+    seen.append(page.inner_text("main"))
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
+    page.click("#submit")
+    page.wait_for_selector(".error-summary")
+    assert page.title().startswith("Fehler: ")
+    page.check("#choice-a")
+    page.fill("#certainty", "72")
+    expect(page.locator("[data-band-spoken]")).to_have_text("72, Sicher")
+    seen.append(page.inner_text(".choices legend"))
+    page.click("#submit")
+    page.wait_for_url("**/feedback/")
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+    seen.append(page.inner_text("main"))
+
+    text = " ".join(seen)
+    for words in (
+        "Möchten Sie teilnehmen?", "So geht es", "Welche Antwort würde diese Person bevorzugen?",
+        "Sie sind fertig. Vielen Dank.",
+    ):  # fmt: skip
+        assert words in text
+    assert re.findall(r"\b(?:the|and|your|with|you)\b", text) == []
+
+
+def test_a_sensitive_item_is_hidden_until_asked_for_and_can_be_skipped(open_page, live_server):
+    study = make_everyday_study(items=2)
+    study.all_items.update(warnings=["violence"])
+    page = open_page(viewport=PHONE, bypass_csp=True)
+    enter_items(page, study)
+    assert problems(page) == ""
+    assert not page.is_visible("text=Take the river path")
+
+    page.keyboard.press("a")
+    assert page.locator("input:checked[name=choice]").count() == 0
+    page.click("text=Show the item")
+    assert page.is_visible("text=Take the river path")
+    assert problems(page) == ""
+    page.click("#skip")
+
+    page.wait_for_url("**/task/2/")
+    page.click("text=Show the item")
+    page.check("#choice-a")
+    page.fill("#certainty", "10")
+    page.click("#submit")
+    page.wait_for_url("**/feedback/")
+    assert Annotation.objects.count() == 1
+
+
+def test_two_devices_and_a_reload_while_one_of_them_is_offline(open_page, live_server):
+    study = make_everyday_study(items=2)
+    phone, desk = open_page(viewport=PHONE), open_page()
+    for page in (phone, desk):
+        enter(page, study)
+    phone.click("#consent-yes")
+    phone.click("#submit")
+    phone.wait_for_url("**/task/1/")
+    phone.check("#choice-a")
+    phone.fill("#certainty", "30")
+    phone.context.set_offline(True)
+    phone.click("#submit")
+    expect(phone.get_by_role("status")).to_contain_text("kept on this device")
+
+    enter(desk, study)
+    desk.wait_for_url("**/task/1/")
+    desk.check("#choice-b")
+    desk.fill("#certainty", "60")
+    desk.click("#submit")
+    desk.wait_for_url("**/task/2/")
+    phone.context.set_offline(False)
+    phone.wait_for_url("**/task/2/")
+
+    annotation = Annotation.objects.get()
+    assert (annotation.certainty, annotation.revision) == (30, 2)
+    assert Annotator.objects.count() == 1
+
+
+def test_a_copy_of_the_consent_goes_on_paper_without_the_page_around_it(open_page, live_server):
+    study = make_everyday_study(items=1)
+    page = open_page(bypass_csp=True)
+    enter(page, study)
+
+    page.click("text=Print or keep a copy of this text")
+    page.wait_for_url("**/consent/copy/")
+
+    assert problems(page) == ""
+    assert page.is_visible("[data-print]")
+    page.emulate_media(media="print")
+    assert not page.is_visible("[data-print]")
+    assert page.is_visible("text=Version of this text")
