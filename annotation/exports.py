@@ -1,13 +1,15 @@
 """Rows for files: people under pseudonyms, answers in the shape that imports read again."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotation.models import Annotation, Annotator
+from annotation.quality import NOTHING, quality_of
 from annotation.wording import setting_of
-from studies.models import Study
+from studies.models import Item, Study
 from studies.prompts import band_of
 
 _SIDES = {"a": "A", "b": "B", "tie": "C"}
@@ -61,9 +63,15 @@ def annotator_rows(study: Study, *, identified: bool = False) -> Iterator[dict[s
     annotators = (
         Annotator.objects.filter(study=study)
         .select_related("prolific_identity", "quota_cell")
-        .annotate(answers=Count("assignments__annotation"))
+        .annotate(
+            answers=Count(
+                "assignments__annotation",
+                filter=Q(assignments__item__split=Item.Split.MAIN),
+            )
+        )
         .order_by("pseudonym")
     )
+    quality = quality_of(study)
     for annotator in annotators:
         row = {
             "rater_id": annotator.pseudonym,
@@ -75,7 +83,7 @@ def annotator_rows(study: Study, *, identified: bool = False) -> Iterator[dict[s
             "quota_cell": str(annotator.quota_cell) if annotator.quota_cell else None,
             "works_surplus": annotator.works_surplus,
             "failed_attention": annotator.failed_attention,
-            "flags": annotator.flags,
+            "flags": [asdict(flag) for flag in quality.get(annotator.pk, NOTHING).flags],
             "consent_version": annotator.consent_version or None,
             "arrived_at": annotator.created_at,
             "consented_at": annotator.consented_at,

@@ -245,7 +245,7 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
     items = dict(
         Annotator.objects.filter(pk__in=[a.pk for a in people])
         .values_list("pk")
-        .annotate(items=Count("assignments"))
+        .annotate(items=Count("assignments", filter=Q(assignments__item__split=Item.Split.MAIN)))
     )
     questions = list(study.demographic_questions.all())
     return [_person(a, answers[a.pk], items.get(a.pk, 0), questions) for a in people]
@@ -253,7 +253,9 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
 
 def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
     found: defaultdict[int, _Answers] = defaultdict(_Answers)
-    rows = Annotation.objects.filter(assignment__annotator__in=people).values_list(
+    rows = Annotation.objects.filter(
+        assignment__annotator__in=people, assignment__item__split=Item.Split.MAIN
+    ).values_list(
         "assignment__annotator", "assignment__shown_first", "choice", "certainty", "active_ms",
         "elapsed_ms",
     )  # fmt: skip

@@ -70,6 +70,18 @@ def test_exports_take_the_same_queries_however_many_people(django_assert_num_que
         answer_all(walk_in(study))
     assert Annotator.objects.count() == 5
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(4):
         assert len(list(annotation_rows(study))) == 5
         assert len(list(annotator_rows(study, identified=True))) == 5
+
+
+def test_flags_are_exported_with_value_and_threshold_and_checks_are_not_counted():
+    study = make_study(items_per_annotator=10)
+    make_items(study, 10)
+    make_item(study=study, split="attention_check", check_answer="r1")
+    answer_all(walk_in(study), certainty=50)
+
+    (row,) = annotator_rows(study)
+
+    assert row["answers"] == 10
+    assert row["flags"] == [{"rule": "flat_certainty", "value": 0, "threshold": 3}]
