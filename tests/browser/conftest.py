@@ -48,7 +48,7 @@ def open_page(browser: Browser, live_server) -> Iterator:
         context = browser.new_context(
             viewport=viewport, java_script_enabled=javascript, base_url=live_server.url, **options
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))

@@ -14,11 +14,18 @@ from tests.browser.annotators import (
     make_everyday_study,
     scrolls_sideways,
 )
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+TABLET = {"width": 768, "height": 1024}
+# 1280 x 1024 at 400 %.
+ZOOMED = {"width": 320, "height": 256}
+SIZES = pytest.mark.parametrize(
+    "size",
+    [SMALL_PHONE, PHONE, TABLET, DESKTOP, ZOOMED],
+    ids=["320", "390", "768", "1280", "400 percent"],
+)
 
 
 @SIZES
