@@ -25,8 +25,9 @@ from analysis.facts import (
     StudyFacts,
     columns,
 )
+from analysis.juries import with_juries
 from annotation.models import Annotation, Annotator
-from judging.models import NANO, Attempt, JudgeRun, Judgment
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
 from studies.prompts import wording
@@ -54,7 +55,7 @@ def load_dataset(slug: str) -> Dataset:
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
     raters, groups, answers = _answers(study, position)
-    return Dataset(
+    data = Dataset(
         study=_study_facts(study),
         items=items,
         personas=_personas(study),
@@ -65,6 +66,14 @@ def load_dataset(slug: str) -> Dataset:
         not_counted=_not_counted(study),
         runs=_runs(study, position),
     )
+    return with_juries(data, _juries(study))
+
+
+def _juries(study: Study) -> Mapping[str, list[str]]:
+    members: dict[str, list[str]] = {}
+    for jury, judge in Jury.objects.filter(study=study).values_list("name", "judges__name"):
+        members.setdefault(jury, []).append(judge)
+    return members
 
 
 def _study_facts(study: Study) -> StudyFacts:

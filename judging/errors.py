@@ -13,5 +13,9 @@ class BadRun(JudgingError):
     """The run cannot be started or changed as asked."""
 
 
+class BadPlan(JudgingError):
+    """The plan of a campaign cannot be read or started; nothing of it was started."""
+
+
 class ImportRefused(JudgingError):
     """A file of judgments was not imported; nothing of it was stored."""

@@ -215,6 +215,43 @@ class JudgeRun(models.Model):
         return self.state in self.RESUMABLE
 
 
+class Campaign(models.Model):
+    """Runs that one plan started: judges × settings × features × orders."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="campaigns")
+    name = models.CharField(max_length=120)
+    plan = models.JSONField(help_text="As it was read.")
+    runs = models.ManyToManyField(JudgeRun, related_name="campaigns")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="campaign_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Jury(models.Model):
+    """Judges whose verdicts are counted together, as one more judge of the report."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="juries")
+    name = models.CharField(max_length=120)
+    judges = models.ManyToManyField(Judge, related_name="juries")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        verbose_name_plural = "juries"
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="jury_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Judgment(models.Model):
     """One question to a judge: an item, in one order, asked for the n-th time."""
 
@@ -244,6 +281,10 @@ class Judgment(models.Model):
     model_snapshot = models.CharField(max_length=200, blank=True, help_text="As reported.")
     fingerprint = models.CharField(max_length=200, blank=True, help_text="As reported.")
     prompt_sha256 = models.CharField(max_length=64, blank=True)
+    reused_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reused_by",
+        help_text="The answer of another run that this one took over.",
+    )  # fmt: skip
     error = models.TextField(blank=True)
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
@@ -254,6 +295,9 @@ class Judgment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["run", "item", "shown_first", "sample"], name="judgment_once"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "reused_from"], name="judgment_no_answer_shared"
             ),
             models.CheckConstraint(
                 condition=Q(shown_first__in=["r1", "r2", ""]), name="judgment_shown_first"

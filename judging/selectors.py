@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.http import Http404
 
-from judging.models import NANO, Attempt, JudgeRun, Judgment
+from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.models import Study
 
 
@@ -84,15 +84,35 @@ def run_progress(run: JudgeRun) -> RunProgress:
     return _progress_of([run.pk])[run.pk]
 
 
-def run_rows(study: Study) -> list[RunRow]:
-    """The study's runs in the order they were made; two queries, however many runs.
+def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
+    """The runs of the study, or of one campaign, in the order they were made; two queries.
 
     Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
     every few seconds never adds up the ledger.
     """
-    runs = list(JudgeRun.objects.filter(study=study).select_related("judge"))
+    found = JudgeRun.objects.filter(study=study) if campaign is None else campaign.runs.all()
+    runs = list(found.select_related("judge"))
     progress = _progress_of([run.pk for run in runs])
     return [RunRow(run, progress[run.pk]) for run in runs]
+
+
+def campaign_progress(campaign: Campaign) -> RunProgress:
+    """Count the judgments of all runs of a campaign by state; one query."""
+    counts = (
+        Judgment.objects.filter(run__campaigns=campaign)
+        .order_by()
+        .values_list("state")
+        .annotate(n=Count("pk"))
+    )
+    return RunProgress(**dict(counts))
+
+
+def get_campaign(study: Study, public_id: str) -> Campaign:
+    """A campaign of `study`, otherwise 404."""
+    try:
+        return Campaign.objects.get(study=study, public_id=public_id)
+    except Campaign.DoesNotExist:
+        raise Http404 from None
 
 
 def _progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
@@ -157,7 +177,7 @@ def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QueryS
     """The judgments of a run for its page, filtered by state and by item key."""
     judgments = (
         Judgment.objects.filter(run=run)
-        .select_related("item__persona")
+        .select_related("item__persona", "reused_from__run")
         .prefetch_related("attempts")
         .order_by("item__key", "shown_first", "sample")
     )

@@ -14,7 +14,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from judging.forms import JudgmentFilter
 from judging.models import Judge, JudgeRun, Judgment
-from judging.selectors import get_run, judgments_page, run_cost, run_progress, run_rows
+from judging.selectors import (
+    campaign_progress,
+    get_campaign,
+    get_run,
+    judgments_page,
+    run_cost,
+    run_progress,
+    run_rows,
+)
 from judging.services.runs import cancel_run, pause_run, resume_run
 from studies.models import Membership, Study
 from studies.prompts import build_prompt
@@ -41,10 +49,27 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "rows": run_rows(study),
+        "campaigns": study.campaigns.all(),
         "has_judges": Judge.objects.exists(),
         "may_edit": _may_edit(request, slug),
     }
     return render(request, "judging/_panel.html", context)
+
+
+@login_required
+@require_GET
+def campaign_page(request: HttpRequest, slug: str, campaign_id: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    campaign = get_campaign(study, campaign_id)
+    context = {
+        "study": study,
+        "campaign": campaign,
+        "progress": campaign_progress(campaign),
+        "rows": run_rows(study, campaign=campaign),
+        "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
+        "may_edit": _may_edit(request, slug),
+    }
+    return render(request, "judging/campaign.html", context)
 
 
 @login_required

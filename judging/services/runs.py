@@ -19,6 +19,7 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.services import chunks, recovery, runtime
 from judging.services.judges import backend_maker
 from judging.services.orders import shown_first
+from judging.services.reuse import reuse_answers
 from judging.tasks import queue_chunk
 from studies import features as feature_sets
 from studies.models import Item, Study
@@ -38,6 +39,8 @@ def start_run(
     limit: int | None = None,
     budget: Decimal | None = None,
     token_budget: int | None = None,
+    extend: bool = False,
+    reuse: bool = False,
     enqueue: bool = True,
     user: User | None = None,
 ) -> JudgeRun:
@@ -45,15 +48,18 @@ def start_run(
 
     Judgments are created once per item, order and sample, in the order of the items' keys, for
     all main items or the first `limit`. What is answered stays; what failed is asked again; what
-    a larger limit or new items add is new. `enqueue` hands the work to the workers.
+    a larger limit or new items add is new. `extend` continues the run that had fewer samples or
+    one order only, and asks just what that adds. `reuse` takes over what other runs were answered
+    to the same words. `enqueue` hands the work to the workers.
     Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=judge_id)
     _check(judge, samples=samples, limit=limit, budget=budget, token_budget=token_budget)
     with transaction.atomic():
         study = lock_study(study_id)
-        run = _get_or_create(study, judge, setting, features, orders, samples, seed)
+        run = _get_or_create(study, judge, setting, features, orders, samples, seed, extend)
         created = _create_judgments(run, limit)
+        reused = reuse_answers(run) if reuse else 0
         retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
         )
@@ -62,7 +68,7 @@ def start_run(
         if created or retried:
             record(
                 study, "judge run", user=user, run=run.public_id, judge=judge.name,
-                created=created, retried=retried,
+                created=created, retried=retried, reused=reused,
             )  # fmt: skip
         if enqueue and run.is_active and (created or retried or not is_running):
             _enqueue(run)
@@ -105,6 +111,7 @@ def _get_or_create(
     orders: str,
     samples: int,
     seed: int | None,
+    extend: bool,
 ) -> JudgeRun:
     keys = feature_sets.resolve(study, features)
     if keys and "," in features:
@@ -131,8 +138,11 @@ def _get_or_create(
         "seed": seed,
         "prompts": prompt_hash,
     }
+    key = parameters_key(asked)
+    if extend and not JudgeRun.objects.filter(key=key).exists():
+        return _extend(study, judge, asked, key)
     run, _ = JudgeRun.objects.get_or_create(
-        key=parameters_key(asked),
+        key=key,
         defaults={
             "study": study,
             "judge": judge,
@@ -152,6 +162,28 @@ def _get_or_create(
             },
         },
     )
+    return run
+
+
+def _extend(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
+    """Make the run that differs in samples or orders alone into the one that is asked for."""
+    grows = {"samples", "orders"}
+    found = [
+        run
+        for run in JudgeRun.objects.filter(study=study, judge=judge, is_imported=False)
+        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - grows)
+        and run.samples <= asked["samples"]
+        and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
+    ]
+    if len(found) != 1:
+        raise BadRun(
+            f"--extend needs one run with fewer samples, or one order, and otherwise the same "
+            f"parameters; there are {len(found)}. Leave --extend out to start a run of its own."
+        )
+    (run,) = found
+    run.key, run.samples, run.orders = key, asked["samples"], asked["orders"]
+    run.parameters |= {name: asked[name] for name in grows}
+    run.save(update_fields=["key", "samples", "orders", "parameters"])
     return run
 
 
@@ -189,14 +221,20 @@ def _create_judgments(run: JudgeRun, limit: int | None) -> int:
         )
         for first in {side for side, _ in there[item.pk]}
     ]
-    new = [item for item in items if item.pk not in there]
+    # What was drawn for an item stays; a run that grew from one order to both asks the other.
+    is_drawn = run.orders == JudgeRun.Orders.RANDOM
+    new = [item for item in items if not (is_drawn and item.pk in there)]
     orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
     own = {source.casefold() for source in run.judge.own_sources}
     judgments = []
-    for item in new:
+    for item in items:
+        had = there.get(item.pk, set())
+        sides = orders.get(item.pk) or sorted({side for side, _ in had})
         skipped = _own_response(item, own)
         for sample in range(1, run.samples + 1):
-            for first in orders[item.pk]:
+            for first in sides:
+                if (first, sample) in had:
+                    continue
                 judgments.append(
                     Judgment(
                         run=run,

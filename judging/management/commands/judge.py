@@ -39,6 +39,14 @@ class Command(BaseCommand):
         parser.add_argument("--budget", type=dollars, metavar="USD")
         parser.add_argument("--token-budget", type=int, metavar="N")
         parser.add_argument(
+            "--extend", action="store_true",
+            help="add samples or the other order to a run, instead of starting another",
+        )  # fmt: skip
+        parser.add_argument(
+            "--reuse", action="store_true",
+            help="take over what other runs of the same model were answered to the same words",
+        )  # fmt: skip
+        parser.add_argument(
             "--probe", action="store_true",
             help="ask one question, show prompt, reply and what the rest will take, and pause",
         )  # fmt: skip
@@ -71,6 +79,8 @@ class Command(BaseCommand):
             limit=options["limit"],
             budget=options["budget"],
             token_budget=options["token_budget"],
+            extend=options["extend"],
+            reuse=options["reuse"],
         )
         try:
             if options["probe"] or self._asks_first(judge, options):

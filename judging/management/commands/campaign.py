@@ -1,0 +1,79 @@
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.errors import JudgingError
+from judging.models import JudgeRun
+from judging.selectors import campaign_progress, run_progress
+from judging.services import runs, runtime
+from judging.services.campaigns import feature_grid, read_plan, start_campaign
+from studies.errors import StudyError
+from studies.models import Study
+from studies.progress import ProgressBar
+
+
+class Command(BaseCommand):
+    help = (
+        "Start every run of a plan: judges × settings × features × orders. The plan is TOML, see "
+        "docs/judges.md. The same call again continues what is left."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("plan", type=Path, metavar="FILE.toml")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--dry-run", action="store_true", help="count the runs, start none")
+        how.add_argument("--inline", action="store_true", help="do the work here, without broker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study “{options['study']}”.")
+        path: Path = options["plan"]
+        try:
+            plan = read_plan(path.read_text(encoding="utf-8"))
+            if options["dry_run"]:
+                sets = feature_grid(study, plan.features)
+                count = len(plan.judges) * len(plan.settings) * len(sets) * len(plan.orders)
+                self.stdout.write(
+                    f"Campaign “{plan.name}”: {count} runs, {len(sets)} sets of features."
+                )
+                return
+            campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=not options["inline"])
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise CommandError(f"{path} is not UTF-8.") from error
+        except (JudgingError, StudyError) as error:
+            raise CommandError(f"{path}: {error}") from error
+        if options["inline"]:
+            self._work(list(campaign.runs.select_related("judge")))
+        progress = campaign_progress(campaign)
+        self.stdout.write(
+            f"Campaign “{campaign.name}”: {progress.ended:,} of {progress.total:,} judgments of "
+            f"{campaign.runs.count()} runs have ended. "
+            f"Its page: /studies/{study.slug}/judges/campaign/{campaign.public_id}/"
+        )
+        stopped = campaign.runs.filter(
+            state__in=[JudgeRun.State.STOPPED_OUTAGE, JudgeRun.State.STOPPED_BUDGET]
+        )
+        if options["inline"] and (run := stopped.select_related("judge").first()):
+            raise CommandError(f"Run {run.public_id} of {run.judge.name} stopped: {run.sentence}")
+
+    def _work(self, campaign_runs: list[JudgeRun]) -> None:
+        """One run after the other: the slots of a judge are full with one."""
+        try:
+            for run in campaign_runs:
+                label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
+                with ProgressBar(sys.stderr, total=run_progress(run).total, label=label) as bar:
+                    runs.work_off(
+                        run_id=run.pk,
+                        on_wait=lambda run=run, bar=bar: bar.step(  # type: ignore[misc]
+                            run_progress(run).ended - bar.done
+                        ),
+                    )
+        finally:
+            runtime.shut_down()

@@ -1,0 +1,160 @@
+"""Many runs by one plan: judges × settings × features × orders, and the juries they form."""
+
+import itertools
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from judging.errors import BadPlan
+from judging.models import Campaign, Judge, JudgeRun, Jury
+from judging.services.runs import start_run
+from studies import features as feature_sets
+from studies.models import Study
+from studies.services import lock_study
+
+SWEEPS = ("leave-one-out", "one-only")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The grid of a campaign; every judge is asked in every setting, set of features and order.
+
+    `budget` and `token_budget` are those of each run. `juries` name their judges.
+    """
+
+    name: str
+    judges: list[str]
+    settings: list[str] = field(default_factory=lambda: [JudgeRun.Setting.STANDARD.value])
+    features: list[str] = field(default_factory=lambda: ["all"])
+    orders: list[str] = field(default_factory=lambda: [JudgeRun.Orders.BOTH.value])
+    samples: int = 1
+    seed: int | None = None
+    limit: int | None = None
+    budget: str | None = None
+    token_budget: int | None = None
+    juries: dict[str, list[str]] = field(default_factory=dict)
+
+
+_WORDS = ("judges", "settings", "features", "orders")
+_NUMBERS = ("samples", "seed", "limit", "token_budget")
+_CHOICES = {"settings": JudgeRun.Setting.values, "orders": JudgeRun.Orders.values}
+
+
+def read_plan(text: str) -> Plan:
+    """Read a plan from TOML. Raises `BadPlan` with the field and what belongs there."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadPlan(f"This is not TOML: {error}.") from error
+    known = [*Plan.__dataclass_fields__]
+    if unknown := sorted(raw.keys() - set(known)):
+        raise BadPlan(f"There is no field “{unknown[0]}”. Use: {', '.join(known)}.")
+    if not isinstance(raw.get("name"), str) or not 1 <= len(raw["name"]) <= 120:
+        raise BadPlan("name: give the campaign a name of up to 120 letters.")
+    for key in _WORDS:
+        if key in raw or key == "judges":
+            _check_words(key, raw.get(key))
+    for key in _NUMBERS:
+        if key in raw and type(raw[key]) is not int:
+            raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
+    for name, members in _table(raw).items():
+        _check_words(f"juries.{name}", members)
+        if len(members) < 2:
+            raise BadPlan(f"juries.{name}: one judge is no jury. Name two or more.")
+        if absent := [member for member in members if member not in raw["judges"]]:
+            raise BadPlan(f"juries.{name}: “{absent[0]}” is not among the judges. Add it there.")
+    if "budget" in raw:
+        raw["budget"] = str(raw["budget"])
+        try:
+            Decimal(raw["budget"])
+        except InvalidOperation:
+            raise BadPlan(f"budget: write US dollars, not {raw['budget']!r}.") from None
+    return Plan(**raw)
+
+
+def _table(raw: dict[str, Any]) -> dict[str, Any]:
+    juries = raw.get("juries", {})
+    if not isinstance(juries, dict):
+        raise BadPlan('juries: write a table, for example [juries] and panel = ["a", "b"].')
+    return juries
+
+
+def _check_words(key: str, words: Any) -> None:
+    if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
+        raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
+    if len(set(words)) < len(words):
+        raise BadPlan(f"{key}: a name stands there twice. Write each once.")
+    if wrong := [word for word in words if word not in _CHOICES.get(key, words)]:
+        raise BadPlan(f"{key}: “{wrong[0]}” is none of {', '.join(_CHOICES[key])}.")
+
+
+def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
+    """The sets of features to ask with, sweeps spelled out, each once.
+
+    `leave-one-out` is everything but one feature, for each; `one-only` is each alone.
+    """
+    keys = sorted(feature_sets.known_keys(study))
+    if set(features) & set(SWEEPS) and len(keys) < 2:
+        raise BadPlan("features: a sweep needs personas with two features or more.")
+    grid: list[str] = []
+    for name in features:
+        if name == "leave-one-out":
+            grid += [",".join(key for key in keys if key != left_out) for left_out in keys]
+        elif name == "one-only":
+            grid += keys
+        else:
+            grid.append(name)
+    return list(dict.fromkeys(grid))
+
+
+def start_campaign(
+    *, study_id: int, plan: Plan, enqueue: bool = True, user: User | None = None
+) -> Campaign:
+    """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
+
+    The same plan again asks nothing new. Raises `BadPlan`, `BadRun`, `BadJudge` or `StudyError`.
+    """
+    with transaction.atomic():
+        study = lock_study(study_id)
+        judges = _judges(plan)
+        campaign, _ = Campaign.objects.update_or_create(
+            study=study, name=plan.name, defaults={"plan": asdict(plan)}
+        )
+        # Names of judges differ from those of juries: the report tells both by name alone.
+        for name, members in plan.juries.items():
+            if Judge.objects.filter(name=name).exists():
+                raise BadPlan(f"juries.{name}: a judge has that name. Give the jury another.")
+            jury, _ = Jury.objects.get_or_create(study=study, name=name)
+            jury.judges.set([judges[member] for member in members])
+        grid = itertools.product(
+            plan.judges, plan.settings, feature_grid(study, plan.features), plan.orders
+        )
+        for judge, setting, features, orders in grid:
+            run = start_run(
+                study_id=study.pk,
+                judge_id=judges[judge].pk,
+                setting=setting,
+                features=features,
+                orders=orders,
+                samples=plan.samples,
+                seed=plan.seed,
+                limit=plan.limit,
+                budget=None if plan.budget is None else Decimal(plan.budget),
+                token_budget=plan.token_budget,
+                enqueue=enqueue,
+                user=user,
+            )
+            campaign.runs.add(run)
+    return campaign
+
+
+def _judges(plan: Plan) -> dict[str, Judge]:
+    found = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
+    if absent := [name for name in plan.judges if name not in found]:
+        raise BadPlan(f"judges: there is no judge “{absent[0]}”. Add it with add_judge first.")
+    return found

@@ -1,0 +1,77 @@
+"""Taking over answers that another run has paid for, where the researcher says so."""
+
+import hashlib
+from collections import defaultdict, deque
+
+from judging.models import Judge, JudgeRun, Judgment
+from studies.prompts import build_prompt
+
+_COPIED = (
+    "state", "choice", "certainty", "probabilities", "raw_text", "model_snapshot", "fingerprint",
+    "answered_at",
+)  # fmt: skip
+
+
+def reuse_answers(run: JudgeRun) -> int:
+    """Answer what `run` has not asked yet from other runs of its study; returns how many.
+
+    Only an answer to the same words, by the same model with the same parameters at the same
+    address. An answer is taken over once in a run: two samples never share one.
+    """
+    waiting = list(
+        run.judgments.filter(state=Judgment.State.PENDING, attempts=None)
+        .select_related("item__persona")
+        .order_by("item__key", "shown_first", "sample")
+    )
+    answers = _answers_of_others(run)
+    taken = []
+    for judgment in waiting:
+        judgment.item.study = run.study
+        prompt = build_prompt(
+            judgment.item,
+            setting=run.setting,
+            shown_first=judgment.shown_first,
+            features=run.feature_keys,
+        )
+        digest = hashlib.sha256(prompt.encode()).hexdigest()
+        if found := answers[judgment.item_id, judgment.shown_first, digest]:
+            source = found.popleft()
+            for field in _COPIED:
+                setattr(judgment, field, getattr(source, field))
+            judgment.prompt_sha256, judgment.reused_from = digest, source
+            taken.append(judgment)
+    fields = [*_COPIED, "prompt_sha256", "reused_from"]
+    Judgment.objects.bulk_update(taken, fields, batch_size=500)
+    return len(taken)
+
+
+def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgment]]:
+    """Answers that were asked for, by item, order and words; none that `run` has already."""
+    judge = run.judge
+    same = Judge.objects.filter(
+        backend=judge.backend,
+        model=judge.model,
+        base_url=judge.base_url,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=judge.max_tokens,
+        probabilities=judge.probabilities,
+    )
+    answered = (
+        Judgment.objects.filter(
+            run__study=run.study_id,
+            run__judge__in=same,
+            run__setting=run.setting,
+            run__is_imported=False,
+            state=Judgment.State.DONE,
+            reused_from=None,
+        )
+        .exclude(run=run)
+        .exclude(pk__in=run.judgments.exclude(reused_from=None).values("reused_from"))
+        .order_by("pk")
+    )
+    answers: dict[tuple[int, str, str], deque[Judgment]] = defaultdict(deque)
+    for judgment in answered:
+        key = judgment.item_id, judgment.shown_first, judgment.prompt_sha256
+        answers[key].append(judgment)
+    return answers

@@ -1,0 +1,150 @@
+"""Runs that grow, and answers that are taken over: nothing is asked twice, nothing shared."""
+
+from collections import Counter
+
+import pytest
+
+from judging.errors import BadRun
+from judging.models import JudgeRun
+from studies.models import Item
+from tests.factories import make_item, make_study
+from tests.judging.conftest import make_judge
+from tests.judging.llm_server import completion, error
+from tests.judging.test_runs import judge_all, make_items
+
+
+@pytest.fixture
+def study(transactional_db):
+    study = make_study()
+    make_items(study, 4)
+    return study
+
+
+def seeds(llm):
+    return {(body["messages"][0]["content"], body["seed"]) for body in llm.requests}
+
+
+def shown(run):
+    return Counter(run.judgments.values_list("item__key", "shown_first", "sample"))
+
+
+def test_more_samples_ask_only_the_new_ones(study, judge, llm):
+    first = judge_all(study, judge)
+    orders = dict(first.judgments.values_list("item__key", "shown_first"))
+
+    run = judge_all(study, judge, samples=3, extend=True)
+
+    assert (run.pk, run.samples, run.state) == (first.pk, 3, "done")
+    assert run.key != first.key
+    assert len(llm.requests) == len(seeds(llm)) == 12
+    # Every sample shows the order that was drawn for the first.
+    assert shown(run) == {(key, side, s): 1 for key, side in orders.items() for s in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("before", ["random", "r1_first", "r2_first"])
+def test_the_other_order_asks_only_the_other_order(study, judge, llm, before):
+    judge_all(study, judge, orders=before)
+
+    run = judge_all(study, judge, orders="both", extend=True)
+
+    keys = Item.objects.filter(study=study).values_list("key", flat=True)
+    assert shown(run) == {(key, side, 1): 1 for key in keys for side in ("r1", "r2")}
+    assert len(llm.requests) == 8
+    assert run.sentence == "8 of 8 answered."
+
+
+def test_a_run_that_grew_is_continued_by_its_new_parameters(study, judge, llm):
+    judge_all(study, judge)
+    grown = judge_all(study, judge, samples=2, extend=True)
+    make_item(study=study, key="zz")
+
+    run = judge_all(study, judge, samples=2)
+
+    assert run.pk == grown.pk
+    assert len(llm.requests) == 10
+
+
+@pytest.mark.parametrize(
+    "options", [{"setting": "tie"}, {"features": "none"}, {"seed": 99}, {"orders": "r2_first"}]
+)
+def test_what_differs_otherwise_cannot_be_extended(study, judge, options):
+    judge_all(study, judge, orders="r1_first")
+
+    with pytest.raises(BadRun, match="there are 0"):
+        judge_all(study, judge, **{"orders": "r1_first", "samples": 2} | options, extend=True)
+
+    assert JudgeRun.objects.count() == 1
+
+
+def test_a_run_does_not_shrink(study, judge):
+    judge_all(study, judge, samples=3)
+
+    with pytest.raises(BadRun, match="there are 0"):
+        judge_all(study, judge, samples=2, extend=True)
+
+
+def test_another_run_asks_for_itself_unless_told_otherwise(study, judge, llm):
+    judge_all(study, judge, orders="r1_first")
+
+    judge_all(study, judge, orders="both")
+
+    assert len(llm.requests) == 12
+
+
+def test_reuse_takes_over_answers_to_the_same_words(study, judge, llm):
+    llm.answer = lambda body, n: completion("A]] [[70]]")
+    judge_all(study, judge, orders="r1_first", setting="certainty")
+    llm.answer = lambda body, n: completion("A]] [[90]]")
+
+    run = judge_all(study, judge, orders="both", setting="certainty", reuse=True)
+
+    assert (run.state, len(llm.requests), run.tokens) == ("done", 8, 440)
+    found = set(run.judgments.values_list("shown_first", "choice", "certainty", "raw_text"))
+    assert found == {("r1", "r1", 70, "A]] [[70]]"), ("r2", "r2", 90, "A]] [[90]]")}
+    taken = run.judgments.filter(shown_first="r1")
+    assert {j.reused_from.prompt_sha256 for j in taken} == {j.prompt_sha256 for j in taken}
+
+
+def test_samples_never_share_an_answer(study, judge, llm):
+    judge_all(study, judge, orders="r1_first")
+
+    run = judge_all(study, judge, orders="r1_first", samples=3, reuse=True)
+    third = judge_all(study, judge, orders="r1_first", samples=4, seed=5, reuse=True)
+
+    assert len(llm.requests) == 4 + 8 + 4
+    for grown in (run, third):
+        sources = [j.reused_from_id or j.pk for j in grown.judgments.all()]
+        assert len(set(sources)) == len(sources)
+
+
+@pytest.mark.parametrize(
+    "other", [{"temperature": 0.0}, {"model": "other"}, {"max_tokens": 7}, {"top_p": 0.5}]
+)
+def test_another_model_or_parameter_is_not_taken_over(study, judge, llm, other):
+    judge_all(study, judge)
+    second = make_judge(name="second", base_url=llm.url, **other)
+
+    judge_all(study, second, reuse=True)
+
+    assert len(llm.requests) == 8
+
+
+def test_what_has_no_answer_is_not_taken_over(study, judge, llm):
+    llm.answer = lambda body, n: completion("Hm.") if n <= 20 else completion("[[A]]")
+    judge_all(study, judge, orders="r1_first")
+
+    run = judge_all(study, judge, orders="both", reuse=True)
+
+    assert run.sentence == "8 of 8 answered."
+    assert not run.judgments.exclude(reused_from=None).exists()
+
+
+def test_what_failed_is_asked_again_by_the_same_call_and_nothing_else(study, judge, llm):
+    llm.answer = lambda body, n: error(400, "no") if n == 2 else completion("[[A]]")
+    run = judge_all(study, judge)
+    assert run.judgments.filter(state="error").count() == 1
+
+    judge_all(study, judge)
+
+    run.refresh_from_db()
+    assert (run.sentence, len(llm.requests)) == ("4 of 4 answered.", 5)
