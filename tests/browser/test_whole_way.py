@@ -281,3 +281,30 @@ def test_a_copy_of_the_consent_goes_on_paper_without_the_page_around_it(open_pag
     page.emulate_media(media="print")
     assert not page.is_visible("[data-print]")
     assert page.is_visible("text=Version of this text")
+
+
+def test_a_screen_reader_meets_the_item_in_the_order_in_which_it_is_judged(open_page, live_server):
+    """docs/accessibility.md walks through it."""
+    study = make_everyday_study(items=1)
+    page = open_page()
+    enter_items(page, study)
+    page.check("#choice-a")
+    page.fill("#certainty", "72")
+    expect(page.locator("[data-band-spoken]")).to_have_text("72, Confident")
+
+    heard = page.locator("body").aria_snapshot()
+
+    order = [
+        'link "Skip to main content"', 'progressbar "Items done"', 'heading "About the person"',
+        "term: Age", 'heading "The person asked"', "blockquote: What is the best way",
+        'heading "Which response would this person prefer?" [level=1]',
+        'radio "Response A" [checked]', 'radio "Response B"', "What do the levels mean?",
+        'textbox "How certain are you?": "72"', 'slider "Certainty": "72"', "72, Confident",
+        'button "Save and continue"',
+    ]  # fmt: skip
+    places = [heard.find(words) for words in order]
+    assert -1 not in places, [words for words in order if words not in heard]
+    assert places == sorted(places)
+    description = page.get_attribute("#choice-a", "aria-describedby")
+    assert description == "text-a"
+    assert page.locator("fieldset [aria-live], fieldset [role=status]").count() == 0
