@@ -2,9 +2,24 @@ from django.urls import path
 
 from annotation import person_views, preview_frames, setup_views
 from annotation import researcher_views as views
+from annotation.prolific import settle_views as settling
+from annotation.prolific import views as prolific
 
 app_name = "people"
 urlpatterns = [
+    path("prolific/", prolific.home, name="prolific"),
+    path("prolific/plan/", prolific.plan, name="prolific-plan"),
+    path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
+    path("prolific/publish/", prolific.publish, name="prolific-publish"),
+    path("prolific/change/", prolific.change, name="prolific-change"),
+    path("prolific/places/", prolific.places, name="prolific-places"),
+    path("prolific/act/", prolific.act, name="prolific-act"),
+    path("prolific/settle/", settling.settle, name="prolific-settle"),
+    path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
+    path("prolific/settle/returns/", settling.ask_to_return, name="prolific-returns"),
+    path("prolific/settle/reject/", settling.reject_one, name="prolific-reject"),
+    path("prolific/bonuses/", settling.pay_bonuses, name="prolific-bonuses"),
+    path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
     path("", views.people, name="list"),
     path("annotator/", person_views.person, name="person"),
     path("checks/", setup_views.checks, name="checks"),

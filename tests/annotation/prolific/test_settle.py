@@ -520,7 +520,7 @@ def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
 
 def test_thirty_people_from_draft_to_payday(prolific, user):
     """Returns, time-outs and late finishers: every seat is filled and every place paid once."""
-    study = with_quotas(make_recruiting(items=60, per_person=6), each=5)
+    study = with_quotas(make_recruiting(items=30, per_person=3), each=5)
     row = published(study, Plan(balance=BALANCE))
     left = 0
     while prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE":
@@ -551,6 +551,6 @@ def test_thirty_people_from_draft_to_payday(prolific, user):
     statuses = [s.status for s in prolific.world.submissions.values()]
     assert result.approved == statuses.count("APPROVED") == 30
     assert (statuses.count("RETURNED"), statuses.count("TIMED-OUT")) == (2, 2)
-    assert sorted(b for paid in paid_there(prolific) for b in paid) == [150, 150, 450]
+    assert sorted(b for paid in paid_there(prolific) for b in paid) == [300, 300, 450]
     assert prolific.world.show_study(row.prolific_id)["status"] == "COMPLETED"
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}

@@ -1,0 +1,227 @@
+"""Settling: approving, asking to return, rejecting one at a time, paying bonuses."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import BonusPayment, ProlificSubmission
+from annotation.prolific import bonuses
+from annotation.prolific.bonuses import Line
+from annotation.prolific.errors import NotAllowed
+from annotation.prolific.forms import RejectForm
+from annotation.prolific.settle import (
+    APPROVE,
+    BONUS,
+    RETURN,
+    REVIEW,
+    Row,
+    approve,
+    reject,
+    request_returns,
+    settlement,
+)
+from annotation.prolific.views import UNPROCESSABLE, attempt, editor_page, user_of
+from studies.models import Study
+from studies.money import format_money
+
+
+def _ids(request: HttpRequest) -> list[int]:
+    """The submissions that were ticked."""
+    return sorted({int(text) for text in request.POST.getlist("submission") if text.isdecimal()})
+
+
+def _back(study: Study) -> HttpResponse:
+    return redirect("people:prolific-settle", study.slug)
+
+
+def _chosen(request: HttpRequest, study: Study) -> list[Row]:
+    ids = set(_ids(request))
+    return [row for row in settlement(study).rows if row.submission.pk in ids]
+
+
+def _reward(study: Study, row: Row) -> int:
+    return row.submission.prolific_study.reward or study.reward
+
+
+def _money(study: Study, amount: int) -> str:
+    return format_money(amount, study.currency)
+
+
+@require_http_methods(["GET"])
+@editor_page
+def settle(request: HttpRequest, study: Study) -> HttpResponse:
+    """Everybody, our side beside Prolific's, with a proposal and its reason."""
+    found = settlement(study)
+    context = {
+        "study": study,
+        "unknown": found.unknown,
+        "groups": [
+            (title, name, [(row, _money(study, row.bonus)) for row in found.proposing(name)])
+            for title, name in (
+                ("To approve", APPROVE),
+                ("To look at", REVIEW),
+                ("To ask to return", RETURN),
+                ("To pay a bonus", BONUS),
+                ("Under way", "wait"),
+                ("Settled", ""),
+            )
+        ],
+        "payments": BonusPayment.objects.filter(prolific_study__study=study).exists(),
+    }
+    return render(request, "annotation/prolific/settle.html", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
+    """Approve who is ticked, after their number and the sum were seen."""
+    ids = _ids(request)
+    confirmed = request.POST.get("confirmed", "")
+    if confirmed.isdecimal():
+        attempt(
+            request,
+            lambda: approve(
+                study_id=study.pk,
+                submission_ids=ids,
+                confirmed=int(confirmed),
+                user=user_of(request),
+            ),
+            lambda done: (
+                f"Asked to approve: {done.asked}; approved: {done.approved}."
+                + "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
+            ),
+        )
+        return _back(study)
+    rows = [row for row in _chosen(request, study) if row.may_approve]
+    if not rows:
+        messages.error(request, "Tick the people to approve.")
+        return _back(study)
+    context = {
+        "study": study,
+        "rows": rows,
+        "count": len(rows),
+        "total": _money(study, sum(_reward(study, row) for row in rows)),
+        "unusual": [row for row in rows if row.action != APPROVE],
+    }
+    return render(request, "annotation/prolific/approve.html", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask who is ticked to return, after the reason was written."""
+    ids, reason = _ids(request), request.POST.get("reason")
+    if reason is not None and reason.strip():
+        attempt(
+            request,
+            lambda: request_returns(
+                study_id=study.pk, submission_ids=ids, reason=reason, user=user_of(request)
+            ),
+            lambda asked: f"Asked to return: {asked}.",
+        )
+        return _back(study)
+    rows = [row for row in _chosen(request, study) if row.may_approve]
+    if not rows:
+        messages.error(request, "Tick the people to ask.")
+        return _back(study)
+    context = {"study": study, "rows": rows, "is_empty": reason is not None}
+    status = UNPROCESSABLE if reason is not None else 200
+    return render(request, "annotation/prolific/returns.html", context, status=status)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
+    """Reject one person: the ground, the rule and the message on a page of its own."""
+    ids = _ids(request)
+    if len(ids) != 1:
+        messages.error(request, "People are rejected one at a time.")
+        return _back(study)
+    submission = get_object_or_404(
+        ProlificSubmission.objects.select_related("annotator"),
+        pk=ids[0],
+        prolific_study__study=study,
+    )
+    form = RejectForm(request.POST if "reject" in request.POST else None)
+    if form.is_valid():
+        done = attempt(
+            request,
+            lambda: reject(
+                study_id=study.pk,
+                submission_id=submission.pk,
+                user=user_of(request),
+                **form.cleaned_data,
+            ),
+            lambda _: "Rejected. Their seats are free again.",
+        )
+        if done:
+            return _back(study)
+    context = {"study": study, "submission": submission, "form": form}
+    status = UNPROCESSABLE if form.is_bound else 200
+    return render(request, "annotation/prolific/reject.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
+    """The payments of the study; posting ticked people prepares one more."""
+    if request.method == "POST":
+        rows = [row for row in _chosen(request, study) if row.bonus]
+        lines = [Line(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
+
+        def prepare() -> BonusPayment:
+            payment = bonuses.prepare(study_id=study.pk, lines=lines, user=user_of(request))
+            return bonuses.set_up(payment_id=payment.pk)
+
+        attempt(request, prepare, lambda _: "Set up. Nothing is paid until you confirm below.")
+        return redirect("people:prolific-bonuses", study.slug)
+    payments = BonusPayment.objects.filter(prolific_study__study=study).prefetch_related(
+        "lines__submission__annotator"
+    )
+    context = {
+        "study": study,
+        "payments": [
+            {
+                "payment": payment,
+                "total": _money(study, payment.total),
+                "sum": _money(study, sum(line.amount for line in payment.lines.all())),
+                "lines": [(line, _money(study, line.amount)) for line in payment.lines.all()],
+            }
+            for payment in payments.order_by("-pk")
+        ],
+    }
+    return render(request, "annotation/prolific/bonuses.html", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
+    """Pay once, look again, or give up."""
+    text, action = request.POST.get("payment", ""), request.POST.get("action", "")
+    if not text.isdecimal():
+        raise Http404
+    payment = get_object_or_404(BonusPayment, pk=int(text), prolific_study__study=study)
+
+    def pay() -> Any:
+        confirmed = request.POST.get("total", "")
+        if request.POST.get("sure") != "yes" or not confirmed.isdecimal():
+            raise NotAllowed("Tick that you have seen the sum.")
+        return bonuses.pay(payment_id=payment.pk, confirmed=int(confirmed), user=user_of(request))
+
+    actions = {
+        "pay": (pay, "Paid."),
+        "set_up": (lambda: bonuses.set_up(payment_id=payment.pk), "Set up."),
+        "release": (
+            lambda: bonuses.release(payment_id=payment.pk, user=user_of(request)),
+            "Looked up.",
+        ),
+        "cancel": (lambda: bonuses.cancel(payment_id=payment.pk), "Cancelled; nothing was paid."),
+    }
+    if action not in actions:
+        return HttpResponse(status=400)
+    function, words = actions[action]
+    attempt(request, function, lambda _: words)
+    return redirect("people:prolific-bonuses", study.slug)

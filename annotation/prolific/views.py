@@ -1,0 +1,257 @@
+"""Recruiting on Prolific, for editors: launching, watching, ending."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific import demographics, launch
+from annotation.prolific.account import connect
+from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
+from annotation.prolific.forms import PlanForm
+from annotation.prolific.settle import totals
+from annotation.prolific.sync import follow
+from studies.models import Membership, Study
+from studies.money import format_money
+from studies.selectors import get_study
+
+UNPROCESSABLE = 422
+
+
+def editor_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Call `view(request, study)` for who may edit the study; others see that it is not there."""
+
+    @never_cache
+    @login_required
+    def wrapper(request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
+        study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+        return view(request, study, **kwargs)
+
+    return wrapper
+
+
+def user_of(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101  editor_page lets nobody else in
+    return request.user
+
+
+def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[Any], str]) -> bool:
+    """Do something on Prolific and tell the person what came of it; False when it failed."""
+    try:
+        result = action()
+    except LaunchRefused as error:
+        for problem in error.problems:
+            messages.error(request, problem)
+        return False
+    except ProlificError as error:
+        doubt = (
+            " Whether it was done is not known yet. It is looked up before anything is repeated."
+        )
+        messages.error(request, f"{error}{doubt if error.outcome_unknown else ''}")
+        return False
+    messages.success(request, success(result))
+    return True
+
+
+def to_home(study: Study) -> HttpResponse:
+    return redirect("people:prolific", study.slug)
+
+
+@require_http_methods(["GET"])
+@editor_page
+def home(request: HttpRequest, study: Study) -> HttpResponse:
+    """Where the recruiting stands, from what was last read; asks Prolific nothing."""
+    try:
+        client = connect()
+        account, problem = f"{client.origin}, token {client.token_fragment}", ""
+    except NotConfigured as error:
+        account, problem = "", str(error)
+    rows = list(ProlificStudy.objects.filter(study=study))
+    statuses = {row.status for row in rows}
+    counts = totals(study)
+    context = {
+        "study": study,
+        "account": account,
+        "problem": problem,
+        "rows": [(row, format_money(row.reward, row.currency or study.currency)) for row in rows],
+        "unmade": any(row.prolific_id is None for row in rows),
+        "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
+        "may": {
+            "pause": "ACTIVE" in statuses,
+            "start": "PAUSED" in statuses,
+            "stop": bool(statuses & {"ACTIVE", "PAUSED"}),
+            "refill": "AWAITING REVIEW" in statuses,
+        },
+        "counts": sorted(counts.items()),
+        "recruitment": Recruitment.objects.filter(study=study).first(),
+        "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
+    }
+    return render(request, "annotation/prolific/home.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Whom the study wants."""
+    if request.method == "POST" and "paper" in request.POST:
+        attempt(
+            request,
+            lambda: launch.apply_paper(study_id=study.pk, user=user_of(request)),
+            lambda _: "The settings of the paper's study are in place, its pay included.",
+        )
+        return redirect("people:prolific-plan", study.slug)
+    form = PlanForm(
+        request.POST if request.method == "POST" else None,
+        initial=PlanForm.initial_of(launch.plan_of(study)),
+    )
+    if form.is_valid() and attempt(
+        request,
+        lambda: launch.save_plan(study_id=study.pk, plan=form.plan(), user=user_of(request)),
+        lambda _: "The plan is stored.",
+    ):
+        return redirect("people:prolific-launch", study.slug)
+    status = UNPROCESSABLE if form.is_bound else 200
+    return render(
+        request, "annotation/prolific/plan.html", {"study": study, "form": form}, status=status
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
+    """The checks and the cost, asked of Prolific now; the button makes the draft."""
+    if request.method == "POST":
+        made = attempt(
+            request,
+            lambda: launch.launch(study_id=study.pk, user=user_of(request)),
+            lambda rows: "The draft is on Prolific. Nobody sees it and nothing is paid yet.",
+        )
+        return to_home(study) if made else redirect("people:prolific-launch", study.slug)
+    context: dict[str, Any] = {"study": study}
+    try:
+        found = launch.look(study)
+    except ProlificError as error:
+        context["problem"] = str(error)
+    else:
+        money = found.currency
+        context |= {
+            "preview": found,
+            "reward": format_money(found.reward, money),
+            "rewards": format_money(found.rewards, money),
+            "fees": format_money(found.cost - found.rewards, money),
+            "cost": format_money(found.cost, money),
+            "per_hour": format_money(found.pay_per_hour, money),
+        }
+    return render(request, "annotation/prolific/launch.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def publish(request: HttpRequest, study: Study) -> HttpResponse:
+    """Spend the money, after its sum was typed."""
+    if request.method == "POST":
+        typed = request.POST.get("sum", "")
+        done = attempt(
+            request,
+            lambda: launch.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
+            lambda _: "Published. People can take places now.",
+        )
+        return to_home(study) if done else redirect("people:prolific-publish", study.slug)
+    context: dict[str, Any] = {"study": study}
+    try:
+        context["total"] = launch.cost_of_publishing(study)
+    except ProlificError as error:
+        context["problem"] = str(error)
+    return render(request, "annotation/prolific/publish.html", context)
+
+
+_CHANGES = {
+    "PAUSE": "Paused. Who is under way goes on; nobody new comes.",
+    "START": "Started. People can take places again.",
+    "STOP": "Stopped. Who is under way may finish.",
+}
+
+
+@require_http_methods(["POST"])
+@editor_page
+def change(request: HttpRequest, study: Study) -> HttpResponse:
+    """Pause, start or stop; stopping asks once more."""
+    action = request.POST.get("action", "")
+    if action not in _CHANGES:
+        return HttpResponse(status=400)
+    if action == "STOP" and request.POST.get("sure") != "yes":
+        return render(request, "annotation/prolific/stop.html", {"study": study})
+    attempt(
+        request,
+        lambda: launch.change(study_id=study.pk, action=action, user=user_of(request)),
+        lambda _: _CHANGES[action],
+    )
+    return to_home(study)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def places(request: HttpRequest, study: Study) -> HttpResponse:
+    """Add places, after their cost was seen."""
+    text, label = request.POST.get("extra", ""), request.POST.get("label", "")
+    extra = int(text) if text.isdecimal() and len(text) < 6 else 0
+    if request.POST.get("sure") == "yes":
+        attempt(
+            request,
+            lambda: launch.add_places(
+                study_id=study.pk, extra=extra, label=label, user=user_of(request)
+            ),
+            lambda row: f"There are {row.places} places now.",
+        )
+        return to_home(study)
+    row = ProlificStudy.objects.filter(study=study, label=label).first()
+    if row is None or extra < 1:
+        messages.error(request, "Say how many places to add, from 1 to 10,000.")
+        return to_home(study)
+    try:
+        cost = connect().calculate_cost(reward=row.reward, places=extra)
+    except ProlificError as error:
+        messages.error(request, str(error))
+        return to_home(study)
+    total = format_money(cost, row.currency or study.currency)
+    context = {"study": study, "extra": extra, "label": label, "total": total}
+    return render(request, "annotation/prolific/places.html", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def act(request: HttpRequest, study: Study) -> HttpResponse:
+    """What spends nothing: read again, refill what was given back, forget a draft."""
+    actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
+        "sync": (
+            lambda: follow(study_id=study.pk),
+            lambda n: f"Read from Prolific: {n} submission{'' if n == 1 else 's'}.",
+        ),
+        "refill": (
+            lambda: launch.refill(study_id=study.pk, user=user_of(request)),
+            lambda n: f"Open again for {n} more." if n else "No place needs filling.",
+        ),
+        "forget": (
+            lambda: launch.forget_drafts(study_id=study.pk, user=user_of(request)),
+            lambda _: "Forgotten here. Delete the draft on Prolific too.",
+        ),
+        "demographics": (
+            lambda: demographics.fetch(study_id=study.pk),
+            lambda n: f"Prolific's answers about {n} people are new or changed.",
+        ),
+    }
+    chosen = actions.get(request.POST.get("action", ""))
+    if chosen is None:
+        return HttpResponse(status=400)
+    attempt(request, *chosen)
+    if request.POST.get("then") == "settle":
+        return redirect("people:prolific-settle", study.slug)
+    return to_home(study)

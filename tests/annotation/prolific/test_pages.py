@@ -1,0 +1,370 @@
+"""The recruiting pages: for editors, safe to click, and whole way from plan to payday."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
+from annotation.prolific import launch
+from annotation.prolific.plan import Plan
+from annotation.prolific.sync import follow
+from demo.prolific_server import TOKEN
+from studies.models import Membership
+from tests.annotation.prolific.life import (
+    answer_some,
+    arrive,
+    finish,
+    launched,
+    make_recruiting,
+    published,
+)
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+GET_PAGES = ["", "-plan", "-launch", "-publish", "-settle", "-bonuses"]
+POST_PAGES = ["-change", "-places", "-act", "-approve", "-returns", "-reject", "-payment"]
+ATTACK = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def user() -> User:
+    return User.objects.create_user("researcher")
+
+
+@pytest.fixture
+def study(user):
+    study = make_recruiting()
+    Membership.objects.create(study=study, user=user, role=Membership.Role.EDITOR)
+    return study
+
+
+@pytest.fixture
+def signed_in(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def url(study, page: str) -> str:
+    return reverse(f"people:prolific{page}", args=[study.slug])
+
+
+def said(response) -> str:
+    return " ".join(str(message) for message in response.context["messages"])
+
+
+@pytest.mark.parametrize("page", GET_PAGES + POST_PAGES)
+def test_who_is_not_signed_in_is_sent_to_the_sign_in(page, study, client):
+    response = client.post(url(study, page)) if page in POST_PAGES else client.get(url(study, page))
+
+    assert response.status_code == 302
+    assert response.url.startswith(reverse("login"))
+
+
+@pytest.mark.parametrize("page", GET_PAGES + POST_PAGES)
+def test_viewers_and_strangers_see_nothing_of_it(page, study, user, signed_in, prolific):
+    Membership.objects.update(role=Membership.Role.VIEWER)
+    foreign = make_study()
+
+    for one in (study, foreign):
+        method = signed_in.post if page in POST_PAGES else signed_in.get
+        assert method(url(one, page)).status_code == 404
+    assert prolific.requests == []
+
+
+@pytest.mark.parametrize("page", POST_PAGES)
+def test_what_changes_something_is_posted(page, study, signed_in):
+    assert signed_in.get(url(study, page)).status_code == 405
+
+
+@pytest.mark.parametrize("page", [*POST_PAGES, "-plan", "-launch", "-publish", "-bonuses"])
+def test_a_post_without_its_token_is_refused(page, study, user, prolific):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user)
+
+    assert client.post(url(study, page)).status_code == 403
+    assert prolific.requests == []
+
+
+@pytest.mark.parametrize("page", GET_PAGES)
+def test_every_page_opens_before_and_after_the_launch(page, study, signed_in, prolific):
+    assert signed_in.get(url(study, page)).status_code == 200
+    launched(study)
+    assert signed_in.get(url(study, page)).status_code == 200
+
+
+@pytest.mark.parametrize("page", GET_PAGES)
+def test_every_page_opens_without_a_token_and_says_what_to_set(page, study, signed_in, settings):
+    settings.PROLIFIC_API_TOKEN = ""
+
+    response = signed_in.get(url(study, page))
+
+    assert response.status_code == 200
+    if page in ("", "-launch"):
+        assert "PROLIFIC_API_TOKEN" in response.content.decode()
+
+
+@pytest.mark.parametrize("page", GET_PAGES)
+def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(page, study, signed_in, prolific):
+    study.title = ATTACK
+    study.save()
+    row = published(study)
+    person, annotator = arrive(prolific, row)
+    finish(prolific, person, annotator)
+    ProlificStudy.objects.update(label=ATTACK, status=ATTACK)
+    follow(study_id=study.pk)
+
+    html = signed_in.get(url(study, page)).content.decode()
+
+    assert ATTACK not in html
+    assert TOKEN not in html
+    assert person["participant"] not in html
+    assert person["submission"] not in html
+
+
+@pytest.mark.parametrize("page", ["", "-settle", "-bonuses"])
+def test_queries_do_not_grow_with_people(
+    page, study, signed_in, prolific, django_assert_max_num_queries
+):
+    row = published(study)
+    for _ in range(4):
+        person, annotator = arrive(prolific, row)
+        answer_some(annotator, 1)
+        prolific.world.give_back(person["submission"])
+    follow(study_id=study.pk)
+    signed_in.post(
+        url(study, "-bonuses"),
+        {"submission": list(ProlificSubmission.objects.values_list("pk", flat=True))},
+    )
+
+    with django_assert_max_num_queries(16):
+        signed_in.get(url(study, page))
+
+
+def test_the_home_asks_prolific_nothing(study, signed_in, prolific):
+    launched(study)
+    prolific.requests.clear()
+
+    signed_in.get(url(study, ""))
+
+    assert prolific.requests == []
+
+
+def test_the_papers_settings_are_one_click(study, signed_in):
+    response = signed_in.post(url(study, "-plan"), {"paper": "1"}, follow=True)
+
+    assert launch.plan_of(study).places == 30
+    assert 'value="Male, Female"' in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"places": "0"}, "greater than or equal to 1"),
+        ({"age_low": "60", "age_high": "20"}, "below the lower"),
+        ({"approval_rate": "101"}, "less than or equal to 100"),
+        ({"devices": []}, "at least one device"),
+        ({"places": "x"}, "whole number"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_shown_again_with_its_errors(values, words, study, signed_in):
+    response = signed_in.post(url(study, "-plan"), {"devices": ["desktop"]} | values)
+
+    html = response.content.decode()
+    assert response.status_code == 422
+    assert "<title>Error: " in html
+    assert words in html
+
+
+def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
+    signed_in.post(
+        url(study, "-plan"),
+        {
+            "places": "12", "country": "United States", "sexes": "Male, Female",
+            "devices": ["desktop", "mobile"], "age_low": "18",
+        },
+    )  # fmt: skip
+
+    assert launch.plan_of(study) == Plan(
+        places=12, country="United States", balance={"sex": ["Male", "Female"]},
+        devices=("desktop", "mobile"), age_low=18,
+    )  # fmt: skip
+
+
+def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolific):
+    launch.save_plan(study_id=study.pk, plan=Plan(country="Atlantis"))
+
+    page = signed_in.get(url(study, "-launch")).content.decode()
+    response = signed_in.post(url(study, "-launch"), follow=True)
+
+    assert "Atlantis" in page
+    assert "Blocks:" in page
+    assert "Atlantis" in said(response)
+    assert prolific.world.studies == {}
+
+
+def test_publishing_shows_the_sum_and_takes_no_other(study, signed_in, prolific):
+    row = launched(study)
+    assert "$37.80" in signed_in.get(url(study, "-publish")).content.decode()
+
+    response = signed_in.post(url(study, "-publish"), {"sum": "37.8"}, follow=True)
+    assert "Type 37.80" in said(response)
+    assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
+
+    response = signed_in.post(url(study, "-publish"), {"sum": "37.80"}, follow=True)
+    assert "Published" in said(response)
+
+
+def test_stopping_asks_once_more(study, signed_in, prolific):
+    row = published(study)
+    prolific.world.show_study(row.prolific_id)
+
+    page = signed_in.post(url(study, "-change"), {"action": "STOP"})
+    assert "Stop recruiting" in page.content.decode()
+    assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
+
+    signed_in.post(url(study, "-change"), {"action": "STOP", "sure": "yes"})
+    assert prolific.world.studies[row.prolific_id]["status"] == "COMPLETED"
+
+
+def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific):
+    row = published(study)
+
+    page = signed_in.post(url(study, "-places"), {"extra": "2"}).content.decode()
+    assert "$12.60" in page
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
+
+    signed_in.post(url(study, "-places"), {"extra": "2", "sure": "yes"})
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
+
+
+@pytest.mark.parametrize("extra", ["", "0", "-1", "x", "1e3", "999999"])
+def test_a_number_of_places_that_is_none_adds_nothing(extra, study, signed_in, prolific):
+    row = published(study)
+
+    for sure in ({}, {"sure": "yes"}):
+        response = signed_in.post(url(study, "-places"), {"extra": extra} | sure, follow=True)
+        assert "how many places" in said(response)
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 6
+
+
+@pytest.mark.parametrize("page", ["-change", "-act", "-payment"])
+def test_an_unknown_action_does_nothing(page, study, signed_in, prolific):
+    response = signed_in.post(url(study, page), {"action": "nonsense", "payment": "x"})
+
+    assert response.status_code in (400, 404)
+    assert prolific.requests == []
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "502_html", "401", "404", "dropped_before"])
+def test_a_fault_is_told_in_words_and_changes_nothing_here(fault, study, signed_in, prolific):
+    row = published(study)
+    follow(study_id=study.pk)
+    prolific.fault("*", "studies/", fault)
+
+    response = signed_in.post(url(study, "-change"), {"action": "PAUSE"}, follow=True)
+
+    assert response.status_code == 200
+    assert "Prolific" in said(response)
+    row.refresh_from_db()
+    assert row.status == "ACTIVE"
+
+
+def test_people_of_another_study_cannot_be_chosen(study, signed_in, prolific):
+    other = make_recruiting()
+    finish(prolific, *arrive(prolific, published(other)))
+    follow(study_id=other.pk)
+    pk = ProlificSubmission.objects.get().pk
+
+    for page, data in (
+        ("-approve", {}),
+        ("-approve", {"confirmed": "1"}),
+        ("-returns", {"reason": "x"}),
+        ("-bonuses", {}),
+    ):
+        published_before = list(prolific.requests)
+        response = signed_in.post(url(study, page), {"submission": [pk]} | data, follow=True)
+        assert said(response)
+        assert prolific.requests == published_before
+    assert signed_in.post(url(study, "-reject"), {"submission": [pk]}).status_code == 404
+    assert not BonusPayment.objects.exists()
+
+
+def test_a_payment_of_another_study_is_not_there(study, signed_in, prolific):
+    row = published(make_recruiting())
+    payment = BonusPayment.objects.create(prolific_study=row)
+
+    response = signed_in.post(url(study, "-payment"), {"payment": payment.pk, "action": "cancel"})
+
+    assert response.status_code == 404
+
+
+def test_several_people_cannot_be_rejected_at_once(study, signed_in, prolific):
+    row = published(study)
+    for _ in range(2):
+        finish(prolific, *arrive(prolific, row))
+    follow(study_id=study.pk)
+    pks = list(ProlificSubmission.objects.values_list("pk", flat=True))
+
+    response = signed_in.post(
+        url(study, "-reject"),
+        {"submission": pks, "reject": "yes", "category": "LOW_EFFORT", "message": "x" * 120},
+        follow=True,
+    )
+
+    assert "one at a time" in said(response)
+    assert {s.status for s in prolific.world.submissions.values()} == {"AWAITING REVIEW"}
+
+
+def test_one_person_is_rejected_with_ground_and_message(study, signed_in, prolific):
+    finish(prolific, *arrive(prolific, published(study)))
+    follow(study_id=study.pk)
+    pk = ProlificSubmission.objects.get().pk
+    page = url(study, "-reject")
+
+    assert signed_in.post(page, {"submission": pk}).status_code == 200
+    short = signed_in.post(
+        page, {"submission": pk, "reject": "yes", "category": "LOW_EFFORT", "message": "Short."}
+    )
+    assert short.status_code == 422
+    assert "Short." in short.content.decode()
+    signed_in.post(
+        page,
+        {"submission": pk, "reject": "yes", "category": "LOW_EFFORT", "message": "Words. " * 20},
+    )
+
+    assert Annotator.objects.get().state == Annotator.State.REJECTED
+
+
+def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
+    signed_in.post(url(study, "-plan"), {"devices": ["desktop"], "country": "United States"})
+    signed_in.post(url(study, "-launch"))
+    signed_in.post(url(study, "-publish"), {"sum": "37.80"})
+    row = ProlificStudy.objects.get()
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(person["submission"])
+    follow(study_id=study.pk)
+    for _ in range(6):
+        finish(prolific, *arrive(prolific, row))
+    signed_in.post(url(study, "-act"), {"action": "sync"})
+
+    settle = signed_in.get(url(study, "-settle"))
+    groups = {name: [row.submission.pk for row, _ in rows] for _, name, rows in
+              settle.context["groups"]}  # fmt: skip
+    asked = signed_in.post(url(study, "-approve"), {"submission": groups["approve"]})
+    assert "Approve 6 and pay $27.00" in asked.content.decode()
+    signed_in.post(url(study, "-approve"), {"submission": groups["approve"], "confirmed": "6"})
+    signed_in.post(url(study, "-bonuses"), {"submission": groups["bonus"]})
+    payment = BonusPayment.objects.get()
+    pay = {"payment": payment.pk, "action": "pay", "total": payment.total}
+    assert "Tick" in said(signed_in.post(url(study, "-payment"), pay, follow=True))
+    for _ in range(2):
+        signed_in.post(url(study, "-payment"), pay | {"sure": "yes"})
+
+    statuses = [s.status for s in prolific.world.submissions.values()]
+    assert (statuses.count("APPROVED"), statuses.count("RETURNED")) == (6, 1)
+    assert next(s.bonuses for s in prolific.world.submissions.values()) == [150]
+    assert BonusPayment.objects.get().state == "paid"
