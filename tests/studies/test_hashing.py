@@ -1,0 +1,51 @@
+"""The hash of what people and models are shown: every word counts, numbers and pay do not."""
+
+import pytest
+
+from studies.hashing import interface_version, study_content_hash
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_words_change_the_hash_and_pay_does_not():
+    study = make_study()
+    make_item(study=study)
+    before = study_content_hash(study)
+
+    for field, value in (("reward", 1), ("minutes", 99), ("annotations_per_item", 9)):
+        setattr(study, field, value)
+    assert study_content_hash(study) == before
+
+    for field, value in (("instructions", "x"), ("consent", "x"), ("language", "de")):
+        changed = make_study(**{field: value})
+        assert study_content_hash(changed) != study_content_hash(make_study())
+
+
+def test_the_words_of_the_pages_are_part_of_it(monkeypatch):
+    study = make_study()
+    before = study_content_hash(study)
+
+    monkeypatch.setattr("studies.hashing.interface_version", lambda language: "other words")
+
+    assert study_content_hash(study) != before
+
+
+def test_every_language_has_a_version_of_its_words():
+    english = interface_version("en")
+
+    assert interface_version("de") == interface_version("de-AT") != english
+    assert interface_version("tlh") == english
+
+
+def test_a_new_translation_of_one_text_is_a_new_version(tmp_path, settings):
+    before = interface_version("de")
+    old = settings.LOCALE_PATHS[0] / "de/LC_MESSAGES/django.po"
+    new = tmp_path / "de/LC_MESSAGES/django.po"
+    new.parent.mkdir(parents=True)
+    new.write_text(old.read_text("utf-8").replace("Speichern und weiter", "Weiter"), "utf-8")
+    settings.LOCALE_PATHS = [tmp_path]
+    interface_version.cache_clear()
+
+    assert interface_version("de") != before
+    interface_version.cache_clear()
