@@ -458,7 +458,7 @@ def test_the_export_is_read_by_its_header():
 def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooked):
     """People come, work, return, time out; webhooks get lost, come twice and out of order."""
     rng = random.Random(seed)
-    people = []
+    people: list[tuple[dict[str, str], Annotator]] = []
     for _ in itertools.repeat(None, 40):
         action = rng.choice(["arrive", "answer", "finish", "return", "time out", "deliver"])
         alive = [p for p in people if prolific.world.submissions[p[0]["submission"]].status

@@ -1,0 +1,278 @@
+"""Prolific from the command line: the same services as the pages."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.errors import AnnotationError
+from annotation.management.studies import find_study
+from annotation.models import BonusPayment, ProlificStudy
+from annotation.prolific import bonuses, demographics, launch, settle
+from annotation.prolific.account import connect
+from annotation.prolific.bonuses import Line
+from annotation.prolific.checks import Preview
+from annotation.prolific.errors import LaunchRefused
+from annotation.prolific.plan import DEVICES, Plan
+from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, settlement
+from annotation.prolific.sync import follow
+from annotation.prolific.webhooks import subscribe
+from studies.models import Study
+from studies.money import format_money
+
+_PAUSED = ("pause", "start", "stop")
+
+
+class Command(BaseCommand):
+    help = (
+        "Recruit on Prolific: launch makes a draft, publish spends the money, settle approves and "
+        "pays. What spends asks first and shows the sum; --yes answers yes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+        def add(name: str, words: str) -> ArgumentParser:
+            sub = actions.add_parser(name, help=words, description=words)
+            sub.add_argument("study", metavar="STUDY", help="short name of the study")
+            sub.add_argument("--yes", action="store_true", help="do not ask")
+            return sub
+
+        plan = add("launch", "check the plan and make the draft; safe to repeat")
+        plan.add_argument("--preset", choices=["paper"], help="the settings of the paper's study")
+        plan.add_argument("--places", type=int, help="how many people; default: as needed")
+        plan.add_argument("--country", help="Prolific's words, for example “United States”")
+        plan.add_argument("--language", help="Prolific's words, for example English")
+        plan.add_argument("--approval-rate", type=int, help="percent, at least")
+        plan.add_argument("--earlier-submissions", type=int, help="at least")
+        plan.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
+        plan.add_argument(
+            "--balance", action="append", metavar="FILTER=LABEL,LABEL",
+            help="equal groups by a filter, for example sex=Male,Female; repeat to cross filters",
+        )  # fmt: skip
+        plan.add_argument("--devices", help=f"with commas, of {', '.join(DEVICES)}")
+        plan.add_argument("--apart", action="store_true", default=None, help="a study a group")
+        plan.add_argument("--workspace", help="its id")
+        plan.add_argument("--check", action="store_true", help="show checks and cost only")
+
+        add("publish", "publish the draft; you type the sum")
+        for name in _PAUSED:
+            add(name, f"{name} recruiting")
+        places = add("places", "add places; shows their cost")
+        places.add_argument("extra", type=int, metavar="N")
+        places.add_argument("--group", default="", help="where groups are recruited apart")
+        add("refill", "open again for places that were given back")
+        add("sync", "read everything from Prolific")
+        add("demographics", "read what people told Prolific about themselves")
+        add("forget", "forget a draft that was never published")
+        add("webhooks", "subscribe to Prolific's events; prints the signing secret once")
+        money = add("settle", "show both sides; approve and pay after asking")
+        money.add_argument("--approve", action="store_true", help="approve those proposed")
+        money.add_argument("--bonuses", action="store_true", help="pay the bonuses proposed")
+        money.add_argument("--returns", metavar="REASON", help="ask those proposed to return")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        action: str = options["action"]
+        try:
+            if action in _PAUSED:
+                self._change(study, action, yes=options["yes"])
+            else:
+                getattr(self, f"_{action}")(study, options)
+        except EOFError:
+            raise CommandError("Nobody is there to answer. Add --yes to answer yes.") from None
+        except LaunchRefused as error:
+            raise CommandError("\n".join(error.problems)) from error
+        except AnnotationError as error:
+            doubt = " Whether it was done is looked up by: prolific sync."
+            unknown = getattr(error, "outcome_unknown", False)
+            raise CommandError(f"{error}{doubt if unknown else ''}") from error
+
+    def _sure(self, question: str, options: dict[str, Any]) -> bool:
+        if options["yes"]:
+            return True
+        return input(f"{question} Type yes: ").strip().lower() == "yes"
+
+    def _launch(self, study: Study, options: dict[str, Any]) -> None:
+        is_made = ProlificStudy.objects.filter(study=study).exists()
+        if options["preset"] == "paper" and not is_made:
+            launch.apply_paper(study_id=study.pk)
+        if (changes := _plan_changes(options)) and not is_made:
+            stored = {**launch.plan_of(study).stored(), **changes}
+            launch.save_plan(study_id=study.pk, plan=Plan.of(stored))
+        study.refresh_from_db()
+        if options["check"]:
+            self._show(launch.look(study))
+            return
+        rows = launch.launch(study_id=study.pk)
+        places = sum(row.places for row in rows)
+        self.stdout.write(
+            f"Drafts on Prolific: {len(rows)}, with {places:,} places. Publish them with: "
+            f"prolific publish {study.slug}"
+        )
+
+    def _show(self, preview: Preview) -> None:
+        for check in preview.checks:
+            mark = "ok     " if not check.is_open else "BLOCKS " if check.blocks else "advice "
+            self.stdout.write(f"{mark} {check.text}")
+        reward = format_money(preview.reward, preview.currency)
+        cost = format_money(preview.cost, preview.currency)
+        self.stdout.write(f"{preview.places:,} people × {reward}; in all with fees and tax {cost}.")
+        if preview.blocking:
+            raise LaunchRefused(preview.blocking)
+
+    def _publish(self, study: Study, options: dict[str, Any]) -> None:
+        total = launch.cost_of_publishing(study)
+        typed = total.plain
+        if not options["yes"]:
+            typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
+        rows = launch.publish(study_id=study.pk, confirmed=typed)
+        states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
+        self.stdout.write(f"Published for {total}: {states}.")
+
+    def _change(self, study: Study, action: str, *, yes: bool) -> None:
+        if action == "stop" and not self._sure("Nobody new can come after that.", {"yes": yes}):
+            raise CommandError("Not stopped.")
+        rows = launch.change(study_id=study.pk, action=action.upper())
+        self.stdout.write(f"On Prolific: {', '.join(row.status.lower() for row in rows)}.")
+
+    def _places(self, study: Study, options: dict[str, Any]) -> None:
+        extra, group = options["extra"], options["group"]
+        row = ProlificStudy.objects.filter(study=study, label=group).first()
+        if row is None or extra < 1:
+            raise CommandError("There is no such study on Prolific, or the number is below 1.")
+        cost = connect().calculate_cost(reward=row.reward, places=extra)
+        total = format_money(cost, row.currency or study.currency)
+        if not self._sure(f"{extra} more places cost {total}.", options):
+            raise CommandError("Nothing added.")
+        row = launch.add_places(study_id=study.pk, extra=extra, label=group)
+        self.stdout.write(f"Places: {row.places:,}.")
+
+    def _refill(self, study: Study, options: dict[str, Any]) -> None:
+        self.stdout.write(f"Places opened again: {launch.refill(study_id=study.pk):,}.")
+
+    def _sync(self, study: Study, options: dict[str, Any]) -> None:
+        read = follow(study_id=study.pk)
+        counts = settle.totals(study)
+        states = ", ".join(f"{status.lower()} {n}" for status, n in sorted(counts.items()))
+        self.stdout.write(f"Submissions read: {read:,}. {states.capitalize() or 'Nobody yet'}.")
+
+    def _demographics(self, study: Study, options: dict[str, Any]) -> None:
+        self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")
+
+    def _forget(self, study: Study, options: dict[str, Any]) -> None:
+        forgotten = launch.forget_drafts(study_id=study.pk)
+        self.stdout.write(f"Drafts forgotten: {forgotten}. Delete them on Prolific too.")
+
+    def _webhooks(self, study: Study, options: dict[str, Any]) -> None:
+        secret = subscribe(study_id=study.pk)
+        self.stdout.write(
+            f"Subscribed. Set PROLIFIC_WEBHOOK_SECRET={secret} and start web and worker again."
+            if secret
+            else "Subscribed. The workspace has a secret that Prolific does not show again: set it "
+            "as PROLIFIC_WEBHOOK_SECRET."
+        )
+
+    def _settle(self, study: Study, options: dict[str, Any]) -> None:
+        follow(study_id=study.pk)
+        rows = settlement(study).rows
+        for row in rows:
+            bonus = f"  bonus {format_money(row.bonus, study.currency)}" if row.bonus else ""
+            self.stdout.write(
+                f"{row.pseudonym:<12} {row.submission.status.lower():<16} "
+                f"{row.work.answers:>3} of {row.work.items:<3} {row.work.minutes:5.0f} min  "
+                f"{row.action or 'nothing':<8}{bonus}  {row.reason}"
+            )
+        if options["approve"]:
+            self._approve(study, [row for row in rows if row.action == APPROVE], options)
+        if options["returns"]:
+            self._ask_to_return(study, [row for row in rows if row.action == RETURN], options)
+        if options["bonuses"]:
+            self._pay(study, [row for row in rows if row.bonus and row.action == BONUS], options)
+
+    def _approve(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+        if not rows:
+            self.stdout.write("Nobody to approve.")
+            return
+        rewards = sum(row.submission.prolific_study.reward or study.reward for row in rows)
+        total = format_money(rewards, study.currency)
+        if not self._sure(f"Approve {len(rows)} people for {total}?", options):
+            raise CommandError("Nobody was approved.")
+        ids = [row.submission.pk for row in rows]
+        done = settle.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
+        gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
+        self.stdout.write(f"Asked to approve: {done.asked:,}; approved: {done.approved:,}.{gone}")
+
+    def _ask_to_return(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+        if rows and not self._sure(f"Ask {len(rows)} people to return?", options):
+            raise CommandError("Nobody was asked.")
+        ids = [row.submission.pk for row in rows]
+        asked = settle.request_returns(
+            study_id=study.pk, submission_ids=ids, reason=options["returns"]
+        )
+        self.stdout.write(f"Asked to return: {asked:,}.")
+
+    def _pay(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+        payments = list(
+            BonusPayment.objects.filter(
+                prolific_study__study=study, state__in=["prepared", "ready"]
+            )
+        )
+        for group in dict.fromkeys(row.submission.prolific_study_id for row in rows):
+            lines = [
+                Line(row.submission.pk, row.bonus, row.bonus_reason)
+                for row in rows
+                if row.submission.prolific_study_id == group
+            ]
+            payments.append(bonuses.prepare(study_id=study.pk, lines=lines))
+        if not payments:
+            self.stdout.write("No bonus to pay.")
+        for payment in payments:
+            ready = bonuses.set_up(payment_id=payment.pk)
+            total = format_money(ready.total, study.currency)
+            people = ready.lines.count()
+            if not self._sure(f"Pay {total}, with fees and tax, for {people} bonuses?", options):
+                raise CommandError("Not paid. It stays ready: settle --bonuses, or the web page.")
+            bonuses.pay(payment_id=ready.pk, confirmed=ready.total)
+            self.stdout.write(f"Paid: {people:,} bonuses, {total} with fees and tax.")
+
+
+def _plan_changes(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the command line names; the others stay as they are."""
+    names = (
+        "places", "country", "language", "approval_rate", "earlier_submissions", "apart",
+        "workspace",
+    )  # fmt: skip
+    changes = {name: options[name] for name in names if options[name] is not None}
+    readers: dict[str, Callable[[Any], dict[str, Any]]] = {
+        "age": _ages, "balance": _balance, "devices": _devices,
+    }  # fmt: skip
+    for name, read in readers.items():
+        if options[name]:
+            changes |= read(options[name])
+    return changes
+
+
+def _ages(text: str) -> dict[str, Any]:
+    low, _, high = text.partition("-")
+    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high)):
+        raise CommandError(f"--age takes LOW-HIGH, for example 18-75, not “{text}”.")
+    return {"age_low": int(low), "age_high": int(high)}
+
+
+def _balance(texts: list[str]) -> dict[str, Any]:
+    found = {}
+    for text in texts:
+        name, _, labels = text.partition("=")
+        found[name.strip()] = [label.strip() for label in labels.split(",") if label.strip()]
+        if not name.strip() or len(found[name.strip()]) < 2:
+            raise CommandError(f"--balance takes FILTER=LABEL,LABEL, not “{text}”.")
+    return {"balance": found}
+
+
+def _devices(text: str) -> dict[str, Any]:
+    chosen = [name.strip() for name in text.split(",") if name.strip()]
+    if not chosen or set(chosen) - set(DEVICES):
+        raise CommandError(f"--devices takes {', '.join(DEVICES)}, not “{text}”.")
+    return {"devices": chosen}

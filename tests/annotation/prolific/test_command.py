@@ -1,0 +1,206 @@
+"""Prolific from the command line, from draft to payday."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import BonusPayment, ProlificStudy
+from annotation.prolific import launch
+from annotation.prolific.sync import follow
+from demo.prolific_server import TOKEN
+from studies.models import Item
+from tests.annotation.prolific.life import (
+    answer_some,
+    arrive,
+    finish,
+    launched,
+    make_recruiting,
+    published,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_recruiting()
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """What a person types at the next questions."""
+
+    def answer(*texts: str) -> list[str]:
+        left, asked = list(texts), []
+
+        def read(question: str = "") -> str:
+            asked.append(question)
+            return left.pop(0)
+
+        monkeypatch.setattr("builtins.input", read)
+        return asked
+
+    return answer
+
+
+def run(*args: str) -> None:
+    call_command("prolific", *args)
+
+
+def test_a_study_goes_from_draft_to_payday(study, prolific, typed, capsys):
+    run(
+        "launch", study.slug, "--country", "United States", "--age", "18-75",
+        "--devices", "desktop,tablet", "--approval-rate", "95",
+    )  # fmt: skip
+    row = ProlificStudy.objects.get()
+    asked = typed("37.80")
+    run("publish", study.slug)
+    assert "$37.80" in asked[0]
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 2)
+    prolific.world.give_back(person["submission"])
+    run("sync", study.slug)
+    for _ in range(6):
+        finish(prolific, *arrive(prolific, row))
+    asked = typed("yes", "yes")
+    run("settle", study.slug, "--approve", "--bonuses")
+
+    assert asked[0].startswith("Approve 6 people for $27.00?")
+    statuses = [s.status for s in prolific.world.submissions.values()]
+    assert (statuses.count("APPROVED"), statuses.count("RETURNED")) == (6, 1)
+    assert prolific.world.submissions[person["submission"]].bonuses == [300]
+    assert set(Item.objects.values_list("answered", flat=True)) == {3}
+    run("settle", study.slug, "--approve", "--bonuses", "--yes")
+    assert prolific.world.submissions[person["submission"]].bonuses == [300]
+    output = capsys.readouterr()
+    assert TOKEN not in output.out + output.err
+    assert person["participant"] not in output.out
+
+
+def test_the_check_shows_cost_and_makes_nothing(study, prolific, capsys):
+    run("launch", study.slug, "--check")
+
+    assert "in all with fees and tax $37.80" in capsys.readouterr().out
+    assert prolific.world.studies == {}
+
+
+def test_what_blocks_is_named_and_fails(study, prolific):
+    with pytest.raises(CommandError, match="Atlantis"):
+        run("launch", study.slug, "--country", "Atlantis")
+    with pytest.raises(CommandError, match="Atlantis"):
+        run("launch", study.slug, "--check")
+
+
+def test_another_sum_than_the_one_shown_publishes_nothing(study, prolific, typed):
+    row = launched(study)
+    typed("30")
+
+    with pytest.raises(CommandError, match=r"Type 37\.80"):
+        run("publish", study.slug)
+
+    assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
+
+
+@pytest.mark.parametrize("action", [["stop"], ["places", "2"], ["settle", "--approve"]])
+def test_a_no_changes_nothing(action, study, prolific, typed):
+    row = published(study)
+    finish(prolific, *arrive(prolific, row))
+    typed("no")
+    name, *rest = action
+
+    with pytest.raises(CommandError):
+        run(name, study.slug, *rest)
+
+    remote = prolific.world.show_study(row.prolific_id)
+    assert (remote["status"], remote["total_available_places"]) == ("ACTIVE", 6)
+    assert {s.status for s in prolific.world.submissions.values()} == {"AWAITING REVIEW"}
+
+
+def test_pausing_starting_adding_and_stopping(study, prolific):
+    row = published(study)
+
+    for args, state in (
+        (["pause"], "PAUSED"),
+        (["start"], "ACTIVE"),
+        (["places", "2", "--yes"], "ACTIVE"),
+        (["stop", "--yes"], "COMPLETED"),
+    ):
+        run(args[0], study.slug, *args[1:])
+        assert prolific.world.show_study(row.prolific_id)["status"] == state
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
+
+
+def test_the_papers_preset_is_one_option(prolific):
+    study = make_recruiting(items=300, per_person=30)
+
+    run("launch", study.slug, "--preset", "paper")
+
+    (sent,) = prolific.world.studies.values()
+    assert (sent["total_available_places"], sent["reward"], len(sent["filters"])) == (30, 450, 6)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--age", "75-18"], ["--age", "x"], ["--balance", "sex"], ["--balance", "=a,b"],
+     ["--devices", "watch"]],
+)  # fmt: skip
+def test_options_that_say_nothing_are_refused_with_an_example(args, study, prolific):
+    with pytest.raises(CommandError, match="takes"):
+        run("launch", study.slug, *args)
+
+
+def test_balance_is_given_by_label(prolific, study):
+    run("launch", study.slug, "--balance", "sex=Male,Female", "--balance",
+        "us-political-affiliation=Democrat,Republican,Independent")  # fmt: skip
+
+    assert launch.plan_of(study).groups == 6
+
+
+def test_people_are_asked_to_return_by_reason(study, prolific, capsys):
+    row = published(study)
+    person = prolific.world.arrive(row.prolific_id)
+    prolific.world.finish(person["submission"], "NOCODE")
+
+    run("settle", study.slug, "--returns", "We have no answers of yours", "--yes")
+
+    assert prolific.world.submissions[person["submission"]].return_requested is not None
+
+
+def test_a_lost_payment_is_told_and_not_repeated(study, prolific):
+    row = published(study)
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(person["submission"])
+    prolific.fault("POST", "/pay/", "dropped_after")
+
+    with pytest.raises(CommandError, match="prolific sync"):
+        run("settle", study.slug, "--bonuses", "--yes")
+    run("sync", study.slug)
+    run("settle", study.slug, "--bonuses", "--yes")
+
+    assert prolific.world.submissions[person["submission"]].bonuses == [150]
+    assert BonusPayment.objects.get().state == "paid"
+
+
+def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, capsys):
+    launched(study)
+    run("forget", study.slug)
+    published(study)
+    follow(study_id=study.pk)
+    for action in ("demographics", "refill", "sync"):
+        run(action, study.slug)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert "Nobody yet" in lines[-1]
+
+
+def test_an_unknown_study_is_named(prolific):
+    with pytest.raises(CommandError, match="no study “nothing”"):
+        run("sync", "nothing")
+
+
+def test_webhooks_need_a_workspace(study, prolific):
+    launched(study)
+
+    with pytest.raises(CommandError, match="--workspace"):
+        run("webhooks", study.slug)
