@@ -10,18 +10,22 @@ from pathlib import Path
 import numpy as np
 
 from analysis.facts import CHOICES, Dataset
+from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.encode import Json, put, steps
 from analysis.report.groups import group_tables
 from analysis.report.headline import certainty_headline, headline
 from analysis.report.judges import judge_entry
-from analysis.report.people import people_entry
-from analysis.report.verdicts import Verdicts, people_verdicts, run_verdicts
+from analysis.report.people import correct_alone, people_entry
+from analysis.report.several import several_judges
+from analysis.report.shared import add_clusters, shared_by
+from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.versus import (
     ablations,
     adjust_for_several,
     agreement_matrix,
     comparison_entry,
 )
+from analysis.report.worth import interaction
 from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
@@ -61,14 +65,49 @@ def build_report(
     judges = [run_verdicts(data, run) for run in data.runs]
 
     on_progress(10, "Measuring people.")
+    votes = people.majority.votes
+    shared = shared_by(data, votes)
+    alone = correct_alone(votes, data.scored_truth(offers_tie=data.study.allow_tie))
+    items = np.arange(len(data.items))
+    folds, held_out = item_folds(data), held_out_items(data)
+
+    def hold_to_account(side: Json, certainty: Floats, correct: Ints, item: Ints) -> None:
+        side["certainty"] |= checks(
+            certainty, correct, item, folds=folds, held_out=held_out, seed=seed, draws=bootstrap
+        )
+
     human = people_entry(data, people, threshold=tau, seed=seed, draws=bootstrap)
+    add_clusters(
+        human["majority"],
+        people.correct,
+        people.certainty,
+        shared.of_items(items, by_people=True),
+        threshold=tau,
+    )
+    add_clusters(
+        human["individual"],
+        alone,
+        votes.certainty,
+        shared.of_items(votes.item) | {"annotator": votes.annotator},
+        threshold=tau,
+    )
+    hold_to_account(human["majority"], people.certainty, people.correct, items)
+    hold_to_account(human["individual"], votes.certainty, alone, votes.item)
     entries, comparisons = [], []
     progress = steps(on_progress, 30, 85)
     for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True)):
         progress(index / len(judges), f"Measuring {run.judge} ({run.setting}, {run.features}).")
         options = {"threshold": tau, "seed": seed, "draws": bootstrap}
-        entries.append(judge_entry(data, run, verdicts, **options))
-        comparisons.append(comparison_entry(data, run, verdicts, people, **options))
+        entry = judge_entry(data, run, verdicts, **options)
+        clusters = shared.of_items(items)
+        add_clusters(entry, verdicts.correct, verdicts.certainty, clusters, threshold=tau)
+        hold_to_account(entry, verdicts.certainty, verdicts.correct, items)
+        entries.append(entry)
+        versus = comparison_entry(data, run, verdicts, people, **options)
+        versus["certainty"]["interaction"] = interaction(
+            verdicts, votes, alone, shared, threshold=tau
+        )
+        comparisons.append(versus)
     adjust_for_several(comparisons)
 
     on_progress(88, "Looking at topics and personas.")
@@ -81,6 +120,7 @@ def build_report(
             "threshold": tau,
             "threshold_registered": registered,
             "explored": tau != registered,
+            "threshold_chosen": "before the data" if tau == registered else "post hoc",
             "bootstrap": bootstrap,
             "margin": data.study.equivalence_margin,
         },
@@ -91,9 +131,10 @@ def build_report(
             _selective(entry, verdicts, tau)
             for entry, verdicts in zip(entries, judges, strict=True)
         ],
+        "several_judges": several_judges(data, judges, shared, seed=seed, draws=bootstrap),
         "matrix": agreement_matrix(people, judges, data.truth),
         "ablations": ablations(data.runs, judges),
-        "groups": group_tables(data, people, judges),
+        "groups": group_tables(data, people, judges, shared, threshold=tau),
         "items": _items(data, people, judges),
         "bands": [
             {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}

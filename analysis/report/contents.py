@@ -6,6 +6,7 @@ from typing import Any
 from analysis.report import figures_accuracy, figures_certainty
 from analysis.report import tables_accuracy as accuracy
 from analysis.report import tables_certainty as certainty
+from analysis.report import tables_checks as checks
 from analysis.report import tables_judges as judges
 from analysis.report import tables_people as people
 from analysis.report.figures import Figure
@@ -13,10 +14,15 @@ from analysis.report.tables import Column, Table
 
 TABLES = (
     accuracy.at_a_glance,
+    checks.clusters,
     accuracy.table_a,
     accuracy.table_b,
     accuracy.table_b_single,
     judges.comparison,
+    checks.several_judges,
+    checks.ranks,
+    checks.worth,
+    checks.mixes,
     certainty.bands,
     certainty.certainty,
     certainty.histogram,
@@ -24,10 +30,17 @@ TABLES = (
     certainty.sweep,
     certainty.like_for_like,
     certainty.high_sets,
+    checks.interaction,
+    checks.threshold_rules,
+    checks.recalibration,
+    checks.scale_use,
     people.agreement,
+    checks.aggregation,
     judges.matrix,
     judges.replacement,
+    checks.leave_one_out,
     judges.same_mistakes,
+    checks.shared_guess,
     judges.ablations,
     judges.position,
     judges.ties,
@@ -41,7 +54,8 @@ TABLES = (
 
 def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
     """Every table of report.json by its name; one without rows is left out."""
-    made = [maker(report) for maker in TABLES] + accuracy.groups(report)
+    made = [maker(report) for maker in TABLES]
+    made += accuracy.groups(report) + checks.group_differences(report)
     return {table.name: table for table in made if table.rows}
 
 

@@ -84,8 +84,8 @@ def _forest_title(report: Report) -> str:
     return {
         "better": "The best judge is right more often than people",
         "worse": "People are right more often than the best judge",
-        "equivalent": "People and the best judge are equally often right",
-        "cannot_tell": "People and the best judge cannot be told apart",
+        "equivalent": "The best judge and people are equally often right",
+        "cannot_tell": "The best judge and people cannot be told apart",
     }.get(report["headline"]["state"], "How often everybody is right")
 
 

@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from analysis.facts import Dataset
-from analysis.report.encode import Json, cell
+from analysis.report.encode import Json, cell, ends, number, put
+from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
-from analysis.stats.proportions import wilson_proportion
+from analysis.stats.groups import GroupComparison, compare_groups
+from analysis.stats.multiway import multiway_proportion
+from analysis.stats.proportions import EMPTY
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30
@@ -17,42 +19,104 @@ MAX_VALUES = 30
 MIN_SHARE = 0.8
 
 
-def group_tables(data: Dataset, people: Verdicts, judges: Sequence[Verdicts]) -> list[Json]:
-    """Accuracy of the majority and of every run, by topic and by each persona feature."""
+def group_tables(
+    data: Dataset, people: Verdicts, judges: Sequence[Verdicts], shared: Shared, *, threshold: float
+) -> list[Json]:
+    """Accuracy of the majority and of every run, by topic and by each persona feature.
+
+    Intervals allow for personas and questions in common. Pairs of groups with at least 30 items
+    each are compared, adjusted by Holm over the pairs of one side and one table.
+    """
     tables = []
     topics = [item.topic for item in data.items]
     if any(topics):
-        tables.append(_table("topic", "Topic", topics, people, judges))
+        table = _table("topic", "Topic", topics, people, judges, shared)
+        _add_high_and_low(table, topics, people, judges, shared, threshold)
+        tables.append(table)
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
     for label in labels:
         value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
         values = [value_of[item.persona] for item in data.items]
         said = sum(map(bool, values))
         if 1 < len(set(values)) <= MAX_VALUES and said >= MIN_SHARE * len(values):
-            tables.append(_table("feature", label, values, people, judges))
+            tables.append(_table("feature", label, values, people, judges, shared))
     return tables
 
 
 def _table(
-    kind: str, label: str, values: Sequence[str], people: Verdicts, judges: Sequence[Verdicts]
+    kind: str,
+    label: str,
+    values: Sequence[str],
+    people: Verdicts,
+    judges: Sequence[Verdicts],
+    shared: Shared,
 ) -> Json:
+    names = sorted(set(values))
+    code_of = {value: code for code, value in enumerate(names)}
+    codes = np.array([code_of[value] for value in values], dtype=np.int64)
+    items = np.arange(codes.size)
+    sides = [
+        compare_groups(
+            side.correct, codes, clusters=shared.of_items(items, by_people=side is people)
+        )
+        for side in (people, *judges)
+    ]
+    sizes = np.bincount(codes)
+    return {
+        "by": kind,
+        "label": label,
+        "rows": [
+            {
+                "value": value,
+                "items": int(sizes[code]),
+                "people": _cell(sides[0], code),
+                "judges": [_cell(side, code) for side in sides[1:]],
+            }
+            for code, value in enumerate(names)
+        ],
+        "differences": {
+            "people": _differences(sides[0], names),
+            "judges": [_differences(side, names) for side in sides[1:]],
+        },
+    }
+
+
+def _cell(side: GroupComparison, code: int) -> Json:
+    return cell(side.cells.get(code, EMPTY)) | {"support": side.support.get(code, "nothing")}
+
+
+def _differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
+    out = []
+    for pair in side.differences:
+        found = pair.difference
+        entry: Json = {"first": names[pair.first], "second": names[pair.second]}
+        put(entry, "difference", number(found.value), found.reason)
+        put(entry, "ci", ends(found.interval), found.interval_reason or found.reason)
+        put(entry, "p", number(pair.p), found.interval_reason or "no_variation")
+        put(entry, "p_holm", number(pair.p_adjusted), found.interval_reason or "no_variation")
+        out.append(entry)
+    return out
+
+
+def _add_high_and_low(
+    table: Json,
+    values: Sequence[str],
+    people: Verdicts,
+    judges: Sequence[Verdicts],
+    shared: Shared,
+    threshold: float,
+) -> None:
+    """Split each cell of the table by the side's own certainty."""
     members: dict[str, list[int]] = defaultdict(list)
     for index, value in enumerate(values):
         members[value].append(index)
-    rows = []
-    for value in sorted(members):
-        items = np.array(members[value])
-        rows.append(
-            {
-                "value": value,
-                "items": int(items.size),
-                "people": _cell(people, items),
-                "judges": [_cell(verdicts, items) for verdicts in judges],
-            }
-        )
-    return {"by": kind, "label": label, "rows": rows}
-
-
-def _cell(verdicts: Verdicts, items: npt.NDArray[np.int64]) -> Json:
-    correct = verdicts.correct[items]
-    return cell(wilson_proportion(correct[correct >= 0] == 1))
+    for row in table["rows"]:
+        items = np.array(members[row["value"]])
+        for cells, side in zip((row["people"], *row["judges"]), (people, *judges), strict=True):
+            scored = items[side.correct[items] >= 0]
+            certainty = side.certainty[scored]
+            for key, rows in (("high", certainty >= threshold), ("low", certainty < threshold)):
+                chosen = scored[rows]
+                clusters = shared.of_items(chosen, by_people=side is people)
+                share = multiway_proportion(side.correct[chosen] == 1, clusters).proportion
+                cells[key] = cell(share)

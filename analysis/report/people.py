@@ -3,8 +3,10 @@
 import numpy as np
 
 from analysis.facts import MISSING, Dataset
+from analysis.report.aggregation import aggregation
 from analysis.report.certain import calibration, chapter
-from analysis.report.encode import Json, cells, ends, estimate, number, put, undefined
+from analysis.report.certain_checks import scale_use
+from analysis.report.encode import Json, cell, cells, ends, estimate, number, put, undefined
 from analysis.report.position import on_side, single_order
 from analysis.report.verdicts import Verdicts
 from analysis.stats.accuracy import individual_accuracy, majority_accuracy
@@ -16,11 +18,14 @@ from analysis.stats.agreement import (
     percent_agreement,
 )
 from analysis.stats.alpha import certainty_alpha, krippendorff_alpha
+from analysis.stats.quality import annotator_quality
 from analysis.stats.resampling import bootstrap_agreement
+from analysis.stats.results import Estimate
 from analysis.stats.stereotype import shared_stereotype
 from analysis.stats.votes import Votes
 
 SHEET = 30  # items on one person's sheet in the source article's draw
+MIN_EACH = 10  # right and wrong answers below which an area under the curve is chance
 BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values
 
 
@@ -29,7 +34,7 @@ def people_entry(
 ) -> Json:
     votes = verdicts.majority.votes
     truth = data.scored_truth(offers_tie=data.study.allow_tie).astype(np.int64)
-    alone = _correct_alone(votes, truth)
+    alone = correct_alone(votes, truth)
     majority = majority_accuracy(verdicts.majority, truth, threshold=threshold)
     individual = individual_accuracy(votes, truth, threshold=threshold)
     out: Json = {
@@ -63,7 +68,9 @@ def people_entry(
     out["agreement"]["from_accuracy"] = _from_accuracy(
         out["agreement"]["percent"], individual.overall.value, majority.overall.value, votes
     )
-    out["raters"] = _raters(data, votes, alone)
+    out["scale_use"] = scale_use(votes, alone)
+    out["aggregation"] = aggregation(votes, truth)
+    out["raters"] = _raters(data, votes, truth)
     return out
 
 
@@ -117,7 +124,7 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
     return out
 
 
-def _correct_alone(votes: Votes, truth: np.ndarray) -> np.ndarray:
+def correct_alone(votes: Votes, truth: np.ndarray) -> np.ndarray:
     """Of each answer 1 right, 0 wrong, -1 without a truth to score it by."""
     own = truth[votes.item]
     return np.where(own >= 0, (votes.choice == own).astype(np.int64), MISSING)
@@ -169,38 +176,36 @@ def _pay(data: Dataset, correct: int) -> Json:
     return out
 
 
-def _raters(data: Dataset, votes: Votes, alone: np.ndarray) -> list[Json]:
-    """One row per person, by pseudonym."""
-    agrees = _agrees_with_others(votes)
-    on_a = on_side(votes.choice, data.answers.shown_first)
-    by_rater = np.argsort(votes.annotator, kind="stable")
-    ends_at = np.cumsum(np.bincount(votes.annotator, minlength=len(data.raters)))
+def _raters(data: Dataset, votes: Votes, truth: np.ndarray) -> list[Json]:
+    """One row per person, by pseudonym: signs to look at, never grounds to reject."""
+    known = (truth >= 0)[votes.item]
+    right = votes.choice == truth[votes.item]
+    stated = known & ~np.isnan(votes.certainty)
+    n_right, n_wrong, n_sided, n_a = (
+        np.bincount(votes.annotator[rows], minlength=len(data.raters))
+        for rows in (stated & right, stated & ~right, *_sides(data, votes))
+    )
+    found = annotator_quality(votes, truth, seconds=data.answers.seconds)
     out = []
-    for pseudonym, rows in zip(data.raters, np.split(by_rater, ends_at)[:-1], strict=True):
-        scored = alone[rows][alone[rows] >= 0]
-        certainty = votes.certainty[rows][~np.isnan(votes.certainty[rows])]
-        seconds = data.answers.seconds[rows][~np.isnan(data.answers.seconds[rows])]
-        row: Json = {"rater": pseudonym, "answers": int(rows.size)}
-        row |= {"n": int(scored.size), "correct": int(scored.sum())}
-        put(row, "accuracy", _mean(scored))
-        put(row, "with_others", _mean(agrees[rows][agrees[rows] >= 0]))
-        put(row, "certainty_mean", _mean(certainty))
-        sd = float(certainty.std(ddof=1)) if certainty.size > 1 else None
-        put(row, "certainty_sd", sd, "too_few_items")
-        put(row, "share_a", _mean(on_a[rows][on_a[rows] >= 0] == 0))
-        put(row, "median_seconds", float(np.median(seconds)) if seconds.size else None)
+    for index, (pseudonym, quality) in enumerate(zip(data.raters, found, strict=True)):
+        row: Json = {"rater": pseudonym, "answers": quality.n} | cell(quality.accuracy)
+        others = quality.majority_agreement
+        put(row, "with_others", number(others.value), others.reason)
+        row["with_others_n"], row["others_tied"] = others.n, quality.others_tied
+        for key in (
+            "pair_agreement", "certainty_mean", "certainty_sd", "favourite_share", "median_seconds"
+        ):  # fmt: skip
+            measure = getattr(quality, key)
+            put(row, key, number(measure.value), measure.reason)
+        enough = min(n_right[index], n_wrong[index]) >= MIN_EACH
+        area = quality.certainty_auroc if enough else Estimate(None, "too_few_items")
+        put(row, "auroc", number(area.value), area.reason)
+        put(row, "share_a", float(n_a[index] / n_sided[index]) if n_sided[index] else None)
         out.append(row)
     return out
 
 
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if values.size else None
-
-
-def _agrees_with_others(votes: Votes) -> np.ndarray:
-    """Of each answer 1 or 0: as the majority of the others; -1 where they have none."""
-    others = votes.counts()[votes.item]
-    others[np.arange(votes.n), votes.choice] -= 1
-    best = others.max(axis=1, initial=0)
-    single = (best > 0) & ((others == best[:, None]).sum(axis=1) == 1)
-    return np.where(single, (others.argmax(axis=1) == votes.choice).astype(np.int64), MISSING)
+def _sides(data: Dataset, votes: Votes) -> tuple[np.ndarray, np.ndarray]:
+    """Answers whose side of the screen is known, and those on side A."""
+    side = on_side(votes.choice, data.answers.shown_first)
+    return side >= 0, side == 0

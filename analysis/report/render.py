@@ -56,7 +56,11 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
     context = {
         "report": report,
         "tables": tables,
-        "groups": [shown for name, shown in tables.items() if name.startswith("group_")],
+        "groups": [
+            (shown, tables.get(name.replace("group_", "differences_")))
+            for name, shown in tables.items()
+            if name.startswith("group_")
+        ],
         "figures": figures,
         "runs": [
             (name, judge, _parameters(judge))

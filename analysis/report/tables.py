@@ -14,10 +14,11 @@ from analysis.report import words
 from analysis.report.words import SMALL, TOO_SMALL
 
 Kind = Literal[
-    "text", "count", "number", "decimal", "range", "percent", "points", "points_range", "share",
-    "p", "money",
+    "text", "count", "number", "decimal", "range", "percent", "points", "points_range",
+    "percent_range", "share", "p", "money",
 ]  # fmt: skip
 
+RANGES = {"range", "points_range", "percent_range"}
 SHADES = (0.5, 0.6, 0.7, 0.8)
 
 # What a spreadsheet would take for a formula; a quote in front makes it text.
@@ -112,6 +113,7 @@ def read(value: Any, kind: Kind) -> Cell:
     forms: dict[str, Callable[[Any], str]] = {
         "range": words.decimal_range,
         "points_range": words.points_range,
+        "percent_range": words.percent_range,
         "money": words.money,
         "percent": words.percent,
         "points": words.points,
@@ -157,7 +159,7 @@ def _csv_names(column: Column) -> list[str]:
     name = f"{column.group} {column.heading}".strip()
     if column.kind == "share":
         return [f"{name} {part}".strip() for part in ("accuracy", "correct", "n", "low", "high")]
-    if column.kind in {"range", "points_range"}:
+    if column.kind in RANGES:
         return [f"{name} low", f"{name} high"]
     return [name]
 
@@ -167,7 +169,7 @@ def _csv_cells(value: Any, kind: Kind) -> list[Any]:
         low, high = value["ci"] or ("", "")
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
         return [accuracy, value["correct"], value["n"], low, high]
-    if kind in {"range", "points_range"}:
+    if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     if value is None:
         return [""]

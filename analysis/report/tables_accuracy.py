@@ -43,24 +43,29 @@ def at_a_glance(report: Report) -> Table:
 
 
 def table_a(report: Report) -> Table:
-    """As Table 2 of the source article: a row for the study, columns rater × high and low."""
+    """As Table 2 of the source article, with a row for each topic: raters × high and low."""
     people = report["human"]["majority"]
     columns = [Column("Data")]
-    row: list[Any] = [report["study"]["title"]]
+    rows: list[list[Any]] = [[report["study"]["title"]]]
+    topics = [row for group in report["groups"] if group["by"] == "topic" for row in group["rows"]]
+    rows += [[topic["value"] or "(no topic)"] for topic in topics]
     names = run_names(report)
-    sides = [("People", people)]
-    sides += [(names[index], report["judges"][index]) for index in whole_runs(report)]
-    for name, side in sides:
+    sides = [("People", people, [topic["people"] for topic in topics])]
+    for index in whole_runs(report):
+        of_topics = [topic["judges"][index] for topic in topics]
+        sides.append((names[index], report["judges"][index], of_topics))
+    for name, side, of_topics in sides:
         # A run that states no certainty has neither cell.
         if side is not people and side["high"]["n"] + side["low"]["n"] == 0:
             continue
         columns += [Column("High", "share", name), Column("Low", "share", name)]
-        row += [side["high"], side["low"]]
+        for row, cells in zip(rows, (side, *of_topics), strict=True):
+            row += [cells["high"], cells["low"]]
     return Table(
         "table_a",
         "Table A. Accuracy at high and low certainty",
         tuple(columns),
-        [row],
+        rows,
         f"High: certainty of at least {report['parameters']['threshold']}. {CONDITIONAL}",
     )
 

@@ -62,18 +62,32 @@ def agreement(report: Report) -> Table:
 def raters(report: Report) -> Table:
     fields: tuple[tuple[str, Kind, str], ...] = (
         ("Answers", "count", "answers"),
-        ("Accuracy", "percent", "accuracy"),
         ("As the majority of others", "percent", "with_others"),
+        ("As another person", "percent", "pair_agreement"),
         ("Mean certainty", "number", "certainty_mean"),
         ("SD", "number", "certainty_sd"),
+        ("AUROC", "decimal", "auroc"),
+        ("Favourite option", "percent", "favourite_share"),
         ("Share A", "percent", "share_a"),
         ("Median seconds", "number", "median_seconds"),
     )
-    columns = (Column("Person"), *(Column(heading, kind) for heading, kind, _ in fields))
+    columns = (
+        Column("Person"),
+        Column("Accuracy", "share"),
+        *(Column(heading, kind) for heading, kind, _ in fields),
+    )
     rows = [
-        [row["rater"], *(row[key] for _, _, key in fields)] for row in report["human"]["raters"]
+        [row["rater"], row, *(row[key] for _, _, key in fields)]
+        for row in report["human"]["raters"]
     ]
-    return Table("raters", "People, by pseudonym", columns, rows)
+    return Table(
+        "raters",
+        "How each person worked, by pseudonym",
+        columns,
+        rows,
+        "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
+        "better. AUROC needs ten right and ten wrong answers with a certainty.",
+    )
 
 
 def items(report: Report) -> Table:

@@ -11,11 +11,13 @@ from analysis.report.encode import Json, ends, how, number, pick, put
 from analysis.report.judges import identity
 from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
+from analysis.report.worth import worth_entry
 from analysis.stats.agreement import cohen_kappa
 from analysis.stats.alt_test import alt_test
+from analysis.stats.bounds import difference_bounds
 from analysis.stats.comparison import equivalence, general_difference, paired_difference
 from analysis.stats.human_likeness import human_likeness
-from analysis.stats.leave_one_out import pooled_replacement_test
+from analysis.stats.leave_one_out import leave_one_out, pooled_replacement_test
 from analysis.stats.mistakes import error_consistency
 from analysis.stats.multiplicity import holm
 from analysis.stats.paired import PairedCounts, count_pairs, mcnemar
@@ -44,9 +46,12 @@ def comparison_entry(
     out |= _agreement(judge, people, votes.n_options)
     out["mcnemar"] = _mcnemar(pairs)
     out["difference"] = _difference(pairs, data.study.equivalence_margin)
+    out["difference"]["bounds"] = _bounds(judge, people)
     out["difference_general"] = _difference_general(judge, people, votes)
     out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
     out |= _in_place_of_a_person(votes, judge, seed=seed, draws=draws)
+    out["leave_one_out"] = _leave_one_out(votes, judge)
+    out |= worth_entry(data, judge, people, seed=seed, draws=draws)
     out["certainty"] = certainty_beside(
         data, run, judge, people, threshold=threshold, seed=seed, draws=draws
     )
@@ -120,6 +125,14 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
     return out
 
 
+def _bounds(judge: Verdicts, people: Verdicts) -> Json:
+    """The least and the greatest difference that missing answers of either side allow."""
+    asked = (judge.scored | people.scored).nonzero()[0]
+    found = difference_bounds(judge.correct[asked], people.correct[asked])
+    out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
+    return out | {"n_excluded": found.n_excluded}
+
+
 def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json:
     """The same difference for people in general, as far as the annotators are enough for that."""
     both = judge.scored & people.scored
@@ -146,6 +159,18 @@ def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) 
     kappa = found.kappa
     put(out, "kappa", number(kappa.value), kappa.reason)
     put(out, "ci", ends(kappa.interval), kappa.interval_reason or kappa.reason)
+    return out
+
+
+def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
+    """The judge and each person against the majority of the other people, on the same items."""
+    found = leave_one_out(votes, judge.answer)
+    difference = found.difference
+    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
+    put(out, "difference", number(difference.value), difference.reason)
+    put(out, "ci", ends(difference.interval), difference.interval_reason or difference.reason)
+    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
+    put(out, "people_agreement", number(found.human_agreement), difference.reason)
     return out
 
 

@@ -23,7 +23,11 @@ REASONS = {
     "not_offered": "not offered in this setting",
     "not_reported": "not reported",
     "no_payments": "nobody was paid through this study",
-    "not_identified": "the agreement shows no shared guess",
+    "not_identified": "the data do not identify it",
+    "one_judge": "fewer than two runs saw the whole persona",
+    "below_one": "may be worth less than one person",
+    "above_any": "may be worth more than any number of people",
+    "no_threshold": "this way of labelling has no threshold",
 }
 
 
@@ -57,6 +61,11 @@ def p_cell(p: float | None) -> str:
     if p is None:
         return "–"
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+
+
+def p_value(p: float) -> str:
+    """A p value within a sentence: “< .001” or “= .034”."""
+    return p_cell(p) if p < 0.001 else f"= {p_cell(p)}"
 
 
 def money(value: float | None) -> str:

@@ -286,13 +286,18 @@ def _shape(mean: FloatArray, square: FloatArray) -> tuple[FloatArray, FloatArray
 def _predicted(mean: FloatArray, square: FloatArray, steps: Sequence[int]) -> FloatArray:
     a, b, fixed = _shape(mean, square)
     columns = []
-    for k in steps:
-        wins = np.arange(k // 2 + 1, k + 1)
-        # Beta-binomial, summed over the numbers of right answers that win.
-        log_choose = -np.log(k + 1) - special.betaln(k - wins + 1, wins + 1)
-        log_mass = special.betaln(a[:, None] + wins, b[:, None] + k - wins)
-        mass = np.exp(log_choose + log_mass - special.betaln(a, b)[:, None]).sum(axis=1)
-        columns.append(np.where(fixed, stats.binom.sf(k // 2, k, mean), mass))
+    accuracy, whole = a / (a + b), special.betaln(a, b)
+    for k in range(1, max(steps, default=0) + 1, 2):
+        if k > 1:
+            # Two more people turn a majority of k - 2 only where it hangs on one vote:
+            # C(k-2, m-1) (p^(m+1) q^m - p^m q^(m+1)) with k = 2 m + 1, its mean over the beta.
+            m = k // 2
+            log_choose = -np.log(k - 1) - special.betaln(m, m + 1)
+            gained = special.betaln(a + m + 1, b + m) - whole
+            lost = special.betaln(a + m, b + m + 1) - whole
+            accuracy = accuracy + np.exp(log_choose + gained) - np.exp(log_choose + lost)
+        if k in steps:
+            columns.append(np.where(fixed, stats.binom.sf(k // 2, k, mean), accuracy))
     return np.stack(columns, axis=1) if columns else np.empty((mean.size, 0))
 
 

@@ -5,5 +5,5 @@ from django import template
 from analysis.report import words
 
 register = template.Library()
-for form in (words.percent, words.decimal, words.money):
+for form in (words.percent, words.decimal, words.money, words.p_value, words.reason):
     register.filter(form.__name__, form)

@@ -158,6 +158,12 @@ def test_no_high_certainty_at_all():
         "accuracy_reason": "empty_group",
         "ci": None,
         "ci_reason": "empty_group",
+        "clusters": {
+            "personas": 0,
+            "questions": 0,
+            "ci": None,
+            "ci_reason": "empty_group",
+        },
     }
     assert report["selective"][0]["coverage"] == 0.0
     assert report["selective"][0]["guarantee"] == "none"

@@ -154,6 +154,7 @@ def without_chance(value: Any) -> None:
             "bootstrap",
             "band",
             "like_for_like",
+            "held_out",  # halves by the persona's key, which each study gives anew
             "run",
         ):
             value.pop(key, None)
