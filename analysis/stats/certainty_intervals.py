@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import percentile_interval
+from .bootstrap import percentile_interval, resampled_weights
 from .calibration import MIN_EACH, usable_answers
 from .checks import check_level, relabel
 from .results import Estimate, FloatArray, IntArray, Reason
@@ -182,16 +182,12 @@ def _resample(
     if n_units == cell.size:
         n = int(observed.sum())
         return rng.multinomial(n, observed[0] / n, n_draws).astype(np.float64)
-    drawn = np.zeros((n_draws, observed.size))
-    step = max(1, 4_000_000 // max(n_units, cell.size))
-    order = np.argsort(cell, kind="stable")
-    filled, first = np.unique(cell[order], return_index=True)
-    for start in range(0, n_draws, step):
-        size = min(step, n_draws - start)
-        times = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size)
-        sums = np.add.reduceat(times[:, unit[order]], first, axis=1)
-        drawn[start : start + size, filled] = sums
-    return drawn
+    return np.stack(
+        [
+            np.bincount(cell, weights[unit], minlength=observed.size)
+            for weights in resampled_weights(n_units, n_draws, rng)
+        ]
+    )
 
 
 def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray]:

@@ -1,7 +1,7 @@
 """Is the model one of the people? Its agreement with them beside theirs with each other."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .alt_test import model_choices, require_single_votes
-from .bootstrap import percentile_interval
+from .bootstrap import percentile_interval, resampled_weights
+from .count_rows import ratio
 from .results import Estimate, FloatArray, IntArray, Reason
 from .votes import Votes
 
@@ -17,7 +18,7 @@ Label = Literal["human-like", "super-consistent", "below human"]
 
 MIN_COMMON = 30  # items that two raters must share before their kappa counts
 MIN_PEOPLE_FOR_LABEL = 10  # with fewer, a rater like any other often gets a wrong label
-CHUNK_CELLS = 4_000_000  # resample weights held in memory at once
+CHUNK_CELLS = 4_000_000  # cells of joint tables held in memory at once
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,10 @@ def human_likeness(
     pairs, n_skipped = _pairs(votes, choice, min_common)
     size = votes.n_annotators
 
-    observed = _pair_kappas(pairs, np.ones((1, votes.n_items)), votes.n_options)
+    observed = _kappas(_tables(pairs, np.ones(votes.n_items))[None])
     people, with_model = _rater_means(observed, pairs, size)
     kappas = {int(j): float(people[0, j]) for j in np.flatnonzero(~np.isnan(people[0]))}
-    n_pairs = int(sum(pair.second < size for pair in pairs))
+    n_pairs = int((pairs.second < size).sum())
     if not kappas or np.isnan(with_model[0]):
         return HumanLikeness(
             difference=Estimate(None, "no_pairs"),
@@ -168,19 +169,21 @@ def human_likeness(
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair:
-    """Two raters and the cell of their joint table for each item they share.
+class _Pairs:
+    """Pairs of raters, and one row for each item that a pair shares.
 
     The model is the rater with the code after the last annotator, so it is always `second`.
+    `cell`, shape (n_rows,), is where the row counts in the joint tables of all pairs.
     """
 
-    first: int
-    second: int
-    items: IntArray
-    cells: IntArray
+    first: IntArray
+    second: IntArray
+    item: IntArray
+    cell: IntArray
+    n_options: int
 
 
-def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[list[_Pair], int]:
+def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[_Pairs, int]:
     """Pairs of raters who share enough items, and how many pairs of people share too few."""
     answered = np.flatnonzero(model >= 0)
     rater = np.concatenate([votes.annotator, np.full(answered.size, votes.n_annotators)])
@@ -195,73 +198,76 @@ def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[list[_Pair],
     common = sparse.triu(incidence @ incidence.T, k=1).tocoo()
     enough = common.data >= min_common
     n_skipped = int(np.sum(~enough & (common.col < votes.n_annotators)))
+    first, second = common.row[enough].astype(np.int64), common.col[enough].astype(np.int64)
 
     bounds = np.searchsorted(rater, np.arange(votes.n_annotators + 2))
-    pairs = []
-    for first, second in zip(common.row[enough], common.col[enough], strict=True):
-        a, b = (slice(bounds[j], bounds[j + 1]) for j in (first, second))
-        items, in_a, in_b = np.intersect1d(
+    items, cells = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for pair, (one, two) in enumerate(zip(first, second, strict=True)):
+        a, b = (slice(bounds[j], bounds[j + 1]) for j in (one, two))
+        shared, in_a, in_b = np.intersect1d(
             item[a], item[b], assume_unique=True, return_indices=True
         )
-        cells = choice[a][in_a] * votes.n_options + choice[b][in_b]
-        pairs.append(_Pair(int(first), int(second), items, cells))
-    return pairs, n_skipped
+        table = pair * votes.n_options + choice[a][in_a]
+        items.append(shared)
+        cells.append(table * votes.n_options + choice[b][in_b])
+    return _Pairs(
+        first, second, np.concatenate(items), np.concatenate(cells), votes.n_options
+    ), n_skipped
 
 
-def _pair_kappas(pairs: list[_Pair], weights: FloatArray, n_options: int) -> FloatArray:
-    """Cohen's kappa of each pair under each row of item weights, shape (n_draws, n_pairs).
+def _tables(pairs: _Pairs, weights: FloatArray) -> FloatArray:
+    """Joint table of each pair under weights of the items, shape (n_pairs, C, C)."""
+    shape = (pairs.first.size, pairs.n_options, pairs.n_options)
+    counts = np.bincount(pairs.cell, weights[pairs.item], minlength=int(np.prod(shape)))
+    return np.asarray(counts.reshape(shape), dtype=np.float64)
+
+
+def _kappas(tables: FloatArray) -> FloatArray:
+    """Cohen's kappa of each table, shape (n_draws, n_pairs).
 
     NaN where chance agreement is complete or no shared item was drawn.
     """
-    kappas = np.full((weights.shape[0], len(pairs)), np.nan)
-    for position, pair in enumerate(pairs):
-        one_hot = np.eye(n_options**2)[pair.cells]
-        tables = (weights[:, pair.items] @ one_hot).reshape(-1, n_options, n_options)
-        n = tables.sum(axis=(1, 2))
-        observed = np.trace(tables, axis1=1, axis2=2)
-        # Both sides multiplied by n, so that whole numbers decide whether kappa is defined.
-        chance = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1)
-        defined = (n > 0) & (chance < n * n)
-        kappas[defined, position] = (n * observed - chance)[defined] / (n * n - chance)[defined]
-    return kappas
+    n = tables.sum(axis=(2, 3))
+    observed = np.trace(tables, axis1=2, axis2=3)
+    # Both sides multiplied by n, so that whole numbers decide whether kappa is defined.
+    chance = (tables.sum(axis=3) * tables.sum(axis=2)).sum(axis=2)
+    return ratio(np.where(n > 0, n * observed - chance, 0.0), n * n - chance)
 
 
-def _rater_means(
-    kappas: FloatArray, pairs: list[_Pair], n_people: int
-) -> tuple[FloatArray, FloatArray]:
+def _rater_means(kappas: FloatArray, pairs: _Pairs, n_people: int) -> tuple[FloatArray, FloatArray]:
     """Mean kappa of each person with the others, shape (n_draws, n_people), and of the model."""
     defined = ~np.isnan(kappas)
-    filled = np.where(defined, kappas, 0.0)
-    member = np.zeros((len(pairs), n_people + 1))
-    for position, pair in enumerate(pairs):
-        if pair.second == n_people:
-            member[position, n_people] = 1
-        else:
-            member[position, [pair.first, pair.second]] = 1
-    total, n = filled @ member, defined.astype(np.float64) @ member
-    means = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
+    number = np.arange(pairs.first.size)
+    among_people = pairs.second < n_people
+    # A pair of people counts for both, a pair with the model for the model alone.
+    rater = np.concatenate([pairs.second, pairs.first[among_people]])
+    pair = np.concatenate([number, number[among_people]])
+    member = sparse.csr_array(
+        (np.ones(rater.size), (rater, pair)), shape=(n_people + 1, number.size)
+    )
+    total = (member @ np.where(defined, kappas, 0.0).T).T
+    means = ratio(total, (member @ defined.T.astype(np.float64)).T)
     return means[:, :n_people], means[:, n_people]
 
 
 def _difference(
     observed: float,
     votes: Votes,
-    pairs: list[_Pair],
+    pairs: _Pairs,
     *,
     rng: np.random.Generator,
     n_draws: int,
     level: float,
 ) -> Estimate:
     """Model less people with its item-bootstrap interval."""
+    resamples = resampled_weights(votes.n_items, n_draws, rng)
+    size = max(1, CHUNK_CELLS // (pairs.first.size * pairs.n_options**2))
     draws = []
-    for weights in _item_weights(votes.n_items, n_draws, rng):
-        kappas = _pair_kappas(pairs, weights, votes.n_options)
-        people, with_model = _rater_means(kappas, pairs, votes.n_annotators)
+    while chunk := [_tables(pairs, weights) for weights in islice(resamples, size)]:
+        people, with_model = _rater_means(_kappas(np.stack(chunk)), pairs, votes.n_annotators)
         defined = ~np.isnan(people)
-        n = defined.sum(axis=1)
         total = np.where(defined, people, 0.0).sum(axis=1)
-        mean = np.divide(total, n, out=np.full_like(total, np.nan), where=n > 0)
-        draws.append(with_model - mean)
+        draws.append(with_model - ratio(total, defined.sum(axis=1).astype(np.float64)))
     interval = percentile_interval(
         np.concatenate(draws),
         level=level,
@@ -272,15 +278,6 @@ def _difference(
     )
     reason: Reason | None = None if interval else "no_variation"
     return Estimate(observed, interval=interval, interval_reason=reason)
-
-
-def _item_weights(n_items: int, n_draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """How often each item was drawn, in chunks of resamples, shape (<= n_draws, n_items)."""
-    size = max(1, CHUNK_CELLS // n_items)
-    for start in range(0, n_draws, size):
-        rows = min(size, n_draws - start)
-        shares = np.full(n_items, 1 / n_items)
-        yield rng.multinomial(n_items, shares, size=rows).astype(np.float64)
 
 
 def _standardise(
