@@ -17,17 +17,16 @@ from studies.prompts import BANDS, SETTINGS, wording
 
 ROOT = Path(settings.BASE_DIR)
 CATALOGUE = ROOT / "locale/de/LC_MESSAGES/django.po"
-TEMPLATES = sorted(
-    path
-    for path in [
-        *(ROOT / "templates").glob("base*.html"),
-        *(ROOT / "templates/annotation").rglob("*.html"),
-    ]
-    if "researcher" not in str(path.relative_to(ROOT))
-)
+# What researchers see, in folders of its own, is English.
+TEMPLATES = [
+    ROOT / "templates/base.html",
+    ROOT / "templates/base_annotator.html",
+    *sorted((ROOT / "templates/annotation").glob("*.html")),
+    *sorted((ROOT / "templates/annotation/endings").glob("*.html")),
+]
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 # The names of keys, sides and signs are the same in every language.
-SAME_EVERYWHERE = {"A", "B", "T", "C", "1", "2", "Enter", "Thirdperson"}
+SAME_EVERYWHERE = {"A", "B", "T", "C", "1", "2", "Enter", "UTC", "Thirdperson"}
 CLASS_NAMES = {"reading", "item", "ending-done"}
 
 
@@ -86,7 +85,9 @@ def marked_texts() -> set[str]:
     """Every text that templates and Python mark for translation."""
     found = set()
     for path in TEMPLATES:
-        for call in re.findall(r"gettext\((.*?)\)(?=\s|$)", templatize(path.read_text("utf-8"))):
+        for call in re.findall(
+            r"(?:gettext|_)\((.*?)\)(?=\s|$)", templatize(path.read_text("utf-8"))
+        ):
             first = re.match(r"u?('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", call)
             if first:
                 found.add(ast.literal_eval(first[1]))
