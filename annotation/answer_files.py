@@ -1,18 +1,17 @@
 """Files of answers (CSV or JSON Lines), checked row by row; every fault is kept, not the first."""
 
-import csv
 import datetime as dt
-import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from studies.importers.answer_rows import read_answer_rows
 from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused
-from studies.importers.readers import BadLine, read_json_lines
+from studies.importers.readers import BadLine
 from studies.models import Choice, Side
 
 REQUIRED = ("rater_id", "item_id", "choice")
@@ -64,7 +63,7 @@ def read_answers(
     and so is one that an export marks as excluded or as holding no seat: it did not count there.
     """
     checker = _Checker(file.name, item_keys, taken)
-    for row in _rows(file):
+    for row in read_answer_rows(file, required=REQUIRED):
         on_row()
         if isinstance(row, BadLine):
             checker.faults.append(row.fault)
@@ -75,59 +74,6 @@ def read_answers(
     if checker.faults:
         raise Refused(checker.faults)
     return AnswerFile(list(checker.lines.values()), checker.left_out)
-
-
-def _rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    first = file.data.lstrip(b"\xef\xbb\xbf").lstrip()[:1]
-    return read_json_lines(file) if first == b"{" else _read_csv(file)
-
-
-def _read_csv(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each record with the line it starts on; empty cells are missing values."""
-
-    def bad(line: int | None, rule: str, message: str, remedy: str) -> BadLine:
-        return BadLine(Fault(line, "", rule, message, remedy, file=file.name))
-
-    try:
-        text = file.data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = file.data.count(b"\n", 0, error.start) + 1
-        message = f"Line {line} is not UTF-8."
-        yield bad(line, "not UTF-8", message, "Save the file as ‘CSV UTF-8’.")
-        return
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    start = 1
-    try:
-        for cells in reader:
-            line, start = start, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if header and len(cells) != len(header):
-                message = f"there are {len(cells)} cells, the header has {len(header)}."
-                yield bad(line, "number of cells", message, "Quote cells with a delimiter.")
-            elif header:
-                yield (
-                    line,
-                    {
-                        column: cell.strip() or None
-                        for column, cell in zip(header, cells, strict=True)
-                    },
-                )
-            else:
-                header = [cell.strip() for cell in cells]
-                missing = [column for column in REQUIRED if column not in header]
-                for column in missing:
-                    message = f"There is no column {column}. The file has: {', '.join(header)}."
-                    yield bad(
-                        line, "missing column", message, "Add it, or rename the one you mean."
-                    )
-                if missing:
-                    return
-    except csv.Error as error:
-        message = f"this cannot be read as CSV ({error})."
-        yield bad(start, "not CSV", message, "Quote cells that hold quotes or line ends.")
 
 
 class _Checker:

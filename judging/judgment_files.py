@@ -4,14 +4,13 @@ Two shapes: our own answers of models (CSV or JSON Lines with item_id and choice
 files released with “Can LLM be a Personalized Judge?”.
 """
 
-import csv
-import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from studies.importers.answer_rows import read_answer_rows
 from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused
 from studies.importers.personalized_judge import aligned, looks_released, parse_released
@@ -58,7 +57,7 @@ def read_judgments(file: File, *, items: Mapping[str, Item]) -> JudgmentFile:
     if _is_released(file):
         return _read_released(file, items)
     checker = _Checker(file.name, items)
-    for found in _rows(file):
+    for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
             checker.faults.append(found.fault)
         else:
@@ -110,45 +109,6 @@ def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
     )
     keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
     return JudgmentFile(rows, released[0].setting, None if shown_all and keys else keys)
-
-
-def _rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    first = file.data.lstrip(b"\xef\xbb\xbf").lstrip()[:1]
-    return read_json_lines(file) if first == b"{" else _csv_rows(file)
-
-
-def _csv_rows(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each record with the line it starts on; empty cells are missing values."""
-
-    def bad(line: int, rule: str, message: str, remedy: str) -> BadLine:
-        return BadLine(Fault(line, "", rule, message, remedy, file=file.name))
-
-    try:
-        text = file.data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = file.data.count(b"\n", 0, error.start) + 1
-        yield bad(line, "not UTF-8", f"Line {line} is not UTF-8.", "Save the file as ‘CSV UTF-8’.")
-        return
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    start = 2
-    try:
-        header = [name.strip() for name in reader.fieldnames or []]
-        reader.fieldnames = header
-        if missing := [name for name in REQUIRED if name not in header]:
-            message = f"There is no column {missing[0]}. The file has: {', '.join(header)}."
-            yield bad(1, "missing column", message, "Add it, or rename the one you mean.")
-            return
-        for cells in reader:
-            line, start = start, reader.line_num + 1
-            if None in cells or None in cells.values():
-                message = f"the number of cells is not that of the header, {len(header)}."
-                yield bad(line, "number of cells", message, "Quote cells with a delimiter.")
-                continue
-            yield line, {name: cell.strip() or None for name, cell in cells.items()}
-    except csv.Error as error:
-        message = f"this cannot be read as CSV ({error})."
-        yield bad(start, "not CSV", message, "Quote cells that hold quotes or line ends.")
 
 
 class _Checker:
