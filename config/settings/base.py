@@ -76,6 +76,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+CSRF_FAILURE_VIEW = "annotation.refused.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies:list"
 LOGOUT_REDIRECT_URL = "login"
