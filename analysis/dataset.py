@@ -227,10 +227,9 @@ def _judgments(
             (position[item], CODE[first], sample, CODE[choice], certainty, status, replies, shares)
         )
         snapshots.setdefault(run, Counter())[snapshot] += 1
-    kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
     return {
         run: (
-            Judgments(*columns(sorted(coded, key=lambda row: row[:3]), *kinds)),
+            Judgments.from_rows(coded),
             tuple(sorted(filter(None, snapshots[run]))),
         )
         for run, coded in rows.items()

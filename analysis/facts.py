@@ -103,6 +103,14 @@ class Judgments:
     replies: Index
     probabilities: Floats
 
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[Any, ...]]) -> "Judgments":
+        """Rows in the order of the fields, the probabilities as a list of three; sorted here."""
+        kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
+        fields = columns(sorted(rows, key=lambda row: row[:3]), *kinds)
+        fields[-1] = fields[-1].reshape(-1, len(CHOICES))
+        return cls(*fields)
+
     def __len__(self) -> int:
         return self.item.size
 

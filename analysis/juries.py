@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from analysis.facts import MISSING, Cost, Dataset, Judgments, Run, columns
+from analysis.facts import MISSING, Cost, Dataset, Judgments, Run
 from analysis.report.verdicts import FAILURES, run_verdicts
 
 T = TypeVar("T", int, float)
@@ -69,8 +69,7 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
                 rows.append((item, MISSING, number, answer, certainty, "done", 1, [np.nan] * 3))
             elif not verdicts.majority.n_votes[item]:
                 rows.append((item, MISSING, number, MISSING, np.nan, failed[item], 0, [np.nan] * 3))
-    kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
-    return Judgments(*columns(sorted(rows, key=lambda row: row[:3]), *kinds))
+    return Judgments.from_rows(rows)
 
 
 def _sum_of_costs(costs: Sequence[Cost]) -> Cost:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.facts import CHOICES, Dataset
 from analysis.report.certain_checks import checks, held_out_items, item_folds
@@ -184,7 +185,7 @@ def _inputs(data: Dataset) -> Json:
         "hash": data.inputs_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
-        "judgments": sum(len(run.judgments) for run in data.runs),
+        "judgments": sum(len(run.judgments) for run in data.runs if run.backend != "jury"),
         "runs": len(data.runs),
         "personas": len({item.persona for item in data.items}),
         "questions": len({item.question for item in data.items}),
@@ -215,6 +216,8 @@ def _selective(entry: Json, verdicts: Verdicts, threshold: float) -> Json:
 def _items(data: Dataset, people: Verdicts, judges: list[Verdicts]) -> list[Json]:
     """One row per item: the truth, how people voted, what each run said."""
     counts = people.majority.counts
+    # Taken once: a property of the vote is counted anew each time it is read.
+    undecided = [side.majority.undecided for side in (people, *judges)]
     rows = []
     for index, item in enumerate(data.items):
         row: Json = {"item": item.key, "topic": item.topic, "persona": item.persona}
@@ -223,16 +226,19 @@ def _items(data: Dataset, people: Verdicts, judges: list[Verdicts]) -> list[Json
         row["votes"] = {
             name: int(counts[index, code]) for code, name in enumerate(CHOICES[: counts.shape[1]])
         }
-        row["people"] = _verdict(people, index)
-        row["judges"] = [_verdict(verdicts, index) for verdicts in judges]
+        row["people"] = _verdict(people, undecided[0], index)
+        row["judges"] = [
+            _verdict(verdicts, ties, index)
+            for verdicts, ties in zip(judges, undecided[1:], strict=True)
+        ]
         rows.append(row)
     return rows
 
 
-def _verdict(verdicts: Verdicts, index: int) -> Json:
+def _verdict(verdicts: Verdicts, undecided: npt.NDArray[np.bool_], index: int) -> Json:
     answer, certainty = int(verdicts.answer[index]), float(verdicts.certainty[index])
     correct = int(verdicts.correct[index])
-    missing = "tie" if verdicts.majority.undecided[index] else "no_votes"
+    missing = "tie" if undecided[index] else "no_votes"
     out: Json = {}
     put(out, "choice", CHOICES[answer] if answer >= 0 else None, missing)
     put(out, "certainty", None if np.isnan(certainty) else certainty, "not_stated")

@@ -108,3 +108,17 @@ def test_a_jury_stands_in_the_report_like_any_judge(study):
     assert (entry["accuracy"], entry["n"], entry["excluded"]["tie"]) == (1.0, 4, 0)
     assert entry["record"]["parameters"]["judges"] == ["x", "y"]
     assert entry["high"]["n"] == 4
+
+
+def test_a_jury_of_judges_that_are_all_torn_is_reported_without_an_answer(study):
+    item = make_item(study=study, first_person="r1")
+    for name in ("a", "b"):
+        run = make_run(study=study, judge=name, orders="both")
+        judge_item(run, item, "r1", 60)
+        judge_item(run, item, "r2", 60, shown_first="r2")
+    make_jury(study, "a", "b")
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    (entry,) = [entry for entry in report["judges"] if entry["judge"] == "panel"]
+    assert (entry["n"], entry["accuracy"], entry["accuracy_reason"]) == (0, None, "empty_group")
