@@ -96,6 +96,7 @@ from .judges import (
     compare_judges,
     joint_bootstrap,
 )
+from .label_models import Glad, Mace, glad, mace
 from .leave_one_out import (
     LeaveOneOut,
     LeaveOneOutSummary,
@@ -190,6 +191,7 @@ __all__ = [
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
+    "Glad",
     "GroupComparison",
     "GroupDifference",
     "HeldOutThreshold",
@@ -202,6 +204,7 @@ __all__ = [
     "LeaveOneOut",
     "LeaveOneOutSummary",
     "LikeForLike",
+    "Mace",
     "MajorityVote",
     "McNemar",
     "Mix",
@@ -268,6 +271,7 @@ __all__ = [
     "fleiss_kappa",
     "folds_by_key",
     "general_difference",
+    "glad",
     "gwet_ac",
     "held_out_threshold",
     "holm",
@@ -280,6 +284,7 @@ __all__ = [
     "leave_one_out",
     "like_for_like",
     "log_odds_weights",
+    "mace",
     "majority_accuracy",
     "majority_of_some",
     "majority_proportion",
