@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import Q
@@ -13,6 +14,7 @@ from annotation.prolific.client import Client
 from annotation.prolific.errors import NotAllowed
 
 IN_WORKER = 60.0
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _CLAIM = dt.timedelta(minutes=3)
 
 
@@ -25,6 +27,11 @@ def connect(*, patience: float | None = None) -> Client:
         timeout=settings.PROLIFIC_TIMEOUT,
         referer=settings.PUBLIC_BASE_URL,
     )
+
+
+def is_local() -> bool:
+    """Whether the server that we speak with is on this machine, and so a simulated one."""
+    return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.models import ProlificStudy, QuotaCell
+from annotation.prolific.account import is_local
 from annotation.prolific.client import Client
 from annotation.prolific.filters import GROUP_BLOCKLIST, Resolved, resolve
 from annotation.prolific.plan import Plan, cell_filters, needed_places, places_of, seats
@@ -14,7 +15,6 @@ from annotation.prolific.types import Filter
 from studies.models import Item, Study
 from studies.money import format_money
 
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # From this many minutes on, the platform wants two failed checks before a rejection.
 _LONG_STUDY = 5
 
@@ -119,8 +119,7 @@ def _eligible(client: Client, resolved: Resolved, plan: Plan) -> int | None:
 
 def _entry_checks(study: Study) -> list[Check]:
     address = urlsplit(settings.PUBLIC_BASE_URL)
-    prolific_is_local = urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
-    public = address.scheme == "https" and address.hostname not in _LOOPBACK
+    reachable = address.scheme == "https" or is_local()
     return [
         Check(
             "The study is entered with ids from Prolific."
@@ -131,10 +130,10 @@ def _entry_checks(study: Study) -> list[Check]:
         ),
         Check(
             "People can reach the study's address."
-            if public or prolific_is_local
+            if reachable
             else "People cannot reach the study's address. Set PUBLIC_BASE_URL to a public https "
             "address.",
-            not public and not prolific_is_local,
+            not reachable,
             True,
         ),
         Check(

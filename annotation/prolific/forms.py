@@ -8,6 +8,8 @@ from annotation.prolific.filters import POLITICS, SEX
 from annotation.prolific.plan import DEVICES, Plan
 from annotation.prolific.settle import GROUNDS, LEAST_MESSAGE
 
+_WIDE = forms.TextInput(attrs={"size": 48})
+
 
 def _labels(text: str) -> list[str]:
     return [label.strip() for label in text.split(",") if label.strip()]
@@ -43,11 +45,11 @@ class PlanForm(forms.Form):
         required=False, min_value=18, max_value=120, label="Age to", help_text="In years."
     )
     sexes = forms.CharField(
-        required=False, max_length=200, label="Balance by sex",
+        required=False, max_length=200, label="Balance by sex", widget=_WIDE,
         help_text="Prolific's labels with commas, for example Male, Female.",
     )  # fmt: skip
     politics = forms.CharField(
-        required=False, max_length=200, label="Balance by U.S. political affiliation",
+        required=False, max_length=200, label="Balance by U.S. political affiliation", widget=_WIDE,
         help_text="Prolific's labels with commas, for example Democrat, Republican, Independent.",
     )  # fmt: skip
     apart = forms.BooleanField(

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific import demographics, launch
-from annotation.prolific.account import connect
+from annotation.prolific.account import connect, is_local
 from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.forms import PlanForm
 from annotation.prolific.settle import totals
@@ -81,6 +81,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "study": study,
         "account": account,
         "problem": problem,
+        "is_local": is_local(),
         "rows": [(row, format_money(row.reward, row.currency or study.currency)) for row in rows],
         "unmade": any(row.prolific_id is None for row in rows),
         "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},

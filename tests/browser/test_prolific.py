@@ -1,0 +1,98 @@
+"""The whole recruiting life by clicking, on a simulated Prolific over real HTTP."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from playwright.sync_api import Page
+
+from annotation import services
+from annotation.models import ProlificStudy
+from annotation.prolific.sync import follow
+from demo.prolific_server import SimulatedProlific
+from studies.models import Item
+from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
+from tests.annotation.prolific.life import (
+    answer_some,
+    arrive,
+    finish,
+    make_recruiting,
+    with_quotas,
+)
+from tests.browser.conftest import PHONE
+from tests.browser.test_researcher_pages import overflows, problems
+from tests.factories import answer_all
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PASSWORD = "a good long secret"
+
+
+def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F811
+    """Thirty places with people who return, time out, or finish after they timed out."""
+    came = 0
+    while prolific.world.show_study(str(row.prolific_id))["status"] == "ACTIVE":
+        person, annotator = arrive(prolific, row)
+        came += 1
+        if came in (3, 11):
+            answer_some(annotator, 2)
+            prolific.world.give_back(person["submission"])
+            follow(study_id=row.study_id)
+        elif came == 15:
+            answer_all(annotator)
+            services.complete(annotator_id=annotator.pk)
+            prolific.world.time_out(person["submission"])
+        else:
+            finish(prolific, person, annotator)
+
+
+def looks_right(page: Page) -> None:
+    assert problems(page) == []
+    desktop = page.viewport_size
+    page.set_viewport_size(PHONE)
+    assert not overflows(page), page.url
+    page.set_viewport_size(desktop)
+
+
+def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, open_page):  # noqa: F811
+    User.objects.create_superuser("ada", password=PASSWORD)
+    study = with_quotas(make_recruiting(items=30, per_person=3, slug="one"), each=5)
+    page = open_page()
+    page.goto(reverse("login"))
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**" + reverse("studies:list"))
+
+    page.goto(reverse("people:prolific", args=["one"]))
+    looks_right(page)
+    page.get_by_role("link", name="Plan the recruiting").click()
+    page.get_by_role("button", name="Use the paper's settings").click()
+    looks_right(page)
+    page.get_by_role("button", name="Save and look at the checks").click()
+    looks_right(page)
+    page.get_by_role("button", name="Make the draft on Prolific").click()
+    page.get_by_role("link", name="Publish").click()
+    looks_right(page)
+    page.get_by_label("Type the sum to confirm").fill("189.00")
+    page.get_by_role("button", name="Publish and spend $189.00").click()
+    assert "Published" in page.get_by_role("status").inner_text()
+    recruit(prolific, ProlificStudy.objects.get())
+
+    page.get_by_role("button", name="Read from Prolific now").click()
+    looks_right(page)
+    page.get_by_role("link", name="Settle").click()
+    looks_right(page)
+    page.get_by_role("button", name="Approve those chosen").click()
+    looks_right(page)
+    page.get_by_role("button", name="Approve 30 and pay $135.00").click()
+    assert "approved: 30" in page.get_by_role("status").inner_text()
+    page.get_by_role("button", name="Set up these bonuses").click()
+    looks_right(page)
+    page.get_by_label("I have seen the sum").check()
+    page.get_by_role("button", name="once").click()
+    looks_right(page)
+
+    submissions = prolific.world.submissions.values()
+    assert sum(s.status == "APPROVED" for s in submissions) == 30
+    assert sorted(b for s in submissions for b in s.bonuses) == [300, 300, 450]
+    assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
+    assert not page.get_by_role("button", name="once").count()
