@@ -162,8 +162,22 @@ class QuizForm(ParticipantForm):
         return "answer-0"
 
 
+AI_USE = {
+    "no": _("No"),
+    "some": _("Yes, for some answers"),
+    "most": _("Yes, for most answers"),
+    "unsaid": _("Prefer not to say"),
+}
+
+
 class FeedbackForm(ParticipantForm):
-    """Anything the person wants to say."""
+    """Anything the person wants to say, and whether an AI assistant helped; all of it optional."""
+
+    ai_use = forms.ChoiceField(
+        required=False,
+        choices=list(AI_USE.items()),
+        error_messages={"invalid_choice": _("Select one of the answers, or none")},
+    )
 
     comments = forms.CharField(
         required=False,
@@ -171,3 +185,6 @@ class FeedbackForm(ParticipantForm):
         widget=forms.Textarea,
         error_messages={"max_length": _("Shorten your comments to 5,000 characters")},
     )
+
+    def target_of(self, field: str) -> str:
+        return {"ai_use": "ai_use-0"}.get(field, field)

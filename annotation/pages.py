@@ -61,6 +61,7 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         "wording": wording_for(item, item.study),
         "bands": BANDS,
         "levels_open": number <= _LEVELS_OPEN,
+        "ai_policy": render_markdown(item.study.ai_policy),
         "form": form,
     }
 

@@ -258,7 +258,11 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         initial={"comments": annotator.feedback},
     )
     if form.is_valid():
-        services.leave_feedback(annotator_id=annotator.pk, text=form.cleaned_data["comments"])
+        services.leave_feedback(
+            annotator_id=annotator.pk,
+            text=form.cleaned_data["comments"],
+            ai_use=form.cleaned_data["ai_use"],
+        )
         annotator = services.complete(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
     context = {

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from annotation import assignment, checks, flow, quotas
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
-from annotation.models import Annotator, DemographicQuestion
+from annotation.models import Annotator, AnnotatorEvent, DemographicQuestion
 from annotation.services.expiry import expire_due
 from studies.models import Study
 
@@ -91,13 +91,20 @@ def go_on(annotator: Annotator) -> Annotator:
 
 
 @transaction.atomic
-def leave_feedback(*, annotator_id: int, text: str) -> None:
-    """Store what the person wants to say; the last text wins."""
+def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
+    """Store what the person wants to say; the last text wins.
+
+    What they declare about AI assistants is logged as it was said and decides nothing.
+    """
     annotator = flow.lock(annotator_id)
     if annotator.state not in (State.ANNOTATING, State.COMPLETED):
         raise WrongStep(f"annotator {annotator.pk} is {annotator.state}")
     annotator.feedback = text
     annotator.save(update_fields=["feedback"])
+    if ai_use:
+        AnnotatorEvent.objects.create(
+            annotator=annotator, event="declaration", detail={"ai_use": ai_use}
+        )
 
 
 def is_at(annotator: Annotator, state: str) -> bool:

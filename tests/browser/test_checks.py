@@ -18,7 +18,7 @@ SIZES = pytest.mark.parametrize("size", [SMALL_PHONE, PHONE, DESKTOP], ids=["320
 
 @pytest.fixture
 def study(live_server):
-    study = make_everyday_study(items=2)
+    study = make_everyday_study(items=2, ai_policy="Please answer **without** an assistant.")
     set_questions(study_id=study.pk, questions=standard_questions(study))
     make_item(
         study=study, split="practice", key="practice-1", question="How do I get to work?",
@@ -73,6 +73,8 @@ def test_the_way_through_every_check(open_page, study, size, javascript):
         page.fill("#certainty", "50")
         page.click("#submit")
     page.wait_for_url("**/feedback/")
+    if javascript:
+        fits_and_reads_well(page)
 
     assert Annotator.objects.get().state == "annotating"
 
