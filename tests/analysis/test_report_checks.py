@@ -1,0 +1,262 @@
+"""What holds a report's numbers to account: clusters, groups, several judges, worth, thresholds."""
+
+import datetime
+from collections import Counter
+
+import numpy as np
+import pytest
+from statsmodels.stats.contingency_tables import cochrans_q
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.render import render_html
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+TWO_JUDGES = (
+    {"judge": "steady", "setting": "certainty", "features": "all"},
+    {"judge": "other", "setting": "certainty", "features": "all"},
+    {"judge": "third", "setting": "certainty", "features": "all"},
+    {"judge": "third", "setting": "standard", "features": "none"},
+)
+
+
+def built(study, **options):
+    return build_report(load_dataset(study.slug), **{"seed": 1, "bootstrap": 100} | options)
+
+
+def page_of(report):
+    return render_html(report, date=datetime.date(2026, 11, 20))
+
+
+def scored_rows(report, side):
+    """Items of a report that the side, "people" or the number of a run, got right or wrong."""
+    rows = []
+    for row in report["items"]:
+        verdict = row["people"] if side == "people" else row["judges"][side]
+        if verdict["correct"] is not None:
+            rows.append((row, verdict))
+    return rows
+
+
+def test_every_main_cell_says_how_many_personas_and_questions_it_rests_on():
+    report = built(random_study(5, n_items=60, truths=("r1", "r2")))
+
+    for side, cells in (("people", report["human"]["majority"]), (0, report["judges"][0])):
+        rows = scored_rows(report, side)
+        high = [(r, v) for r, v in rows if v["certainty"] is not None and v["certainty"] >= 80]
+        for cell, chosen in ((cells, rows), (cells["high"], high)):
+            assert cell["n"] == len(chosen) > 0
+            assert cell["clusters"]["personas"] == len({row["persona"] for row, _ in chosen})
+            assert cell["clusters"]["questions"] == len({row["question"] for row, _ in chosen})
+    assert report["human"]["individual"]["clusters"]["people"] == 8
+
+
+def test_a_run_about_few_personas_that_differ_has_a_wider_interval_than_wilson():
+    study = make_study()
+    run = make_run(study=study)
+    for number in range(12):
+        persona = make_persona(study=study)
+        for n in range(10):
+            item = make_item(study=study, persona=persona, question=f"q{number}-{n}")
+            right = item.first_person
+            wrong = "r2" if right == "r1" else "r1"
+            judge_item(run, item, right if number % 2 else wrong, 70)
+
+    judge = built(study)["judges"][0]
+
+    assert judge["clusters"]["personas"] == 12
+    (low, high), (wide_low, wide_high) = judge["ci"], judge["clusters"]["ci"]
+    assert wide_high - wide_low > 2 * (high - low)
+    assert judge["clusters"]["ci_made"]["by"] == ["persona"]
+
+
+def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
+    study = make_study()
+    run = make_run(study=study)
+    for topic, n, right in (
+        ("a", 40, 36),
+        ("b", 40, 12),
+        ("c", 30, 18),
+        ("d", 29, 29),
+        ("e", 9, 9),
+    ):
+        for number in range(n):
+            item = make_item(
+                study=study, topic=topic, persona=make_persona(study=study),
+                question=f"{topic}{number}", first_person="r1",
+            )  # fmt: skip
+            judge_item(run, item, "r1" if number < right else "r2", 70)
+
+    report = built(study)
+
+    table = report["groups"][0]
+    support = {row["value"]: row["judges"][0]["support"] for row in table["rows"]}
+    assert support == {
+        "a": "comparison", "b": "comparison", "c": "comparison", "d": "share", "e": "nothing"
+    }  # fmt: skip
+    pairs = {(p["first"], p["second"]): p for p in table["differences"]["judges"][0]}
+    assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert pairs["a", "b"]["difference"] == pytest.approx(36 / 40 - 12 / 40)
+    ordered = sorted(pairs.values(), key=lambda pair: pair["p"])
+    running = 0.0
+    for factor, pair in zip((3, 2, 1), ordered, strict=True):
+        running = max(running, min(1.0, factor * pair["p"]))
+        assert pair["p_holm"] == pytest.approx(running)
+    cells = {row[0].text: row[3] for row in all_tables(report)["group_1"].cells}
+    assert (cells["e"].text, cells["e"].small) == ("too few", True)
+    assert (cells["d"].small, cells["c"].small) == (True, False)
+    assert "Differences by Topic" in page_of(report)
+
+
+def test_table_a_splits_every_topic_by_certainty():
+    report = built(random_study(6, n_items=60, truths=("r1", "r2")))
+
+    counted = Counter(
+        (row["topic"], verdict["certainty"] >= 80, verdict["correct"])
+        for row, verdict in scored_rows(report, "people")
+        if verdict["certainty"] is not None
+    )
+    rows = {row[0]: row[1:3] for row in all_tables(report)["table_a"].rows}
+    for topic in ("food", "travel"):
+        for cell, is_high in zip(rows[topic], (True, False), strict=True):
+            right, wrong = counted[topic, is_high, True], counted[topic, is_high, False]
+            assert (cell["correct"], cell["n"]) == (right, right + wrong)
+
+
+def test_several_judges_are_tested_together_before_any_pair():
+    report = built(random_study(7, n_items=90, truths=("r1", "r2"), runs=TWO_JUDGES))
+
+    found = report["several_judges"]
+    assert {entry["features"] for entry in found["runs"]} == {"all"}
+    columns = [rank["run"] for rank in found["ranks"]]
+    common = [
+        [row["judges"][index]["correct"] for index in columns]
+        for row in report["items"]
+        if all(row["judges"][index]["correct"] is not None for index in columns)
+    ]
+    assert found["n"] == len(common)
+    reference = cochrans_q(np.array(common, dtype=int))
+    assert (found["q"], found["p"]) == (
+        pytest.approx(reference.statistic),
+        pytest.approx(reference.pvalue),
+    )
+    # Two personas are too few to draw personas anew.
+    assert (found["p_joint"], found["p_joint_reason"]) == (None, "too_few_items")
+    page = page_of(report)
+    assert page.index("Cochran's Q") < page.index("Every pair of judges")
+
+
+def test_one_judge_is_compared_with_no_other():
+    report = built(random_study(8, runs=TWO_JUDGES[:1]))
+
+    found = report["several_judges"]
+    assert (found["q"], found["q_reason"], found["pairs"]) == (None, "one_judge", [])
+    assert "Judges against one another" not in page_of(report)
+
+
+def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(3)]
+    run = make_run(study=study)
+    for number in range(40):
+        item = make_item(study=study, first_person="r1")
+        for index, rater in enumerate(raters):
+            answer(rater, item, "r2" if (number + index) % 4 < 2 else "r1", 60)
+        judge_item(run, item, "r1", 90)
+
+    report = built(study)
+
+    worth = report["comparison"][0]["worth"]
+    assert (worth["place"], worth["people"], worth["high"]) == ("above any", None, None)
+    assert worth["people_reason"] == "not_identified"
+    assert all_tables(report)["worth"].rows[0][3] == "more than any number"
+    mixes = report["comparison"][0]["mixes"]
+    assert [mix["policy"] for mix in mixes] == ["judge"]
+
+
+def test_worth_is_not_defined_where_a_tie_can_be_said():
+    report = built(random_study(9, allow_tie=True))
+
+    worth = report["comparison"][0]["worth"]
+    assert (worth["people"], worth["people_reason"], worth["n"]) == (None, "not_offered", 0)
+    assert "Worth how many people" not in page_of(report)
+
+
+def test_a_threshold_that_is_not_the_studys_own_is_post_hoc():
+    study = random_study(10)
+
+    own, explored = built(study), built(study, threshold=70)
+
+    assert own["parameters"]["threshold_chosen"] == "before the data"
+    assert explored["parameters"]["threshold_chosen"] == "post hoc"
+    assert "The threshold 70 (post hoc)" in page_of(explored)
+    assert "post hoc" not in all_tables(own)["threshold_rules"].title
+
+
+def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_other():
+    study = make_study()
+    run = make_run(study=study)
+    for number in range(200):
+        item = make_item(study=study, persona=make_persona(study=study, key=f"p{number}"))
+        wrong = "r2" if item.first_person == "r1" else "r1"
+        sure = number % 2 == 0
+        judge_item(run, item, item.first_person if sure else wrong, 90 if sure else 40)
+
+    judge = built(study)["judges"][0]
+
+    held = judge["certainty"]["held_out"]
+    assert (held["threshold"], held["measured_on"]["accuracy"]) == (90.0, 1.0)
+    assert held["n_choosing"] + held["n_held_out"] == 200
+    assert held["chosen_on"]["n"] + held["measured_on"]["n"] == 100
+    recalibration = judge["certainty"]["recalibration"]
+    # As stated .9 and .4 for certain and impossible; corrected out of sample both are known.
+    assert recalibration["raw"] == pytest.approx((0.1**2 + 0.4**2) / 2)
+    assert recalibration["isotonic"] == pytest.approx(0)
+    assert recalibration["base_rate"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_certainty_that_only_tells_people_apart_has_an_icc_of_less_than_nothing():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(3)]
+    for number in range(30):
+        item = make_item(study=study)
+        for level, rater in zip((30, 60, 90), raters, strict=True):
+            answer(rater, item, "r1", level + number % 2)
+
+    found = built(study)["human"]["scale_use"]
+
+    assert found["icc"]["value"] < 0
+    assert found["icc_centred"]["value"] == pytest.approx(1)
+
+
+def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
+    study = make_study()
+    short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")
+    for number in range(24):
+        item = make_item(study=study, first_person="r1")
+        choice = "r1" if number % 2 else "r2"
+        answer(long, item, choice, 90 if number % 2 else 20)
+        if number < 8:
+            answer(short, item, choice, 90 if number % 2 else 20)
+
+    rows = {row["rater"]: row for row in built(study)["human"]["raters"]}
+
+    assert (rows["P-1"]["auroc"], rows["P-1"]["auroc_reason"]) == (None, "too_few_items")
+    assert rows["P-2"]["auroc"] == 1.0
+    assert (rows["P-2"]["n"], rows["P-2"]["correct"], rows["P-2"]["share_a"]) == (24, 12, 0.5)
+
+
+def test_the_first_figure_names_the_best_judge_only():
+    report = built(random_study(11, n_items=60, truths=("r1", "r2"), runs=TWO_JUDGES))
+    titles = {
+        "cannot_tell": "The best judge and people cannot be told apart",
+        "equivalent": "The best judge and people are equally often right",
+    }
+
+    for state, title in titles.items():
+        report["headline"]["state"] = state
+        assert all_figures(report)["accuracy"].title == title
