@@ -5,7 +5,18 @@ from judging import views
 app_name = "judging"
 urlpatterns = [
     path("panel/", views.panel, name="panel"),
-    path("campaign/<str:campaign_id>/", views.campaign_page, name="campaign"),
+    path(
+        "campaign/<str:campaign_id>/",
+        views.campaign_page,
+        {"template": "judging/campaign.html"},
+        name="campaign",
+    ),
+    path(
+        "campaign/<str:campaign_id>/panel/",
+        views.campaign_page,
+        {"template": "judging/_campaign.html"},
+        name="campaign-panel",
+    ),
     path("<str:run_id>/", views.run_page, name="run"),
     re_path(
         r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel)/$",

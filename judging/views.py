@@ -58,7 +58,10 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def campaign_page(request: HttpRequest, slug: str, campaign_id: str) -> HttpResponse:
+def campaign_page(
+    request: HttpRequest, slug: str, campaign_id: str, *, template: str
+) -> HttpResponse:
+    """A campaign as a page, or as the part of it that is fetched again while runs go on."""
     study = get_study(request.user, slug)
     campaign = get_campaign(study, campaign_id)
     context = {
@@ -69,7 +72,7 @@ def campaign_page(request: HttpRequest, slug: str, campaign_id: str) -> HttpResp
         "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
         "may_edit": _may_edit(request, slug),
     }
-    return render(request, "judging/campaign.html", context)
+    return render(request, template, context)
 
 
 @login_required

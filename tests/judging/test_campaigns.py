@@ -157,6 +157,11 @@ def test_one_page_shows_all_runs_to_members_alone(study, judges, tmp_path):
     assert 'max="8" value="8"' in page
     assert page.count("features all") == page.count("features none") == 4
     assert "Jury panel" in page
+    panel = reverse("judging:campaign-panel", args=["s", campaign.public_id])
+    assert f'data-src="{panel}"' in page
+    assert "<html" not in inside.get(panel).content.decode()
+    assert 'value="8"' in inside.get(panel).content.decode()
+    assert outside.get(panel).status_code == 404
     assert url in inside.get(reverse("judging:panel", args=["s"])).content.decode()
     assert outside.get(url).status_code == 404
     assert inside.get(reverse("judging:campaign", args=["s", "nothing"])).status_code == 404
