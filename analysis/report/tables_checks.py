@@ -11,6 +11,12 @@ from analysis.report.words import reason, run_names, whole_runs
 Report = Mapping[str, Any]
 
 
+def _beside_people(report: Report) -> list[tuple[str, Report]]:
+    """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
+    names = run_names(report)
+    return [(names[index], report["comparison"][index]) for index in whole_runs(report)]
+
+
 def clusters(report: Report) -> Table:
     human = report["human"]
     sides = [("People, majority", human["majority"]), ("People, single", human["individual"])]
@@ -230,7 +236,7 @@ def scale_use(report: Report) -> Table:
 
 def interaction(report: Report) -> Table:
     rows = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+    for name, versus in _beside_people(report):
         found = versus["certainty"]["interaction"]
         if found["interaction"]["value"] is not None:
             rows.append(
@@ -266,7 +272,7 @@ def interaction(report: Report) -> Table:
 
 def worth(report: Report) -> Table:
     rows = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+    for name, versus in _beside_people(report):
         found = versus["worth"]
         if found["judge_accuracy"] is not None:
             rows.append(
@@ -322,7 +328,7 @@ def mixes(report: Report) -> Table:
             mix["answers_per_item"],
             mix["accuracy"],
         ]
-        for name, versus in zip(run_names(report), report["comparison"], strict=True)
+        for name, versus in _beside_people(report)
         for mix in versus["mixes"]
     ]
     columns = (
@@ -347,7 +353,7 @@ def mixes(report: Report) -> Table:
 def shared_guess(report: Report) -> Table:
     keys = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
     rows = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+    for name, versus in _beside_people(report):
         found = versus["shared_guess"]
         if found["right"]["value"] is not None:
             row: list[Any] = [name, found["n"]]
@@ -374,7 +380,7 @@ def shared_guess(report: Report) -> Table:
 
 def leave_one_out(report: Report) -> Table:
     rows = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+    for name, versus in _beside_people(report):
         found = versus["leave_one_out"]
         if found["n"]:
             rows.append(
