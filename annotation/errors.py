@@ -47,3 +47,7 @@ class QuotaError(AnnotationError):
 
 class ComprehensionError(AnnotationError):
     """The questions of a comprehension check cannot be used; the message says how to mend them."""
+
+
+class InvitationError(AnnotationError):
+    """Ids cannot be put on a study's list; the message says how to mend them, and names none."""

@@ -26,5 +26,6 @@ urlpatterns = [
     path("codes/", views.codes, name="codes"),
     path("preview/", preview_frames.frames, name="preview"),
     path("preview/<slug:step>/", preview_frames.frames, name="preview-step"),
+    path("invitations/", setup_views.invitations, name="invitations"),
     path("panel/", views.panel, name="panel"),
 ]

@@ -46,6 +46,27 @@ def test_flags_are_found_read_and_acted_on(open_page, live_server, client, size,
     fits_and_reads_well(page)
 
 
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+def test_editors_invite_people(open_page, live_server, client, size):
+    study = make_everyday_study(items=2, entry="list")
+    editor = User.objects.create_user("editor")
+    Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
+    client.force_login(editor)
+    page = open_page(viewport=size)
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+
+    page.goto(f"/studies/{study.slug}/people/invitations/")
+    page.get_by_label("Ids to add").fill("not an id!")
+    page.get_by_role("button", name="Add to the list").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    fits_and_reads_well(page)
+    page.get_by_label("Ids to add").fill("anna-1\nberta-2")
+    page.get_by_role("button", name="Add to the list").click()
+    page.get_by_text("Added: 2.").wait_for()
+    fits_and_reads_well(page)
+
+
 def fits_and_reads_well(page):
     assert Axe().run(page).response["violations"] == []
     assert not scrolls_sideways(page)

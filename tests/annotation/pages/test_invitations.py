@@ -1,0 +1,104 @@
+"""A study that is entered by a list: editors fill it, who is on it walks the whole path."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation.models import Annotator, Invitation
+from studies.models import Membership, Study, StudyLog
+from tests.annotation.pages.walking import answer_all
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(entry=Study.Entry.LIST, items_per_annotator=2)
+    make_items(study, 2)
+    return study
+
+
+def sign_in(study, role=Membership.Role.EDITOR) -> Client:
+    user = User.objects.create_user(f"{role}")
+    Membership.objects.create(user=user, study=study, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(study) -> str:
+    return f"/studies/{study.slug}/people/invitations/"
+
+
+def test_who_is_on_the_list_walks_the_whole_path_and_ends_on_a_page(study):
+    sign_in(study).post(address(study), {"ids": "anna-1, berta_2\n\nanna-1;carl"})
+    client = Client()
+
+    client.get(f"/s/{study.slug}/?PROLIFIC_PID=berta_2")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{study.slug}/instructions/")
+    answer_all(client, study)
+    client.post(f"/s/{study.slug}/feedback/")
+    page = client.get(f"/s/{study.slug}/done/").content.decode()
+    stranger = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=dora")
+
+    assert Invitation.objects.count() == 3
+    assert Annotator.objects.get().state == "completed"
+    assert "You have finished" in page
+    assert "prolific.com" not in page
+    assert stranger.status_code == 400
+
+
+def test_the_same_ids_again_change_nothing_and_no_id_is_in_log_or_page(study):
+    client = sign_in(study)
+    for _ in range(2):
+        client.post(address(study), {"ids": "secret-id"})
+
+    page = client.get(address(study)).content.decode()
+
+    assert Invitation.objects.count() == 1
+    (row,) = StudyLog.objects.filter(event="people invited")
+    assert "secret-id" not in f"{row.detail}{page}"
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [("", "at least one"), ("good <script>", "number 2"), ("x" * 65, "number 1")],
+)
+def test_a_list_with_a_fault_is_refused_whole(study, ids, message):
+    response = sign_in(study).post(address(study), {"ids": ids})
+
+    assert response.status_code == 422
+    assert message in response.content.decode()
+    assert "<script>" not in response.content.decode().split("<textarea")[1].split("</textarea")[0]
+    assert Invitation.objects.count() == 0
+
+
+def test_only_editors_of_a_study_with_a_list_have_the_page(study, client):
+    assert client.get(address(study)).status_code == 302
+    viewer = sign_in(study, Membership.Role.VIEWER)
+    assert viewer.get(address(study)).status_code == 404
+    assert viewer.post(address(study), {"ids": "a"}).status_code == 404
+
+    Membership.objects.update(role=Membership.Role.EDITOR)
+    panel = viewer.get(f"/studies/{study.slug}/people/panel/").content.decode()
+    Study.objects.update(entry=Study.Entry.PROLIFIC)
+
+    assert address(study) in panel
+    assert viewer.get(address(study)).status_code == 404
+
+
+def test_adding_needs_the_token_of_the_page(study):
+    client = Client(enforce_csrf_checks=True)
+    client.cookies = sign_in(study).cookies
+
+    assert client.post(address(study), {"ids": "a"}).status_code == 403
+
+
+def test_the_page_takes_few_queries_however_long_the_list(study, django_assert_max_num_queries):
+    client = sign_in(study)
+    client.post(address(study), {"ids": " ".join(f"id{n}" for n in range(50))})
+
+    with django_assert_max_num_queries(6):
+        client.get(address(study))
