@@ -106,7 +106,7 @@ class SimulatedProlific:
 
     def respond(self, query: Query, authorization: str) -> Reply | None:
         """The reply, or None to break the connection."""
-        simulation = query.path.startswith("/simulate/")
+        simulation = query.path.startswith(("/simulate/", "/.well-known/"))  # without a token
         path = query.path if simulation else query.path.removeprefix("/api/v1/").rstrip("/") + "/"
         with self.world.lock:
             fault = None if simulation else self._take_fault(query.method, path)
@@ -399,6 +399,11 @@ def _subscribe(server: SimulatedProlific, query: Query) -> Reply:
 @route("POST", "hooks/subscriptions/<id>/")
 def _confirm(server: SimulatedProlific, query: Query) -> Reply:
     return Reply.of({"id": server.world.confirm(query.ids[0], query.body["secret"]).id})
+
+
+@route("GET", "/.well-known/study/jwks.json")
+def _jwks(server: SimulatedProlific, query: Query) -> Reply:
+    return Reply.of({"keys": [server.world.keys.public()]})
 
 
 @route("POST", "/simulate/arrive")

@@ -21,6 +21,8 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
+from demo.prolific_links import LinkKeys
+
 FEE, VAT = Decimal(1) / 3, Decimal("0.2")
 _REQUIRED = {
     "name", "description", "external_study_url", "prolific_id_option", "completion_codes",
@@ -148,6 +150,7 @@ class World:
         self.outbox: list[Delivery] = []
         self.legacy: list[str] = []
         self._approvals: set[str] = set()
+        self.keys = LinkKeys()
         self._random = random.Random(seed)  # noqa: S311  a simulation
 
     # Studies
@@ -320,17 +323,21 @@ class World:
         }
 
     def _link(self, study: dict[str, Any], submission: Submission) -> str:
+        """The link that the participant opens; signed where the study asks for that."""
         seen = study["child"] if self.behaviour.child_studies else study["id"]
         values = {
             "PROLIFIC_PID": submission.participant,
             "STUDY_ID": seen,
             "SESSION_ID": submission.id,
         }
-        return re.sub(
+        url = re.sub(
             r"\{\{%(\w+)%\}\}",
             lambda found: quote(values[found[1]]),
             study["external_study_url"],
         )
+        if not study.get("is_external_study_url_secure"):
+            return url
+        return f"{url}&prolific_token={self.keys.token(url, submission.id, values)}"
 
     def _strata(self, study: dict[str, Any]) -> list[tuple[tuple[int, ...], int]]:
         """Places of each combination of the weighted filters' values."""

@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Mapping
 
+import requests
 from django.conf import settings
 from django.utils import timezone
 
 from annotation.errors import EntryRefused
 from annotation.models import ProlificIdentity, ProlificStudy, ProlificSubmission
-from annotation.prolific import types
+from annotation.prolific import signed_url, types
 from annotation.prolific.client import Client
 from annotation.prolific.errors import ProlificError
 from annotation.prolific.sync import apply, study_of
@@ -23,9 +24,10 @@ _SECONDS = 4.0
 def verify_entry(study: Study, query: Mapping[str, str]) -> None:
     """Compare PROLIFIC_PID with the submission that SESSION_ID names.
 
-    Asked of Prolific once a session, and only where the study was launched from here. When
-    Prolific cannot be read, or does not know so fresh a submission yet, the person is let in:
-    the look that comes every minute finds the rest. Raises `EntryRefused`.
+    A link that Prolific has signed says so by itself. Otherwise it is asked of Prolific once a
+    session, and only where the study was launched from here. When Prolific cannot be read, or
+    does not know so fresh a submission yet, the person is let in: the look that comes every
+    minute finds the rest. Raises `EntryRefused`.
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not settings.PROLIFIC_API_TOKEN or not pid:
@@ -39,9 +41,24 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> None:
         if mirrored.participant != pid or mirrored.prolific_study.study_id != study.pk:
             raise EntryRefused("SESSION_ID is somebody else's")
         return
-    if _has_entered(study, pid, session):
+    if _has_entered(study, pid, session) or _is_signed(query):
         return
     _ask(study, pid, session)
+
+
+def _is_signed(query: Mapping[str, str]) -> bool:
+    """Whether Prolific has signed this link; False where it signs none or no key can be read."""
+    token = query.get("prolific_token", "")
+    if not token:
+        return False
+    try:
+        signed_url.check(token, query=query)
+    except signed_url.BadToken as error:
+        raise EntryRefused(f"the signed link: {error}") from None
+    except (requests.RequestException, ValueError, KeyError, AttributeError) as error:
+        logger.warning("the keys of signed links cannot be read: %s", type(error).__name__)
+        return False
+    return True
 
 
 def _has_entered(study: Study, pid: str, session: str) -> bool:

@@ -62,6 +62,10 @@ class PlanForm(forms.Form):
         help_text="On which people may take part.",
         error_messages={"required": "Choose at least one device."},
     )  # fmt: skip
+    signed_links = forms.BooleanField(
+        required=False, label="Signed links",
+        help_text="Only where your workspace has them: Prolific then vouches for who comes.",
+    )  # fmt: skip
     workspace = forms.CharField(
         required=False, max_length=64, label="Workspace",
         help_text="Its id; needed for webhooks and for workspaces of your own.",

@@ -35,7 +35,7 @@ class Plan:
 
     `places` None means as many as the items need. `balance` gives the labels of each filter
     whose groups get equally many places; several filters are crossed. `apart` makes one study
-    for each quota group instead.
+    for each quota group instead; `signed_links` is for workspaces that have them.
     """
 
     places: int | None = None
@@ -48,6 +48,7 @@ class Plan:
     balance: Mapping[str, list[str]] = field(default_factory=dict)
     devices: tuple[str, ...] = DEVICES
     apart: bool = False
+    signed_links: bool = False
     workspace: str = ""
 
     @classmethod
@@ -230,6 +231,8 @@ def payload(
     }
     if any("weightings" in chosen for chosen in filters):
         body["study_type"] = "QUOTA"
+    if plan.signed_links:
+        body["is_external_study_url_secure"] = True
     return body
 
 

@@ -53,6 +53,9 @@ class Command(BaseCommand):
         )  # fmt: skip
         plan.add_argument("--devices", help=f"with commas, of {', '.join(DEVICES)}")
         plan.add_argument("--apart", action="store_true", default=None, help="a study a group")
+        plan.add_argument(
+            "--signed-links", action="store_true", default=None, help="if your workspace has them"
+        )
         plan.add_argument("--workspace", help="its id")
         plan.add_argument("--check", action="store_true", help="show checks and cost only")
 
@@ -242,7 +245,7 @@ def _plan_changes(options: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command line names; the others stay as they are."""
     names = (
         "places", "country", "language", "approval_rate", "earlier_submissions", "apart",
-        "workspace",
+        "signed_links", "workspace",
     )  # fmt: skip
     changes = {name: options[name] for name in names if options[name] is not None}
     readers: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -1,8 +1,10 @@
 """From a plan to a running study: nothing twice, nothing dropped, nothing spent unasked."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
+from django.db import connection
 
 from annotation.models import ProlificStudy, QuotaCell
 from annotation.prolific import launch
@@ -436,3 +438,36 @@ def test_a_lookup_that_fails_too_tells_so_and_leaves_nothing_half_done(prolific)
 
     (row,) = launch.launch(study_id=study.pk)
     assert list(prolific.world.studies) == [row.prolific_id]
+
+
+def test_signed_links_are_asked_for_only_where_the_plan_says_so(prolific):
+    plain, signed = (
+        launched(make_recruiting()),
+        launched(make_recruiting(), Plan(signed_links=True)),
+    )
+
+    sent = prolific.world.studies
+    assert "is_external_study_url_secure" not in sent[plain.prolific_id]
+    assert sent[signed.prolific_id]["is_external_study_url_secure"] is True
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_people_who_launch_at_the_same_moment_make_one_draft(prolific):
+    study = make_recruiting()
+    launch.save_plan(study_id=study.pk, plan=Plan())
+
+    def press(_):
+        try:
+            launch.launch(study_id=study.pk)
+        except NotAllowed:
+            return "waited"
+        finally:
+            connection.close()
+        return "made"
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        outcomes = list(pool.map(press, range(6)))
+
+    assert "made" in outcomes
+    assert len(prolific.world.studies) == ProlificStudy.objects.count() == 1

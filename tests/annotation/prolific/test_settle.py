@@ -1,12 +1,14 @@
 """Settling: the right proposal for everybody, approvals that last, and money paid once."""
 
 import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -554,3 +556,20 @@ def test_thirty_people_from_draft_to_payday(prolific, user):
     assert sorted(b for paid in paid_there(prolific) for b in paid) == [300, 300, 450]
     assert prolific.world.show_study(row.prolific_id)["status"] == "COMPLETED"
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_people_who_pay_at_the_same_moment_pay_once(study, owed, prolific):
+    payment = ready(study, owed)
+
+    def press(_):
+        with suppress(NotAllowed):
+            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        connection.close()
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        list(pool.map(press, range(6)))
+
+    assert paid_there(prolific) == [[150], [150]]
+    assert BonusPayment.objects.get().state == "paid"
