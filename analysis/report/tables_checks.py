@@ -157,8 +157,8 @@ def threshold_rules(report: Report) -> Table:
         Column(f"≥ {tau}", "share"),
         Column(f"> {tau}", "share"),
         Column("Threshold", "number", "Chosen on half, measured on the other"),
-        Column("there", "share", "Chosen on half, measured on the other"),
-        Column("here", "share", "Chosen on half, measured on the other"),
+        Column("choosing half", "share", "Chosen on half, measured on the other"),
+        Column("other half", "share", "Chosen on half, measured on the other"),
         Column("Coverage", "percent", "Chosen on half, measured on the other"),
     )
     return Table(
@@ -167,7 +167,7 @@ def threshold_rules(report: Report) -> Table:
         columns,
         rows,
         "The lowest certainty that reaches 80 % on one half of the personas, with at least 30 "
-        "answers; “here” is what it gives on the other half, and the only honest one of the two.",
+        "answers; what it gives on the other half is the only honest one of the two.",
     )
 
 
