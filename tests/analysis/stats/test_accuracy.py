@@ -94,8 +94,8 @@ def test_the_majority_has_the_interval_that_the_design_allows():
     same_three = (np.repeat(np.arange(300), 3), np.tile(np.arange(3), 300))
 
     blocked, spread, alone = (
-        majority_accuracy(majority_vote(Votes.from_long(*design, choice)), truth).overall
-        for design in (block_design(), spread_design(), same_three)
+        majority_accuracy(majority_vote(Votes.from_long(item, person, choice)), truth).overall
+        for item, person in (block_design(), spread_design(), same_three)
     )
 
     assert blocked.interval.method == "block t(9)"

@@ -108,16 +108,14 @@ def test_the_pigeonhole_bootstrap_is_conservative():
     item, annotator = block_design()
     truth, _ = true_accuracy(sd_item=1, sd_annotator=0.6)
     rng = np.random.default_rng(5)
-    intervals = [
-        pigeonhole_bootstrap(
-            lambda w, right=right: w @ right / w.sum(axis=1),
-            item,
-            annotator,
-            n_draws=300,
-            rng=rng,
-        ).interval
-        for right, _ in simulate((item, annotator), 120, seed=6)
-    ]
+
+    def interval_of(right):
+        def accuracy(weights):
+            return weights @ right / weights.sum(axis=1)
+
+        return pigeonhole_bootstrap(accuracy, item, annotator, n_draws=300, rng=rng).interval
+
+    intervals = [interval_of(right) for right, _ in simulate((item, annotator), 120, seed=6)]
 
     assert share_covered(intervals, truth) >= 0.95
 
