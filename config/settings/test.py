@@ -10,7 +10,7 @@ from config.settings.base import *
 
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 WHITENOISE_USE_FINDERS = True
-STATIC_ROOT = None  # files are found where they lie
+STATIC_ROOT = None  # type: ignore[assignment]  # files are found where they lie
 WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # A file, not memory: threads then meet the same locks as in production.

@@ -10,6 +10,7 @@ import hashlib
 import logging
 import math
 import secrets
+import time
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,7 @@ MOST_TOKENS = 64  # of one run in the queue: enough for every thread, few enough
 LEASE = timedelta(seconds=30)
 GPU_QUEUE = "gpu"
 _RENEW_SECONDS = 10.0
+_RESERVE_SECONDS = 60.0
 
 
 def route_of(run_id: int) -> dict[str, Any]:
@@ -86,8 +88,9 @@ def _claim(run: JudgeRun, lease: str, most: int) -> list[Judgment]:
 def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
     """Ask about leased judgments and wait; whatever happens, none stays leased behind."""
     mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
+    running = runtime.get()
     ledger = RunLedger(
-        writer=runtime.get().writer,
+        writer=running.writer,
         run=run,
         lease=lease,
         sides={judgment.pk: judgment.shown_first for judgment in judgments},
@@ -100,20 +103,40 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
             stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
             return
         questions = _questions(run, judgments)
-        problems = _wait(runtime.get().loop.submit(asker.ask_all(questions)), mine)
+        problems = _wait(running.loop.submit(asker.ask_all(questions)), run.judge, mine, ledger)
         _judge_problems(run, [problem for problem in problems if problem is not None])
     finally:
         release(Judgment.objects.filter(lease=lease))
 
 
 def _wait(
-    work: concurrent.futures.Future[list[BaseException | None]], mine: QuerySet[Judgment]
+    work: concurrent.futures.Future[list[BaseException | None]],
+    judge: Judge,
+    mine: QuerySet[Judgment],
+    ledger: RunLedger,
 ) -> list[BaseException | None]:
-    """Wait for the answers, renewing the lease: who waits for a slow server is not dead."""
+    """Wait for the answers, renewing the lease: who waits for a slow server is not dead.
+
+    Longer than a request and an outage may last, and a reserve, nothing can be under way without
+    a row in the ledger; then the chunk is given up. A model in this process may think for as long
+    as its hardware needs.
+    """
+    patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
+    if judge.backend == Judge.Backend.TRANSFORMERS:
+        patience = math.inf
     while True:
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
+            if time.monotonic() - ledger.moved_at > patience:
+                logger.error("A chunk did not move for %d seconds and is given up.", patience)
+                work.cancel()
+                # As if its worker had been killed: the sweep gives the questions back and counts
+                # what was in flight as lost.
+                mine.filter(state=Judgment.State.LEASED).update(
+                    lease="", leased_until=timezone.now()
+                )
+                return []
             _renew(mine)
 
 

@@ -1,6 +1,7 @@
 """The ledger of a run in the database: attempts before they are sent, answers as they land."""
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,7 @@ class RunLedger:
         self._is_stopping = is_stopping
         self._freezes = run.study.frozen_at is None  # spares a query per batch later on
         self._max_tokens = judge.max_tokens
+        self.moved_at = time.monotonic()  # when a row of this chunk was last committed
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input, judge.price_output
@@ -92,7 +94,7 @@ class RunLedger:
         if self._is_stopping():
             raise Halted("The worker is ending.")
         most = price(self._prices, self._guess(question, text=None))
-        await self._writer.write(Opening(self._run_id, question.id, number, timezone.now(), most))
+        await self._write(Opening(self._run_id, question.id, number, timezone.now(), most))
 
     async def close(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
@@ -102,7 +104,7 @@ class RunLedger:
             is_estimate = True
             usage = self._guess(question, text=end.text if end.outcome == "replied" else None)
         contents = _contents(self._sides[question.id])
-        await self._writer.write(
+        await self._write(
             Closing(
                 run_id=self._run_id,
                 study_id=self._study_id,
@@ -120,6 +122,10 @@ class RunLedger:
                 freezes=self._freezes,
             )
         )
+
+    async def _write(self, row: Opening | Closing) -> None:
+        await self._writer.write(row)
+        self.moved_at = time.monotonic()
 
     def _guess(self, question: Question, *, text: str | None) -> Usage:
         """Tokens of a request whose usage nobody told: rather too many than too few."""

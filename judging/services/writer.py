@@ -40,6 +40,8 @@ class Writer:
     def __init__(self, apply: Apply) -> None:
         self._apply = apply
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._ended = False
+        self._ending = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="judging-writer", daemon=True)
         self._thread.start()
 
@@ -47,7 +49,10 @@ class Writer:
         """Return when `row` is committed. Raises what refused it, or `LedgerFailed`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
-        self._queue.put(_Entry(row, loop, future))
+        with self._ending:
+            if self._ended:
+                raise LedgerFailed("The ledger's writer has ended.")
+            self._queue.put(_Entry(row, loop, future))
         await future
 
     def stop(self) -> None:
@@ -64,6 +69,19 @@ class Writer:
                     self._write(batch)
         finally:
             connection.close()
+            self._refuse_the_rest()
+
+    def _refuse_the_rest(self) -> None:
+        """Nobody may wait for a writer that is gone."""
+        with self._ending:
+            self._ended = True
+        while True:
+            try:
+                entry = self._queue.get_nowait()
+            except queue.Empty:
+                return
+            if entry is not None:
+                _answer([entry], [LedgerFailed("The ledger's writer has ended.")])
 
     def _gather(self) -> tuple[list[_Entry], bool]:
         batch: list[_Entry] = []
