@@ -50,6 +50,14 @@ def _money(study: Study, amount: int) -> str:
     return format_money(amount, study.currency)
 
 
+def _bonus_text(study: Study, row: Row) -> str:
+    """The bonus that is proposed, otherwise what Prolific shows as paid."""
+    if row.bonus:
+        return _money(study, row.bonus)
+    paid = sum(row.submission.bonuses)
+    return f"{_money(study, paid)} paid" if paid else ""
+
+
 @require_http_methods(["GET"])
 @editor_page
 def settle(request: HttpRequest, study: Study) -> HttpResponse:
@@ -58,8 +66,9 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "unknown": found.unknown,
+        "anybody": bool(found.rows),
         "groups": [
-            (title, name, [(row, _money(study, row.bonus)) for row in found.proposing(name)])
+            (title, name, [(row, _bonus_text(study, row)) for row in found.proposing(name)])
             for title, name in (
                 ("To approve", APPROVE),
                 ("To look at", REVIEW),
@@ -69,7 +78,6 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
                 ("Settled", ""),
             )
         ],
-        "payments": BonusPayment.objects.filter(prolific_study__study=study).exists(),
     }
     return render(request, "annotation/prolific/settle.html", context)
 
