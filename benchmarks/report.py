@@ -21,7 +21,7 @@ PER_ITEM, PER_PERSON, JUDGES = 3, 30, 4
 SIZES = ((300, 3.0, 4.0), (100_000, 60.0, 4.0))
 
 
-def simulated(n_items: int, seed: int = 0):  # type: ignore[no-untyped-def]
+def simulated(n_items: int, seed: int = 0):
     """A study in trios that share 30 items, two topics, six ages, four judges with certainty."""
     from analysis.facts import (
         Answers,

@@ -4,7 +4,7 @@ import gzip
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Response, expect
 
 from annotation.models import Annotation, Annotator
 from tests.browser.annotators import (
@@ -107,7 +107,7 @@ def test_the_item_page_weighs_at_most_sixty_kilobytes(open_page, live_server):
     study = make_everyday_study(items=1, allow_tie=True)
     page = open_page()
     enter_items(page, study)
-    bodies = {}
+    bodies: dict[str, Response] = {}
     page.on("response", lambda response: bodies.setdefault(response.url, response))
 
     page.reload(wait_until="networkidle")

@@ -17,8 +17,8 @@ def test_words_change_the_hash_and_pay_does_not():
         setattr(study, field, value)
     assert study_content_hash(study) == before
 
-    for field, value in (("instructions", "x"), ("consent", "x"), ("language", "de")):
-        changed = make_study(**{field: value})
+    for field, text in (("instructions", "x"), ("consent", "x"), ("language", "de")):
+        changed = make_study(**{field: text})
         assert study_content_hash(changed) != study_content_hash(make_study())
 
 

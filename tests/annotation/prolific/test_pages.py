@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
 from annotation.prolific import launch
 from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
+from annotation.prolific.sync import follow, follow_all
 from demo.prolific_server import TOKEN
 from studies.models import Membership
 from tests.annotation.prolific.life import (
@@ -368,3 +368,14 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
     assert (statuses.count("APPROVED"), statuses.count("RETURNED")) == (6, 1)
     assert next(s.bonuses for s in prolific.world.submissions.values()) == [150]
     assert BonusPayment.objects.get().state == "paid"
+
+
+def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolific):
+    published(study)
+    prolific.fault("GET", "studies/", "502_html")
+
+    follow_all()
+    assert "Prolific could not be read" in signed_in.get(url(study, "")).content.decode()
+
+    follow_all()
+    assert "could not be read" not in signed_in.get(url(study, "")).content.decode()
