@@ -127,7 +127,7 @@ def test_the_compiled_catalogue_is_in_step():
     with CATALOGUE.with_suffix(".mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog
 
-    flat: dict[str, str] = {}
+    flat: dict[str | tuple[str, int], str] = {}
     for text, german in read_catalogue(CATALOGUE).items():
         flat |= (
             {text: german[0]}

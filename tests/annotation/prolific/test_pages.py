@@ -372,7 +372,7 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
 
 def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolific):
     published(study)
-    prolific.fault("GET", "studies/", "502_html")
+    prolific.fault("GET", "studies/", "401")
 
     follow_all()
     assert "Prolific could not be read" in signed_in.get(url(study, "")).content.decode()
