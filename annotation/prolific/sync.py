@@ -14,7 +14,13 @@ from django.utils import timezone
 from annotation import flow, services
 from annotation.errors import Unfinished, WrongStep
 from annotation.identity import identity_hashes
-from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
+from annotation.models import (
+    Annotator,
+    ProlificIdentity,
+    ProlificStudy,
+    ProlificSubmission,
+    Recruitment,
+)
 from annotation.prolific import types
 from annotation.prolific.account import IN_WORKER, connect
 from annotation.prolific.bonuses import confirm_sent
@@ -54,6 +60,7 @@ def follow_all() -> int:
             follow(study_id=study_id, client=client)
             followed += 1
         except ProlificError as error:
+            Recruitment.objects.filter(study=study_id).update(last_error=str(error))
             logger.warning("study %s: Prolific could not be read: %s", study_id, error)
     return followed
 
@@ -85,6 +92,7 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
     read += _look_up_the_unlisted(study, client)
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
+    Recruitment.objects.filter(study=study).update(checked_at=timezone.now(), last_error="")
     return read
 
 
