@@ -151,7 +151,6 @@ class Annotator(models.Model):
         default=False, help_text="Admitted beyond a full quota: paid in full, holds no seats."
     )
     failed_attention = models.BooleanField(default=False)
-    flags = models.JSONField(default=list, blank=True, help_text="[{rule, value, threshold}, …]")
     feedback = models.TextField(blank=True)
     excluded_at = models.DateTimeField(null=True, blank=True)
     exclusion_reason = models.TextField(blank=True)
