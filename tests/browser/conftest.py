@@ -1,16 +1,11 @@
 """A real Chromium for the tests of pages."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
 from tests.servers import chromium
-
-# Playwright's synchronous interface runs an event loop in this thread; the database is not
-# touched from inside it.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 FLAGS = [
     "--no-sandbox",
@@ -31,9 +26,15 @@ def launch(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
+    """One Chromium for the tests of this folder, and gone before those of another one.
+
+    Playwright's synchronous interface keeps an event loop running in this thread, where code that
+    starts its own would fail. The database is not touched from inside that loop.
+    """
+    with pytest.MonkeyPatch.context() as environment, sync_playwright() as playwright:
+        environment.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = launch(playwright)
         yield browser
         browser.close()
