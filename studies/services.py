@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -24,11 +24,17 @@ def lock_study(study_id: int) -> Study:
 @transaction.atomic
 def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Study:
     """Create a study, owned by `owner` if given. Raises `StudyError` on a taken slug."""
+    taken = StudyError(f"There is already a study “{slug}”. Choose another short name.")
     if Study.objects.filter(slug=slug).exists():
-        raise StudyError(f"There is already a study “{slug}”. Choose another short name.")
+        raise taken
     study = Study(slug=slug, **{"title": slug, **fields})
     study.full_clean()
-    study.save()
+    try:
+        with transaction.atomic():
+            study.save()
+    except IntegrityError:
+        # Somebody else took the name since the look above.
+        raise taken from None
     if owner is not None:
         Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
     record(study, "created", user=owner)

@@ -185,7 +185,12 @@ def _inputs(data: Dataset) -> Json:
         "hash": data.inputs_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
-        "judgments": sum(len(run.judgments) for run in data.runs if run.backend != "jury"),
+        # Questions that still wait for their answer are no judgments yet.
+        "judgments": sum(
+            int((run.judgments.status != "open").sum())
+            for run in data.runs
+            if run.backend != "jury"
+        ),
         "runs": len(data.runs),
         "personas": len({item.persona for item in data.items}),
         "questions": len({item.question for item in data.items}),

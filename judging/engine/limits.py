@@ -159,11 +159,11 @@ class Limiter:
     def _verdict(self, fault: Fault, seconds: float) -> str:
         if fault.retry_after is not None and fault.retry_after > self.limits.patience:
             return (
-                f"The server asks to wait {fault.retry_after:.0f} seconds, longer than the "
+                f"The server asks to wait {_seconds(fault.retry_after)}, longer than the "
                 f"{self.limits.patience:.0f} that this judge waits. Continue the run later."
             )
         return (
-            f"The server gave no usable answer for {seconds:.0f} seconds; the last thing was: "
+            f"The server gave no usable answer for {_seconds(seconds)}; the last thing was: "
             f"{fault}. Check that it runs, then continue the run."
         )
 
@@ -208,3 +208,8 @@ class Limiter:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay, self._let_go)
+
+
+def _seconds(seconds: float) -> str:
+    rounded = f"{seconds:.0f}"
+    return "1 second" if rounded == "1" else f"{rounded} seconds"

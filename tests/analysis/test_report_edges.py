@@ -253,3 +253,16 @@ def test_the_agreement_table_says_why_a_coefficient_is_undefined():
     assert rows["Krippendorff's alpha"] == [None, None, "all values are the same"]
     assert rows["Pairs of people who agree"][0] == 1.0
     assert "all values are the same" in page
+
+
+def test_questions_that_wait_for_their_answer_are_counted_as_no_judgments():
+    study = make_study()
+    items = [make_item(study=study) for _ in range(3)]
+    run = make_run(study=study, state="running")
+    judge_item(run, items[0], "r1", 70)
+    judge_item(run, items[1], state="refused")
+    judge_item(run, items[2], state="pending")
+
+    report, _ = whole(study)
+
+    assert report["inputs"]["judgments"] == 2

@@ -286,3 +286,10 @@ def test_a_cancelled_request_leaves_its_slot_to_the_next():
         assert not await is_held_back(limiter)
 
     run(scenario())
+
+
+def test_one_second_is_no_seconds():
+    limiter = Limiter(Limits(concurrency=1))
+
+    assert "for 1 second;" in limiter._verdict(ServerError("HTTP 500"), 1.2)
+    assert "for 2 seconds;" in limiter._verdict(ServerError("HTTP 500"), 2.0)

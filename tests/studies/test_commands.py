@@ -5,8 +5,11 @@ import json
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError
 
 from studies.models import Item, Membership, Study
+from studies.services import create_study
+from tests.annotation.test_seats import run_together
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -183,3 +186,14 @@ def test_import_items_reports_warnings_on_stderr(tmp_path, capsys):
     error = capsys.readouterr().err
     assert "Line 1: “colour” is not part of the format" in error
     assert "… and 5 more warnings." in error
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_many_who_take_one_name_at_once_one_gets_it_and_the_others_are_told():
+    errors = run_together(lambda _: create_study(slug="one"), list(range(8)))
+
+    assert Study.objects.count() == 1
+    assert len(errors) == 7
+    assert all("one" in str(error) and "already" in str(error) for error in errors), errors
+    assert not any(isinstance(error, IntegrityError) for error in errors)
