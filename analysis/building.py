@@ -92,6 +92,7 @@ def build_queued(*, report_id: int) -> Report:
             message="Done.",
             result=result,
             inputs_hash=result["inputs"]["hash"],
+            withdrawn_answers=result["human"]["not_counted"]["withdrawn"],
             software=result["software"],
             content_security_policy=content_security_policy(),
             finished_at=timezone.now(),

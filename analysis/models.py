@@ -1,4 +1,4 @@
-"""Reports: what was asked for, how far the building is, and what came out."""
+"""Reports: what was planned and asked for, how far the building is, what came out, who may see it."""
 
 from datetime import timedelta
 
@@ -25,6 +25,7 @@ class Report(models.Model):
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="reports")
+    number = models.PositiveIntegerField(help_text="1, 2, … within the study.")
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
@@ -36,6 +37,9 @@ class Report(models.Model):
     progress = models.PositiveSmallIntegerField(default=0, help_text="Percent.")
     message = models.TextField(blank=True, help_text="What happens now, or why it failed.")
     inputs_hash = models.CharField(max_length=64, blank=True)
+    withdrawn_answers = models.PositiveIntegerField(
+        null=True, help_text="Answers that had been withdrawn when the report was built."
+    )
     software = models.JSONField(default=dict)
     result = models.JSONField(null=True)
     content_security_policy = models.TextField(blank=True)
@@ -46,6 +50,7 @@ class Report(models.Model):
     class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="report_number_once"),
             models.CheckConstraint(
                 condition=Q(state__in=["queued", "running", "done", "failed"]), name="report_state"
             ),
@@ -61,7 +66,7 @@ class Report(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.study_id}: report of {self.created_at:%Y-%m-%d}"
+        return f"{self.study_id}: report v{self.number} of {self.created_at:%Y-%m-%d}"
 
     @property
     def is_open(self) -> bool:
@@ -73,3 +78,61 @@ class Report(models.Model):
         """Whether it stopped moving: the worker was killed, or none is running."""
         unfinished = self.state in {self.State.QUEUED, self.State.RUNNING}
         return unfinished and timezone.now() - self.moved_at > STALLED_AFTER
+
+
+class AnalysisPlan(models.Model):
+    """What a study said, before or after its data, that its analysis would be; never changed.
+
+    `seal` is a hash of everything else in the row, so that a change behind the program's back shows.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="analysis_plan")
+    content = models.JSONField(help_text="Threshold, margin, analyses, exclusions, judges, seed.")
+    answers = models.PositiveIntegerField(help_text="Answers of people that were there already.")
+    judgments = models.PositiveIntegerField(help_text="Judgments that were there already.")
+    seal = models.CharField(max_length=64)
+    frozen_at = models.DateTimeField()
+    frozen_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(seal=""), name="plan_is_sealed")]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: plan {self.seal[:12]}"
+
+
+class ShareLink(models.Model):
+    """A link by which whoever holds it reads one report, without person-level rows.
+
+    The key itself is shown once and never stored; `public_id` finds the row, `key_hash` opens it.
+    """
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="share_links")
+    key_hash = models.CharField(max_length=64, editable=False)
+    note = models.CharField(max_length=120, blank=True, help_text="Whom it is for.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    opened = models.PositiveIntegerField(default=0, help_text="How often it was opened.")
+    last_opened_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(key_hash=""), name="share_link_has_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"share link of report {self.report_id}"
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it still opens the report."""
+        return self.revoked_at is None and timezone.now() < self.expires_at

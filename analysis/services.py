@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Max
 
 from analysis.building import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import Report
@@ -33,8 +34,13 @@ def request_report(
     for report in study.reports.filter(state__in=["queued", "running"], **wanted):
         if report.is_open:
             return report
+    last = study.reports.aggregate(last=Max("number"))["last"] or 0
     report = Report.objects.create(
-        study=study, requested_by=user, message="Waiting for a worker.", **wanted
+        study=study,
+        number=last + 1,
+        requested_by=user,
+        message="Waiting for a worker.",
+        **wanted,
     )
     record(study, "report requested", user=user, report=report.public_id, **wanted)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
