@@ -1,4 +1,4 @@
-"""Reports: what was planned and asked for, how far the building is, what came out, who may see it."""
+"""Reports: what was planned, what was asked for, what came out, and who may see it."""
 
 from datetime import timedelta
 
@@ -83,7 +83,7 @@ class Report(models.Model):
 class AnalysisPlan(models.Model):
     """What a study said, before or after its data, that its analysis would be; never changed.
 
-    `seal` is a hash of everything else in the row, so that a change behind the program's back shows.
+    `seal` is a hash of all that it says, so that a change behind the program's back shows.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="analysis_plan")
