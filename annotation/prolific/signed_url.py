@@ -20,7 +20,7 @@ import requests
 from django.conf import settings
 from django.core.cache import cache
 
-from annotation.prolific.client import api_base
+from annotation.prolific.transport import api_base
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from annotation.prolific.client import Client
-from demo.prolific_server import TOKEN, SimulatedProlific, start
+from demo.prolific.server import TOKEN, SimulatedProlific, start
 
 
 @pytest.fixture

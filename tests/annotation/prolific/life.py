@@ -6,11 +6,12 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.codes import code_for
-from annotation.models import Annotator, Ending, ProlificStudy
-from annotation.prolific import launch
+from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
+from annotation.prolific import bonuses, launch
+from annotation.prolific.bonuses import Line
 from annotation.prolific.plan import Plan
 from annotation.quotas import Question, grid, set_quotas
-from demo.prolific_server import SimulatedProlific
+from demo.prolific.server import SimulatedProlific
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study
 
@@ -104,3 +105,14 @@ def answer_some(annotator: Annotator, count: int) -> None:
             shown_at=timezone.now(),
             active_ms=60_000,
         )
+
+
+def ready(study: Study, owed: list[Line]) -> BonusPayment:
+    """A payment that Prolific knows of and that is not paid yet."""
+    payment = bonuses.prepare(study_id=study.pk, lines=owed)
+    return bonuses.set_up(payment_id=payment.pk)
+
+
+def paid_there(prolific: SimulatedProlific) -> list[list[int]]:
+    """The bonuses that each person has received."""
+    return [s.bonuses for s in prolific.world.submissions.values()]

@@ -5,7 +5,7 @@ import logging
 import pytest
 import requests
 
-from annotation.prolific.client import Client, api_base
+from annotation.prolific.client import Client
 from annotation.prolific.errors import (
     NotConfigured,
     NotFound,
@@ -16,8 +16,9 @@ from annotation.prolific.errors import (
     Unreachable,
     describe,
 )
+from annotation.prolific.transport import api_base
 from annotation.prolific.types import TIMED_OUT, RemoteSubmission, status_name
-from demo.prolific_server import TOKEN, SimulatedProlific, start
+from demo.prolific.server import TOKEN, SimulatedProlific, start
 from tests.annotation.prolific.payloads import study_payload
 
 

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from annotation.models import BonusPayment, ProlificStudy
 from annotation.prolific import launch
 from annotation.prolific.sync import follow
-from demo.prolific_server import TOKEN
+from demo.prolific.server import TOKEN
 from studies.models import Item
 from tests.annotation.prolific.life import (
     answer_some,

@@ -17,10 +17,7 @@ from annotation.prolific.errors import (
     ProlificError,
     Unauthorized,
 )
-from annotation.prolific.filters import Wanted, resolve
 from annotation.prolific.plan import PAPER, Plan, needed_places, places_of
-from annotation.prolific.types import Filter
-from demo import prolific_world
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,
@@ -99,42 +96,6 @@ def test_places_fill_every_seat_and_are_rounded_up_to_the_groups(items, plan, pl
 
     assert needed_places(study) == items
     assert places_of(plan, study) == places
-
-
-LIVE = [
-    Filter("sex", "Sex", "select", {"7": "Male", "9": "Female"}, None, None),
-    Filter("new-id", "U.S. Political Affiliation", "select", {"5": "Democrat"}, None, None),
-    Filter("age", "Age", "range", {}, 18, 100),
-]
-
-
-def test_choices_are_found_by_label_whatever_their_id():
-    found = resolve([Wanted("sex", ["female", "Male"])], LIVE)
-
-    assert found.filters == [{"filter_id": "sex", "selected_values": ["9", "7"]}]
-
-
-def test_a_filter_with_a_new_id_is_found_by_its_title():
-    found = resolve([Wanted("us-political-affiliation", ["Democrat"])], LIVE)
-
-    assert found.filters == [{"filter_id": "new-id", "selected_values": ["5"]}]
-
-
-@pytest.mark.parametrize(
-    ("wanted", "words"),
-    [
-        (Wanted("sex", ["Male", "Other"]), "no choice “Other”"),
-        (Wanted("handedness", ["Left"]), "no filter “handedness”"),
-        (Wanted("age", low=10), "from 18 to 100"),
-        (Wanted("age", low=60, high=20), "from 18 to 100"),
-        (Wanted("sex", low=1), "takes no range"),
-    ],
-)
-def test_what_the_live_list_does_not_have_is_a_problem_and_never_dropped(wanted, words):
-    found = resolve([wanted], LIVE)
-
-    assert found.filters == []
-    assert words in found.problems[0]
 
 
 def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(prolific):
@@ -280,107 +241,6 @@ def test_groups_recruited_apart_get_a_study_each_and_a_common_blocklist(prolific
             {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group} in c["actions"]
             for c in s["completion_codes"]
         )
-
-
-def test_publishing_needs_the_sum_typed(prolific):
-    study = make_recruiting()
-    row = launched(study)
-    total = launch.cost_of_publishing(study)
-
-    for typed in ("", "yes", "1.00", total.plain + "0"):
-        with pytest.raises(NotAllowed, match="to confirm"):
-            launch.publish(study_id=study.pk, confirmed=typed)
-    assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
-
-    launch.publish(study_id=study.pk, confirmed=f"${total.plain}")
-
-    assert total.amount == 2700 + 900 + 180
-    assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
-
-
-def test_a_study_that_takes_no_answers_is_not_published(prolific):
-    study = make_recruiting(state="draft")
-    launched(study)
-
-    with pytest.raises(NotAllowed, match="Open it"):
-        launch.publish(study_id=study.pk, confirmed="37.80")
-
-
-def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
-    study = make_recruiting()
-    row = launched(study, Plan(country="United States"))
-    prolific.world.studies[row.prolific_id]["filters"] = []
-
-    with pytest.raises(LaunchRefused, match="filters on Prolific are not those"):
-        launch.publish(study_id=study.pk, confirmed=launch.cost_of_publishing(study).plain)
-
-    assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
-
-
-def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific, monkeypatch):
-    study = make_recruiting()
-    launched(study, Plan(country="United States"))
-    moved = [dict(f) for f in prolific_world.FILTERS]
-    moved[0]["choices"] = {"0": "United Kingdom", "77": "United States", "1": "Uruguay"}
-    monkeypatch.setattr("demo.prolific_server.FILTERS", moved)
-
-    with pytest.raises(LaunchRefused, match="not those of the plan"):
-        launch.publish(study_id=study.pk, confirmed=launch.cost_of_publishing(study).plain)
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
-    study = make_recruiting()
-    row = launched(study)
-    total = launch.cost_of_publishing(study)
-    balance = prolific.world.balance
-    prolific.fault("POST", "transition/", fault)
-
-    try:
-        launch.publish(study_id=study.pk, confirmed=total.plain)
-    except ProlificError:
-        launch.publish(study_id=study.pk, confirmed=total.plain)
-    launch.publish(study_id=study.pk, confirmed=total.plain)
-
-    row.refresh_from_db()
-    assert row.status in ("PUBLISHING", "ACTIVE")
-    assert prolific.world.balance == balance - total.amount
-
-
-@pytest.mark.parametrize("stop", ["COMPLETED", "AWAITING REVIEW"])
-def test_a_study_is_paused_started_and_stopped(prolific, stop):
-    prolific.world.behaviour.stop = stop
-    study = make_recruiting()
-    row = published(study)
-
-    for action, status in (("PAUSE", "PAUSED"), ("START", "ACTIVE"), ("STOP", stop)):
-        launch.change(study_id=study.pk, action=action)
-        row.refresh_from_db()
-        assert row.status == status
-
-    with pytest.raises(NotAllowed, match="nothing to pause"):
-        launch.change(study_id=study.pk, action="PAUSE")
-
-
-def test_places_are_added_to_what_prolific_holds(prolific):
-    study = make_recruiting()
-    row = published(study)
-    prolific.world.patch_study(row.prolific_id, {"total_available_places": 8})
-
-    added = launch.add_places(study_id=study.pk, extra=2)
-
-    assert added.places == prolific.world.studies[row.prolific_id]["total_available_places"] == 10
-
-
-@pytest.mark.parametrize("fault", ["dropped_after", "malformed", "empty"])
-def test_places_whose_answer_was_lost_are_added_once(prolific, fault):
-    study = make_recruiting()
-    row = published(study)
-    prolific.fault("PATCH", "studies/", fault)
-
-    launch.add_places(study_id=study.pk, extra=2)
-
-    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 
 def test_a_draft_is_forgotten_but_a_published_study_is_not(prolific):

@@ -9,7 +9,7 @@ from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSu
 from annotation.prolific import launch
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow, follow_all
-from demo.prolific_server import TOKEN
+from demo.prolific.server import TOKEN
 from studies.models import Membership
 from tests.annotation.prolific.life import (
     answer_some,

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Annotator
 from annotation.prolific.signed_url import BadToken, check
-from demo.prolific_links import LinkKeys, encode
+from demo.prolific.links import LinkKeys, encode
 from tests.annotation.prolific.life import make_recruiting, published
 
 IDS = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}

@@ -1,18 +1,12 @@
 """Our state follows Prolific's, whatever becomes of the webhooks."""
 
-import itertools
-import random
-
 import pytest
-from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
 from annotation.models import (
     Annotation,
     Annotator,
-    ProlificEvent,
     ProlificStudy,
     ProlificSubmission,
     QuotaCell,
@@ -23,9 +17,6 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import apply, follow, follow_all
 from annotation.prolific.types import RemoteSubmission
-from annotation.prolific.webhooks import is_signed, subscribe
-from annotation.tasks import handle_prolific_event
-from demo.prolific_world import Delivery, signature
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -209,240 +200,6 @@ def test_without_a_token_nothing_is_followed(row, settings):
     assert follow_all() == 0
 
 
-# Entry
-
-
-def enter(study, person, **changes):
-    query = {
-        "PROLIFIC_PID": person["participant"],
-        "STUDY_ID": "6" * 24,
-        "SESSION_ID": person["submission"],
-    }
-    return Client().get(reverse("annotation:entry", args=[study.slug]), query | changes)
-
-
-def test_somebody_whose_submission_fits_is_let_in(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-
-    assert enter(study, person).status_code == 302
-    assert ProlificSubmission.objects.get().participant == person["participant"]
-
-
-@pytest.mark.parametrize(
-    "changes", [{"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}], ids=["other person", "no session"]
-)
-def test_an_edited_link_lets_nobody_in(changes, study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-
-    assert enter(study, person, **changes).status_code == 400
-    assert not Annotator.objects.exists()
-
-
-def test_a_submission_of_another_study_lets_nobody_in(study, row, prolific):
-    other = published(make_recruiting())
-
-    assert enter(study, prolific.world.arrive(other.prolific_id)).status_code == 400
-
-
-def test_a_submission_that_is_over_lets_nobody_in(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    prolific.world.give_back(person["submission"])
-
-    assert enter(study, person).status_code == 400
-
-
-@pytest.mark.parametrize("fault", ["404", "500", "429", "dropped_before", "502_html"])
-def test_who_cannot_be_looked_up_is_let_in_and_found_later(fault, study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    prolific.fault("GET", f"submissions/{person['submission']}", fault)
-
-    assert enter(study, person).status_code == 302
-    follow(study_id=study.pk)
-
-    assert ProlificSubmission.objects.get().annotator == Annotator.objects.get()
-
-
-def test_prolific_is_asked_once_a_session(study, row, prolific):
-    person = prolific.world.arrive(row.prolific_id)
-    prolific.requests.clear()
-
-    for _ in range(3):
-        enter(study, person)
-
-    assert len(prolific.requests) == 1
-
-
-# Webhooks
-
-
-@pytest.fixture
-def hooked(settings, prolific, row, monkeypatch, client):
-    """Subscribed, and a way to deliver what waits; tasks are done at once."""
-    settings.PROLIFIC_WEBHOOK_SECRET = SECRET
-    settings.PUBLIC_BASE_URL = "https://study.example.org"
-    world = prolific.world
-    world.hook_secret = SECRET
-    for event in ("submission.status.change", "study.status.change"):
-        hook = world.subscribe({"event_type": event, "target_url": "https://x/prolific/webhook/"})
-        world.confirm(hook.id, hook.secret)
-    monkeypatch.setattr(
-        handle_prolific_event, "delay_on_commit", lambda pk: handle_prolific_event(pk)
-    )
-    return lambda delivery: post(client, delivery)
-
-
-def post(client, delivery: Delivery, **changes):
-    headers = {**delivery.headers, **changes}
-    return client.post(
-        reverse("prolific-webhook"), delivery.body, content_type="application/json",
-        headers={k: v for k, v in headers.items() if k != "Content-Type"},
-    )  # fmt: skip
-
-
-def test_the_signature_is_the_documented_one():
-    assert is_signed(secret="s", timestamp="1", body=b"{}", signature=signature("s", "1", b"{}"))
-    assert signature("s", "1", b"{}") == "CiV1TD0Yu7cq2KGtsIxzYnuIl8N8IS89HrZiz9VpEGE="
-
-
-@pytest.mark.parametrize(
-    "broken", ["", "!!", "AAAA", signature("other", "1", b"{}"), signature("s", "2", b"{}"), "é"]
-)
-def test_another_signature_is_refused(broken):
-    assert not is_signed(secret="s", timestamp="1", body=b"{}", signature=broken)
-
-
-def test_a_webhook_moves_the_person_within_one_request(study, row, prolific, hooked):
-    person, annotator = arrive(prolific, row)
-    prolific.world.give_back(person["submission"])
-
-    assert prolific.deliver(post=lambda d: hooked(d)) > 0
-
-    assert state_of(annotator) == State.RETURNED
-
-
-def test_webhooks_twice_and_shuffled_end_in_the_right_state(study, row, prolific, hooked):
-    person, annotator = arrive(prolific, row)
-    finish(prolific, person, annotator)
-    other, returning = arrive(prolific, row)
-    prolific.world.give_back(other["submission"])
-
-    statuses = []
-    prolific.deliver(
-        twice=True, shuffle=True, post=lambda d: statuses.append(hooked(d).status_code)
-    )
-
-    assert set(statuses) == {204}
-    assert ProlificEvent.objects.count() == len(statuses) / 2
-    assert state_of(annotator) == State.COMPLETED
-    assert state_of(returning) == State.RETURNED
-
-
-def test_the_same_event_is_read_once(study, row, prolific, hooked):
-    person, _ = arrive(prolific, row)
-    prolific.world.give_back(person["submission"])
-    (delivery,) = prolific.world.outbox[-1:]
-    hooked(delivery)
-    prolific.requests.clear()
-
-    assert hooked(delivery).status_code == 204
-    assert prolific.requests == []
-
-
-def test_a_late_event_is_taken_and_tells_only_to_read(study, row, prolific, hooked):
-    """Its body says RETURNED; what counts is what Prolific says now."""
-    person, annotator = arrive(prolific, row)
-    body = {
-        "event_type": "submission.status.change",
-        "resource_id": person["submission"],
-        "status": "RETURNED",
-    }
-
-    assert hooked(prolific.world.signed("https://x", body)).status_code == 204
-    assert state_of(annotator) == State.ANNOTATING
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"X-Prolific-Request-Signature": ""},
-        {"X-Prolific-Request-Signature": "AAAA"},
-        {"X-Prolific-Request-Timestamp": "1"},
-    ],
-)
-def test_a_webhook_with_a_bad_signature_stores_nothing(changes, row, prolific, hooked, client):
-    delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
-
-    assert post(client, delivery, **changes).status_code == 403
-    assert not ProlificEvent.objects.exists()
-
-
-def test_the_raw_bytes_are_what_is_signed(row, prolific, hooked, client):
-    delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
-    dumped_again = Delivery(delivery.url, delivery.body.replace(b"\n", b""), delivery.headers)
-
-    assert hooked(delivery).status_code == 204
-    assert post(client, dumped_again).status_code == 403
-
-
-@pytest.mark.parametrize("body", ["[]", "{}", '{"event_type": 1, "resource_id": "x"}', "no json",
-                                  '{"event_type": "x", "resource_id": "../../users"}'])  # fmt: skip
-def test_a_signed_body_that_is_no_event_stores_nothing(body, prolific, hooked):
-    signed = prolific.world.signed("https://x", {})
-    raw = body.encode()
-    timestamp = signed.headers["X-Prolific-Request-Timestamp"]
-    headers = {
-        **signed.headers,
-        "X-Prolific-Request-Signature": signature(SECRET, timestamp, raw),
-    }
-
-    assert hooked(Delivery("", raw, headers)).status_code == 403
-    assert not ProlificEvent.objects.exists()
-
-
-def test_without_a_secret_no_webhook_is_taken(row, prolific, hooked, settings):
-    settings.PROLIFIC_WEBHOOK_SECRET = ""
-
-    delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
-    assert hooked(delivery).status_code == 403
-
-
-@pytest.mark.parametrize("resource", ["f" * 24, "unknown"])
-def test_events_of_other_studies_change_nothing(resource, study, row, prolific, hooked):
-    for kind in ("submission.status.change", "study.status.change", "study.progress.change"):
-        body = {"event_type": kind, "resource_id": resource, "status": "RETURNED"}
-        assert hooked(prolific.world.signed("https://x", body)).status_code == 204
-
-    assert not ProlificSubmission.objects.exists()
-
-
-def test_webhooks_are_posted_and_nothing_else(client):
-    assert client.get(reverse("prolific-webhook")).status_code == 405
-
-
-def test_a_webhook_needs_no_csrf_token(row, prolific, hooked):
-    delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
-
-    assert post(Client(enforce_csrf_checks=True), delivery).status_code == 204
-
-
-@pytest.mark.parametrize("shape", ["object", "results"])
-def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prolific, settings):
-    prolific.world.behaviour.hooks = shape
-    study = make_recruiting()
-    launched(study, Plan(workspace="w1"))
-    settings.PUBLIC_BASE_URL = "https://study.example.org"
-
-    first = subscribe(study_id=study.pk)
-    second = subscribe(study_id=study.pk)
-
-    assert first == second == prolific.world.hook_secret
-    assert sorted(h.event for h in prolific.world.hooks.values()) == [
-        "study.status.change",
-        "submission.status.change",
-    ]
-    assert all(hook.confirmed for hook in prolific.world.hooks.values())
-
-
 def test_the_export_is_read_by_its_header():
     text = "Age,Submission id,Sex,Nonsense\n34,s1,Female,\nDATA_EXPIRED,s2,CONSENT_REVOKED,x\n"
 
@@ -451,49 +208,6 @@ def test_the_export_is_read_by_its_header():
         "s2": {"nonsense": "x"},
     }
     assert read_export("") == read_export("no,known,header\n1,2,3\n") == {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
-def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooked):
-    """People come, work, return, time out; webhooks get lost, come twice and out of order."""
-    rng = random.Random(seed)
-    people: list[tuple[dict[str, str], Annotator]] = []
-    for _ in itertools.repeat(None, 40):
-        action = rng.choice(["arrive", "answer", "finish", "return", "time out", "deliver"])
-        alive = [p for p in people if prolific.world.submissions[p[0]["submission"]].status
-                 == "ACTIVE"]  # fmt: skip
-        if (
-            action == "arrive"
-            and prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
-            and len(alive) < 3
-        ):
-            people.append(arrive(prolific, row))
-        elif action == "deliver":
-            if rng.random() < 0.5:
-                prolific.world.outbox.clear()
-            prolific.deliver(twice=rng.random() < 0.5, shuffle=True, post=lambda d: hooked(d))
-        elif alive:
-            person, annotator = rng.choice(alive)
-            if action == "answer" and state_of(annotator) == State.ANNOTATING:
-                answer_some(annotator, rng.randint(1, 3))
-            elif action == "finish" and state_of(annotator) == State.ANNOTATING:
-                finish(prolific, person, annotator)
-            elif action == "return":
-                prolific.world.give_back(person["submission"])
-            elif action == "time out":
-                prolific.world.time_out(person["submission"])
-    follow(study_id=study.pk)
-
-    expected = {"RETURNED": {State.RETURNED}, "TIMED-OUT": {State.TIMED_OUT},
-                "AWAITING REVIEW": {State.COMPLETED}, "ACTIVE": {State.ANNOTATING}}  # fmt: skip
-    for person, annotator in people:
-        status = prolific.world.submissions[person["submission"]].status
-        assert state_of(annotator) in expected[status], status
-    holding = [a for _, a in people if state_of(a) in (State.ANNOTATING, State.COMPLETED)]
-    held = sum(a.assignments.filter(is_surplus=False).exclude(state="released").count()
-               for a in holding)  # fmt: skip
-    assert seats_taken(study) == held
 
 
 def test_imported_raters_are_nobody_to_look_up(study, row, prolific):

@@ -1,0 +1,1 @@
+"""A simulated Prolific: its people, its money and its account are invented."""

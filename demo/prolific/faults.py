@@ -1,0 +1,45 @@
+"""What can be done to an answer of the simulated Prolific to see how its client copes."""
+
+from dataclasses import dataclass
+
+FAULTS = (
+    "429", "429_wait", "500", "502_html", "401", "404", "dropped_before", "dropped_after",
+    "slow", "malformed", "empty",
+)  # fmt: skip
+# These let the request through and spoil the answer; the others keep it from being carried out.
+AFTERWARDS = {"slow", "dropped_after", "malformed", "empty"}
+
+
+@dataclass
+class Fault:
+    """What to do to the next `times` requests of this method whose path matches."""
+
+    method: str
+    path: str
+    name: str
+    times: int = 1
+    seconds: float = 1.0
+
+
+class Faults:
+    """The faults that are ordered, each for so many requests."""
+
+    def __init__(self) -> None:
+        self._ordered: list[Fault] = []
+
+    def order(self, fault: Fault) -> None:
+        if fault.name not in FAULTS:
+            raise ValueError(f"fault must be one of {', '.join(FAULTS)}")
+        self._ordered.append(fault)
+
+    def take(self, method: str, path: str) -> Fault | None:
+        for fault in self._ordered:
+            if fault.method in ("*", method) and fault.path in path:
+                fault.times -= 1
+                if fault.times <= 0:
+                    self._ordered.remove(fault)
+                return fault
+        return None
+
+    def clear(self) -> None:
+        self._ordered.clear()

@@ -1,0 +1,130 @@
+"""What the simulated Prolific remembers, in memory and, where it is given one, in a file."""
+
+import json
+import os
+import random
+import threading
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from demo.prolific.links import LinkKeys
+from demo.prolific.records import (
+    Behaviour,
+    Delivery,
+    Hook,
+    Problem,
+    Submission,
+    new_id,
+    signature,
+    stamp,
+)
+
+
+class Memory:
+    """Everything that is remembered; whoever calls a method holds `lock`.
+
+    With a `path` the state is written there by `save` and read again at the start.
+    """
+
+    def __init__(
+        self, *, seed: int = 1, currency: str = "USD", path: Path | None = None, secret: str = ""
+    ) -> None:
+        self.behaviour = Behaviour()
+        self.currency = currency
+        self.balance = 10_000_000
+        self.workspaces = [{"id": "1" * 24, "title": "Simulated workspace"}]
+        self.lock = threading.RLock()
+        self.studies: dict[str, dict[str, Any]] = {}
+        self.submissions: dict[str, Submission] = {}
+        self.bonuses: dict[str, dict[str, Any]] = {}
+        self.groups: dict[str, set[str]] = {}
+        self.group_names: dict[str, str] = {}
+        self.hooks: dict[str, Hook] = {}
+        self.hook_secret = secret
+        self.outbox: list[Delivery] = []
+        self.legacy: list[str] = []
+        self.approvals: set[str] = set()
+        self.keys = LinkKeys()
+        self.random = random.Random(seed)  # noqa: S311  a simulation
+        self._path = path
+        if path is not None and path.is_file():
+            self._load(json.loads(path.read_text("utf-8")))
+
+    def save(self) -> None:
+        """Write the state to its file, whole or not at all. Webhooks that wait are not kept."""
+        if self._path is None:
+            return
+        state = {
+            "balance": self.balance,
+            "studies": self.studies,
+            "submissions": [
+                {**asdict(s), **{name: stamp(getattr(s, name)) for name in _TIMES}}
+                for s in self.submissions.values()
+            ],
+            "bonuses": self.bonuses,
+            "groups": {group: sorted(people) for group, people in self.groups.items()},
+            "group_names": self.group_names,
+            "hooks": [asdict(hook) for hook in self.hooks.values()],
+            "hook_secret": self.hook_secret,
+            "approvals": sorted(self.approvals),
+        }
+        waiting = self._path.with_suffix(".new")
+        waiting.write_text(json.dumps(state), "utf-8")
+        os.replace(waiting, self._path)
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self.balance, self.studies = state["balance"], state["studies"]
+        for row in state["submissions"]:
+            times = {name: row[name] and datetime.fromisoformat(row[name]) for name in _TIMES}
+            found = Submission(**row | times | {"stratum": tuple(row["stratum"])})
+            self.submissions[found.id] = found
+        self.bonuses = state["bonuses"]
+        self.groups = {group: set(people) for group, people in state["groups"].items()}
+        self.group_names = state["group_names"]
+        self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
+        self.hook_secret = state["hook_secret"]
+        self.approvals = set(state["approvals"])
+
+    # Webhooks
+
+    def subscribe(self, body: dict[str, Any]) -> Hook:
+        if not self.hook_secret:
+            raise Problem(400, "Make a secret first.")
+        hook = Hook(new_id(), body["event_type"], body["target_url"], new_id())
+        self.hooks[hook.id] = hook
+        return hook
+
+    def hook_of(self, hook_id: str) -> Hook:
+        if hook_id not in self.hooks:
+            raise Problem(404, "Not found.")
+        return self.hooks[hook_id]
+
+    def confirm(self, hook_id: str, secret: str) -> Hook:
+        hook = self.hook_of(hook_id)
+        if hook.secret != secret:
+            raise Problem(400, "Wrong secret.")
+        hook.confirmed = True
+        return hook
+
+    def notify(self, event: str, resource: str, **more: Any) -> None:
+        for hook in self.hooks.values():
+            if hook.confirmed and hook.enabled and hook.event == event:
+                body = {"event_type": event, "resource_id": resource, **more}
+                self.outbox.append(self.signed(hook.url, body))
+
+    def signed(self, url: str, body: dict[str, Any]) -> Delivery:
+        raw = json.dumps(body, indent=1).encode()
+        timestamp = str(int(datetime.now(UTC).timestamp()))
+        headers = {
+            "Content-Type": "application/json",
+            "X-Prolific-Request-Timestamp": timestamp,
+            "X-Prolific-Request-Signature": signature(self.hook_secret, timestamp, raw),
+            "X-Event-ID": new_id(),
+            "X-Timestamp": stamp(datetime.now(UTC)) or "",
+        }
+        return Delivery(url, raw, headers)
+
+
+_TIMES = ("started_at", "completed_at", "return_requested")

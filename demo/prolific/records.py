@@ -1,0 +1,116 @@
+"""What the simulated Prolific keeps of studies' people, and where its behaviour can be switched."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+FEE, VAT = Decimal(1) / 3, Decimal("0.2")
+FILTERS: list[dict[str, Any]] = [
+    {"filter_id": "current-country-of-residence", "title": "Current country of residence",
+     "type": "select", "data_type": "ChoiceID",
+     "choices": {"0": "United Kingdom", "1": "United States", "45": "Canada"}},
+    {"filter_id": "sex", "title": "Sex", "type": "select", "data_type": "ChoiceID",
+     "choices": {"0": "Male", "1": "Female"}},
+    {"filter_id": "us-political-affiliation", "title": "U.S. Political Affiliation",
+     "type": "select", "data_type": "ChoiceID",
+     "choices": {"0": "Democrat", "1": "Republican", "2": "Independent", "3": "Other"}},
+    {"filter_id": "fluent-languages", "title": "Fluent languages", "type": "select",
+     "data_type": "ChoiceID", "choices": {"19": "English", "27": "German"}},
+    {"filter_id": "age", "title": "Age", "type": "range", "data_type": "integer",
+     "min": 18, "max": 100},
+    {"filter_id": "approval_rate", "title": "Approval rate", "type": "range",
+     "data_type": "integer", "min": 0, "max": 100},
+    {"filter_id": "approval_numbers", "title": "Number of previous submissions", "type": "range",
+     "data_type": "integer", "min": 0, "max": 10000},
+    {"filter_id": "participant_group_blocklist", "title": "Exclude groups", "type": "select",
+     "data_type": "ParticipantGroupID", "choices": {}},
+    {"filter_id": "previous_studies_blocklist", "title": "Exclude studies", "type": "select",
+     "data_type": "StudyID", "choices": {}},
+]  # fmt: skip
+# What holds a place; the rest gave it back.
+HOLDING = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"}
+
+
+class Problem(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, status: int, detail: Any) -> None:
+        super().__init__(str(detail))
+        self.status = status
+        self.detail = detail
+
+
+@dataclass
+class Behaviour:
+    """Where sources conflict: which of the reported behaviours this Prolific shows."""
+
+    errors: str = "wrapped"  # wrapped, flat or simple
+    hooks: str = "object"  # or "results"
+    stop: str = "COMPLETED"  # or "AWAITING REVIEW"
+    timed_out: str = "TIMED-OUT"  # or "TIMED_OUT"
+    awaiting: str = "AWAITING REVIEW"  # or "AWAITING_REVIEW"
+    publishes: str = "PUBLISHING"  # first, or "ACTIVE" at once
+    approves: str = "later"  # with the next read, or "at once"
+    export: str = "csv"  # or "json"
+    past_the_end: str = "404"  # or "empty": a page without rows
+    child_studies: bool = False
+    study_type: str = "any"  # "required" with weightings, or "refused"
+    reopens_itself: bool = False  # after a rejection in AWAITING REVIEW
+    lists_bonuses: bool = True  # also in the list of submissions
+    shows_balance: bool = True
+    strict: bool = True
+
+
+@dataclass
+class Submission:
+    id: str
+    study: str
+    participant: str
+    stratum: tuple[int, ...]
+    status: str = "ACTIVE"
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    completed_at: datetime | None = None
+    code: str = ""
+    bonuses: list[int] = field(default_factory=list)
+    return_requested: datetime | None = None
+    messages: int = 0
+    about: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Hook:
+    id: str
+    event: str
+    url: str
+    secret: str
+    confirmed: bool = False
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One webhook, signed and ready to be posted; `due` is by the monotonic clock."""
+
+    url: str
+    body: bytes
+    headers: dict[str, str]
+    tries: int = 0
+    due: float = 0.0
+
+
+def new_id() -> str:
+    return secrets.token_hex(12)
+
+
+def stamp(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
+    return base64.b64encode(digest).decode()

@@ -1,0 +1,85 @@
+"""Requests, replies, and which function answers which path of the simulated Prolific."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from demo.prolific.records import Problem
+
+if TYPE_CHECKING:
+    from demo.prolific.server import SimulatedProlific
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, value: Any, status: int = 200, **headers: str) -> "Reply":
+        extra = tuple((name.replace("_", "-"), text) for name, text in headers.items())
+        return cls(status, json.dumps(value).encode(), headers=extra)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A request, read."""
+
+    method: str
+    path: str
+    params: dict[str, str]
+    body: Any
+    ids: tuple[str, ...] = ()
+
+
+Route = Callable[["SimulatedProlific", Query], Reply]
+_ROUTES: list[tuple[str, re.Pattern[str], Route]] = []
+
+
+def route(method: str, pattern: str) -> Callable[[Route], Route]:
+    expression = re.compile(f"^{pattern.replace('<id>', '([0-9a-f]{24})')}$")
+
+    def register(function: Route) -> Route:
+        _ROUTES.append((method, expression, function))
+        return function
+
+    return register
+
+
+def answer(server: "SimulatedProlific", query: Query, path: str) -> Reply:
+    """What the route of this path says. Raises `Problem`."""
+    for method, expression, function in _ROUTES:
+        if method == query.method and (found := expression.match(path)):
+            asked = Query(method, path, query.params, query.body, found.groups())
+            try:
+                return function(server, asked)
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                raise Problem(400, f"The request cannot be read: {problem!r}") from problem
+    raise Problem(404, "Not found.")
+
+
+def page_of(query: Query, rows: list[Any], *, past_the_end: str = "404") -> Reply:
+    """A page of a list by `page` and `page_size`; what lies past the end is no page."""
+    page, size = int(query.params.get("page", "1")), int(query.params.get("page_size", "20"))
+    pages = max(1, -(-len(rows) // size))
+    if page < 1 or (page > pages and past_the_end == "404"):
+        raise Problem(404, "Invalid page.")
+    href = f"/api/v1/{query.path}?page={page + 1}" if page < pages else None
+    return _listed(rows[(page - 1) * size : page * size], len(rows), href)
+
+
+def slice_of(query: Query, rows: list[Any]) -> Reply:
+    """A part of a list by `limit` and `offset`, as hooks and workspaces are listed."""
+    limit, offset = int(query.params.get("limit", "20")), int(query.params.get("offset", "0"))
+    end = offset + limit
+    href = f"/api/v1/{query.path}?limit={limit}&offset={end}" if end < len(rows) else None
+    return _listed(rows[offset:end], len(rows), href)
+
+
+def _listed(rows: list[Any], count: int, href: str | None) -> Reply:
+    links = {"next": {"href": href, "title": "Next"}}
+    return Reply.of({"results": rows, "_links": links, "meta": {"count": count}})

@@ -1,0 +1,211 @@
+"""The simulated Prolific over HTTP: faults, webhooks, and a log of what was asked.
+
+It speaks the researcher API of version 1 as far as Thirdperson uses it. Below /simulate/ people
+arrive, finish, return and time out, behaviours are switched and faults are ordered:
+`POST /simulate/faults` with {"method", "path", "fault", "times", "seconds"}.
+"""
+
+import contextlib
+import dataclasses
+import json
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, urlsplit
+
+import requests
+
+from demo.prolific.faults import AFTERWARDS, Fault, Faults
+from demo.prolific.records import Delivery, Problem
+from demo.prolific.routing import Query, Reply, answer
+from demo.prolific.world import World
+
+TOKEN = "simulated-token-0000"  # noqa: S105  it opens nothing
+_MAX_BODY = 1_000_000
+_TRIES = 12
+
+
+class SimulatedProlific:
+    """The simulated Prolific behind its HTTP interface.
+
+    `patience` is the first wait, in seconds, before a webhook that failed is tried again.
+    """
+
+    def __init__(
+        self, world: World | None = None, *, token: str = TOKEN, patience: float = 1.0
+    ) -> None:
+        self.world = world or World()
+        self.token = token
+        self.requests: list[str] = []
+        self.faults = Faults()
+        self._patience = patience
+        self._random = random.Random(1)  # noqa: S311  a simulation
+
+    def fault(
+        self, method: str, path: str, name: str, *, times: int = 1, seconds: float = 1.0
+    ) -> None:
+        """Spoil the next `times` requests; `path` is a part of the path below /api/v1/."""
+        self.faults.order(Fault(method, path, name, times, seconds))
+
+    def respond(self, query: Query, authorization: str) -> Reply | None:
+        """The reply, or None to break the connection."""
+        simulation = query.path.startswith(("/simulate/", "/.well-known/"))  # without a token
+        path = query.path if simulation else query.path.removeprefix("/api/v1/").rstrip("/") + "/"
+        with self.world.lock:
+            fault = None if simulation else self.faults.take(query.method, path)
+            if not simulation:
+                self.requests.append(f"{query.method} {path}")
+        if fault and fault.name == "slow":
+            time.sleep(fault.seconds)
+        if fault and fault.name not in AFTERWARDS:
+            return self._spoil(fault)
+        if not simulation and authorization != f"Token {self.token}":
+            return self._error(Problem(401, "Invalid token."))
+        with self.world.lock:
+            reply = self._answer(query, path)
+        if fault and fault.name == "dropped_after":
+            return None
+        if fault and fault.name == "malformed":
+            return Reply(reply.status, reply.body[: len(reply.body) // 2] or b"{")
+        if fault and fault.name == "empty":
+            return Reply.of({}, reply.status)
+        return reply
+
+    def _answer(self, query: Query, path: str) -> Reply:
+        try:
+            reply = answer(self, query, path)
+        except Problem as problem:
+            return self._error(problem)
+        # Reading changes things as well: what was asynchronous happens then.
+        self.world.save()
+        return reply
+
+    def _spoil(self, fault: Fault) -> Reply | None:
+        if fault.name == "dropped_before":
+            return None
+        if fault.name == "502_html":
+            return Reply(502, b"<html><h1>502 Bad Gateway</h1></html>", "text/html")
+        if fault.name in ("429", "429_wait"):
+            reply = self._error(Problem(429, "Too many requests."))
+            wait = (("Retry-After", f"{fault.seconds:g}"),) if fault.name == "429_wait" else ()
+            return Reply(reply.status, reply.body, headers=wait)
+        return self._error(Problem(int(fault.name), "Simulated."))
+
+    def _error(self, problem: Problem) -> Reply:
+        inner = {
+            "status": problem.status,
+            "error_code": 140001,
+            "title": "Simulated Prolific",
+            "detail": problem.detail,
+            "additional_information": "",
+            "traceback": "",
+            "interactive": False,
+        }
+        shapes = {
+            "wrapped": {"error": inner},
+            "flat": inner,
+            "simple": {"message": "Simulated Prolific", "detail": str(problem.detail)},
+        }
+        return Reply.of(shapes[self.world.behaviour.errors], problem.status)
+
+    # Webhooks
+
+    def deliver(
+        self,
+        *,
+        twice: bool = False,
+        shuffle: bool = False,
+        post: Callable[[Delivery], Any] | None = None,
+    ) -> int:
+        """Post the webhooks that are due; return how many were posted.
+
+        `post` answers False when it was not taken: that one is posted again later, up to eleven
+        times, each wait twice as long.
+        """
+        now = time.monotonic()
+        with self.world.lock:
+            due = [delivery for delivery in self.world.outbox if delivery.due <= now]
+            self.world.outbox = [d for d in self.world.outbox if d.due > now]
+        sent = due * 2 if twice else list(due)
+        if shuffle:
+            self._random.shuffle(sent)
+        for delivery in sent:
+            if (post or _post)(delivery) is False and delivery.tries + 1 < _TRIES:
+                wait = self._patience * 2**delivery.tries * self._random.uniform(0.75, 1.25)
+                again = dataclasses.replace(
+                    delivery, tries=delivery.tries + 1, due=time.monotonic() + wait
+                )
+                with self.world.lock:
+                    self.world.outbox.append(again)
+        return len(sent)
+
+
+def _post(delivery: Delivery) -> bool:
+    """Whether the receiver has taken it."""
+    try:
+        answer = requests.post(
+            delivery.url, data=delivery.body, headers=delivery.headers, timeout=10
+        )
+    except requests.RequestException:
+        return False
+    return answer.ok
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version = "SimulatedProlific"
+    wbufsize = -1  # one packet an answer: two would wait for each other
+    simulated: ClassVar[SimulatedProlific]
+
+    def _handle(self) -> None:
+        parts = urlsplit(self.path)
+        length = int(self.headers.get("Content-Length") or 0)
+        raw = self.rfile.read(min(length, _MAX_BODY))
+        try:
+            body = json.loads(raw) if raw else {}
+        except ValueError:
+            body = None
+        query = Query(self.command, parts.path, dict(parse_qsl(parts.query)), body)
+        reply = self.simulated.respond(query, self.headers.get("Authorization", ""))
+        if reply is None:
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        # Somebody who waited too long has gone; that is theirs to handle.
+        with contextlib.suppress(ConnectionError):
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            self.send_header("Content-Length", str(len(reply.body)))
+            for name, value in reply.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = _handle
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the log of requests is kept in the server."""
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that was broken on purpose is no news."""
+
+
+def start(server: SimulatedProlific, *, host: str = "127.0.0.1", port: int = 0) -> Server:
+    """Listen in a thread and return the HTTP server; `shutdown` and `server_close` end it."""
+    # The routes register themselves; they need this module first.
+    import demo.prolific.routes
+    import demo.prolific.simulate  # noqa: F401
+
+    handler = type("Handler", (_Handler,), {"simulated": server})
+    http = Server((host, port), handler)
+    threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
+    return http

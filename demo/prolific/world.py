@@ -1,0 +1,311 @@
+"""The simulated Prolific's people and money: they take places, come back, and are paid."""
+
+import itertools
+import math
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote
+
+from demo.prolific.records import (
+    FEE,
+    FILTERS,
+    HOLDING,
+    VAT,
+    Problem,
+    Submission,
+    new_id,
+    stamp,
+)
+from demo.prolific.studies import Studies
+
+_CATEGORIES = {
+    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK",
+    "LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
+}  # fmt: skip
+_SEX, _POLITICS = "sex", "us-political-affiliation"
+
+
+class World(Studies):
+    """The whole of the simulated Prolific; whoever calls a method holds `lock`."""
+
+    # People
+
+    def arrive(
+        self, study_id: str, participant: str = "", about: dict[str, str] | None = None
+    ) -> dict[str, str]:
+        """Somebody takes a place of a published study and gets its link.
+
+        `about` is what Prolific knows of them, by filter id, where the study does not balance it.
+        """
+        study = self.study(study_id)
+        self.show_study(study_id)
+        if study["status"] != "ACTIVE":
+            raise Problem(409, f"The study is {study['status']}.")
+        if any(s.participant == participant for s in self.people(study)):
+            raise Problem(409, "This participant has taken part.")
+        stratum = self._open_stratum(study)
+        submission = Submission(
+            new_id(), study["id"], participant or new_id(), stratum, about=about or {}
+        )
+        self.submissions[submission.id] = submission
+        self._changed(submission)
+        return self.card(submission)
+
+    def people(self, study: dict[str, Any]) -> list[Submission]:
+        return [s for s in self.submissions.values() if s.study == study["id"]]
+
+    def card(self, submission: Submission) -> dict[str, str]:
+        """What the participant holds: the ids, the link, and what Prolific knows of them."""
+        study = self.studies[submission.study]
+        labels = self._labels(study, submission)
+        return {
+            "submission": submission.id,
+            "participant": submission.participant,
+            "status": submission.status,
+            "url": self._link(study, submission),
+            **{key.replace("-", "_"): value for key, value in labels.items()},
+        }
+
+    def _link(self, study: dict[str, Any], submission: Submission) -> str:
+        """The link that the participant opens; signed where the study asks for that."""
+        seen = study["child"] if self.behaviour.child_studies else study["id"]
+        values = {
+            "PROLIFIC_PID": submission.participant,
+            "STUDY_ID": seen,
+            "SESSION_ID": submission.id,
+        }
+        url = re.sub(
+            r"\{\{%(\w+)%\}\}",
+            lambda found: quote(values[found[1]]),
+            study["external_study_url"],
+        )
+        if not study.get("is_external_study_url_secure"):
+            return url
+        return f"{url}&prolific_token={self.keys.token(url, submission.id, values)}"
+
+    def _strata(self, study: dict[str, Any]) -> list[tuple[tuple[int, ...], int]]:
+        """Places of each combination of the weighted filters' values."""
+        weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
+        shares = [list(f["weightings"].values()) for f in weighted]
+        total = math.prod(sum(weights) for weights in shares)
+        cells = []
+        for indices in itertools.product(*(range(len(weights)) for weights in shares)):
+            weight = math.prod(weights[i] for weights, i in zip(shares, indices, strict=True))
+            cells.append((indices, round(study["total_available_places"] * weight / total)))
+        return cells
+
+    def _open_stratum(self, study: dict[str, Any]) -> tuple[int, ...]:
+        taken = Counter(s.stratum for s in self.people(study) if s.status in HOLDING - {"REJECTED"})
+        if sum(taken.values()) >= study["total_available_places"]:
+            raise Problem(409, "No place is open.")
+        found = [indices for indices, places in self._strata(study) if taken[indices] < places]
+        if not found:
+            raise Problem(409, "No place is open in any group.")
+        return self.random.choice(found)
+
+    def _labels(self, study: dict[str, Any], submission: Submission) -> dict[str, str]:
+        """What the platform knows of somebody: from the study's filters, and what they said."""
+        choices = {row["filter_id"]: row.get("choices", {}) for row in FILTERS}
+        weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
+        labels = dict(submission.about)
+        for chosen, index in zip(weighted, submission.stratum, strict=True):
+            value = list(chosen["weightings"])[index]
+            labels[chosen["filter_id"]] = choices[chosen["filter_id"]][value]
+        for chosen in study.get("filters") or []:
+            values = chosen.get("selected_values") or []
+            if len(values) == 1 and values[0] in choices[chosen["filter_id"]]:
+                labels.setdefault(chosen["filter_id"], choices[chosen["filter_id"]][values[0]])
+        return labels
+
+    def submission_of(self, submission_id: str) -> Submission:
+        try:
+            return self.submissions[submission_id]
+        except KeyError:
+            raise Problem(404, "Not found.") from None
+
+    def finish(self, submission_id: str, code: str) -> Submission:
+        """The participant comes back with a code, or with NOCODE."""
+        submission = self._under_way(submission_id)
+        study = self.studies[submission.study]
+        submission.code, submission.completed_at = code, datetime.now(UTC)
+        actions: list[dict[str, Any]] = next(
+            (row["actions"] for row in study["completion_codes"] if row["code"] == code), []
+        )
+        names = {action["action"] for action in actions}
+        submission.status = "AWAITING REVIEW"
+        if "AUTOMATICALLY_APPROVE" in names:
+            submission.status = "APPROVED"
+        if "REQUEST_RETURN" in names:
+            submission.return_requested = datetime.now(UTC)
+        for action in actions:
+            if action["action"] == "ADD_TO_PARTICIPANT_GROUP":
+                self.groups[action["participant_group"]].add(submission.participant)
+        self._changed(submission)
+        return submission
+
+    def give_back(self, submission_id: str) -> Submission:
+        submission = self.submission_of(submission_id)
+        if submission.status not in ("ACTIVE", "RESERVED", "AWAITING REVIEW"):
+            raise Problem(409, f"The submission is {submission.status}.")
+        submission.status = "RETURNED"
+        self._changed(submission)
+        return submission
+
+    def time_out(self, submission_id: str) -> Submission:
+        submission = self._under_way(submission_id)
+        submission.status = "TIMED-OUT"
+        self._changed(submission)
+        return submission
+
+    def _under_way(self, submission_id: str) -> Submission:
+        submission = self.submission_of(submission_id)
+        if submission.status not in ("ACTIVE", "RESERVED"):
+            raise Problem(409, f"The submission is {submission.status}.")
+        return submission
+
+    # Decisions
+
+    def reject(self, submission_id: str, body: dict[str, Any]) -> Submission:
+        submission = self.submission_of(submission_id)
+        if body.get("rejection_category") not in _CATEGORIES:
+            raise Problem(400, {"rejection_category": ["Unknown."]})
+        if len(body.get("message") or "") < 100:
+            raise Problem(400, {"message": ["At least 100 characters."]})
+        if submission.status == "REJECTED":
+            return submission
+        if submission.status != "AWAITING REVIEW":
+            raise Problem(400, f"The submission is {submission.status}.")
+        submission.status = "REJECTED"
+        study = self.studies[submission.study]
+        if self.behaviour.reopens_itself and study["status"] == "AWAITING REVIEW":
+            self.set_status(study, "ACTIVE")
+        self._changed(submission)
+        return submission
+
+    def approve(self, submission_ids: list[str]) -> None:
+        """Take approvals in; they are carried out with the next read, or at once."""
+        for submission_id in submission_ids:
+            self.submission_of(submission_id)
+        self.approvals.update(submission_ids)
+        if self.behaviour.approves == "at once":
+            self.settle_approvals()
+
+    def settle_approvals(self) -> None:
+        for submission_id in sorted(self.approvals):
+            submission = self.submissions[submission_id]
+            if submission.status == "AWAITING REVIEW":
+                submission.status = "APPROVED"
+                self._changed(submission)
+        self.approvals.clear()
+
+    def request_return(self, submission_id: str, body: dict[str, Any]) -> Submission:
+        if not body.get("request_return_reasons"):
+            raise Problem(400, {"request_return_reasons": ["This field is required."]})
+        submission = self.submission_of(submission_id)
+        submission.return_requested = datetime.now(UTC)
+        submission.messages += 1
+        return submission
+
+    def _changed(self, submission: Submission) -> None:
+        self.notify(
+            "submission.status.change",
+            submission.id,
+            participant_id=submission.participant,
+            status=self.spelled(submission.status),
+        )
+        study = self.studies[submission.study]
+        held = [s for s in self.people(study) if s.status in HOLDING - {"REJECTED"}]
+        full = len(held) >= study["total_available_places"]
+        if not full or any(s.status in ("ACTIVE", "RESERVED") for s in held):
+            return
+        if study["status"] == "ACTIVE":
+            self.set_status(study, "AWAITING REVIEW")
+        if study["status"] == "AWAITING REVIEW" and all(s.status == "APPROVED" for s in held):
+            self.set_status(study, "COMPLETED")
+
+    # As Prolific shows them
+
+    def spelled(self, status: str) -> str:
+        names = {
+            "TIMED-OUT": self.behaviour.timed_out,
+            "AWAITING REVIEW": self.behaviour.awaiting,
+        }
+        return names.get(status, status)
+
+    def list_row(self, submission: Submission) -> dict[str, Any]:
+        bonuses = {"bonus_payments": list(submission.bonuses)}
+        return {
+            "id": submission.id,
+            "participant_id": submission.participant,
+            "status": self.spelled(submission.status),
+            "started_at": stamp(submission.started_at),
+            "completed_at": stamp(submission.completed_at),
+            "has_siblings": False,
+            "study_code": submission.code,
+            "return_requested": stamp(submission.return_requested),
+            **(bonuses if self.behaviour.lists_bonuses else {}),
+        }
+
+    def detail(self, submission: Submission) -> dict[str, Any]:
+        child = self.studies[submission.study]["child"]
+        own = (child, submission.study) if self.behaviour.child_studies else (submission.study, "")
+        return {
+            "id": submission.id,
+            "participant": submission.participant,
+            "study_id": own[0],
+            "parent_study_id": own[1] or None,
+            "status": self.spelled(submission.status),
+            "started_at": stamp(submission.started_at),
+            "completed_at": stamp(submission.completed_at),
+            "entered_code": submission.code,
+            "bonus_payments": list(submission.bonuses),
+            "return_requested": stamp(submission.return_requested),
+        }
+
+    def demographics(self, study_id: str) -> str:
+        """The export: one column that we know well, some that we do not, and gaps."""
+        study = self.study(study_id)
+        rows = ["Submission id,Participant id,Status,Completion code,Age,Sex,Political affiliation"]
+        for s in self.people(study):
+            labels = self._labels(study, s)
+            sex, politics = (labels.get(name, "DATA_EXPIRED") for name in (_SEX, _POLITICS))
+            status = self.spelled(s.status)
+            rows.append(f"{s.id},{s.participant},{status},{s.code},34,{sex},{politics}")
+        return "\n".join(rows) + "\n"
+
+    # Money
+
+    def set_up_bonuses(self, body: dict[str, Any]) -> dict[str, Any]:
+        study = self.study(body["study_id"])
+        lines = [line.split(",") for line in body["csv_bonuses"].split()]
+        if not 0 < len(lines) <= 200:
+            raise Problem(400, "From 1 to 200 lines.")
+        people = {key: s for s in self.people(study) for key in (s.id, s.participant)}
+        if strangers := [person for person, _ in lines if person not in people]:
+            raise Problem(400, [f"{person} did not take part." for person in strangers])
+        amounts = [(people[person].id, round(Decimal(text) * 100)) for person, text in lines]
+        amount = sum(amount for _, amount in amounts)
+        fees = round(amount * FEE)
+        bulk = {"id": new_id(), "study": study["id"], "lines": amounts, "paid": 0}
+        self.bonuses[bulk["id"]] = bulk
+        vat = round(fees * VAT)
+        return {
+            "id": bulk["id"],
+            "study": study["id"],
+            "amount": float(amount),
+            "fees": float(fees),
+            "vat": float(vat),
+            "total_amount": float(amount + fees + vat),
+        }
+
+    def pay_bonuses(self, bulk_id: str) -> None:
+        """Pay. Twice is paid twice, as in reality."""
+        if bulk_id not in self.bonuses:
+            raise Problem(404, "Not found.")
+        bulk = self.bonuses[bulk_id]
+        bulk["paid"] += 1
+        for submission_id, amount in bulk["lines"]:
+            self.submissions[submission_id].bonuses.append(amount)

@@ -1,0 +1,232 @@
+"""Bonuses are paid once, whatever is lost on the way."""
+
+import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.models import Bonus, BonusPayment, ProlificStudy
+from annotation.prolific import bonuses
+from annotation.prolific.bonuses import Line, major, pro_rata
+from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.settle import (
+    settlement,
+)
+from annotation.prolific.sync import follow
+from tests.annotation.prolific.life import (
+    answer_some,
+    arrive,
+    make_recruiting,
+    paid_there,
+    published,
+    ready,
+)
+
+pytestmark = pytest.mark.django_db
+LOST = ["dropped_before", "dropped_after", "500", "502_html"]
+REFUSED = ["429", "429_wait", "401", "404"]
+
+
+@pytest.fixture
+def study():
+    return make_recruiting()
+
+
+@pytest.fixture
+def row(study, prolific) -> ProlificStudy:
+    return published(study)
+
+
+@pytest.fixture
+def user() -> User:
+    return User.objects.create_user("researcher")
+
+
+@given(reward=st.integers(1, 100_000), part=st.integers(0, 400), whole=st.integers(1, 400))
+def test_a_pro_rata_bonus_is_exact_and_never_more_than_the_reward(reward, part, whole):
+    exact = min(Fraction(reward), Fraction(reward * part, whole))
+
+    paid = pro_rata(reward=reward, shares=[Decimal(part) / whole])
+
+    assert abs(Fraction(paid) - exact) <= Fraction(1, 2)
+    assert 0 <= paid <= reward
+
+
+@given(st.integers(1, 10_000_000))
+def test_major_units_are_the_minor_ones_to_the_cent(amount):
+    assert Decimal(major(amount)) * 100 == amount
+    assert len(major(amount).split(".")[1]) == 2
+
+
+@pytest.fixture
+def owed(study, row, prolific) -> list[Line]:
+    """Two people who returned with part of the work."""
+    for _ in range(2):
+        person, annotator = arrive(prolific, row)
+        answer_some(annotator, 1)
+        prolific.world.give_back(person["submission"])
+    follow(study_id=study.pk)
+    return [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
+
+
+def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
+    payment = ready(study, owed)
+    assert paid_there(prolific) == [[], []]
+    assert payment.total == 300 + 100 + 20
+
+    paid = bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    assert paid.state == "paid"
+    assert paid_there(prolific) == [[150], [150]]
+    with pytest.raises(NotAllowed, match="paid"):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    assert paid_there(prolific) == [[150], [150]]
+
+
+def test_another_total_than_the_one_seen_is_not_paid(study, owed, prolific):
+    payment = ready(study, owed)
+
+    with pytest.raises(NotAllowed, match=r"total is 4\.20"):
+        bonuses.pay(payment_id=payment.pk, confirmed=300)
+
+    assert paid_there(prolific) == [[], []]
+
+
+def test_the_same_work_is_never_owed_twice(study, owed, prolific):
+    ready(study, owed)
+
+    with pytest.raises(NotAllowed, match="already"):
+        bonuses.prepare(study_id=study.pk, lines=owed)
+    assert [r.bonus for r in settlement(study).rows] == [0, 0]
+    assert Bonus.objects.count() == 2
+
+
+@pytest.mark.parametrize("fault", [*LOST, *REFUSED])
+def test_no_fault_pays_a_bonus_twice_and_none_loses_one(fault, study, owed, prolific, monkeypatch):
+    payment = ready(study, owed)
+    prolific.fault("POST", "/pay/", fault)
+
+    with pytest.raises(ProlificError):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    with suppress(ProlificError):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    follow(study_id=study.pk)
+    payment.refresh_from_db()
+    if payment.state == "sent":
+        assert paid_there(prolific) == [[], []]
+        with pytest.raises(NotAllowed, match="after 15 minutes"):
+            bonuses.release(payment_id=payment.pk)
+        monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+        bonuses.release(payment_id=payment.pk)
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    payment.refresh_from_db()
+    assert payment.state == "paid"
+    assert paid_there(prolific) == [[150], [150]]
+
+
+def test_a_payment_that_arrived_is_not_released(study, owed, prolific, monkeypatch):
+    payment = ready(study, owed)
+    prolific.fault("POST", "/pay/", "dropped_after")
+    with pytest.raises(OutcomeUnknown):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+
+    assert bonuses.release(payment_id=payment.pk).state == "paid"
+    assert paid_there(prolific) == [[150], [150]]
+
+
+def test_a_payment_that_reached_some_is_left_to_a_person(study, owed, prolific, monkeypatch):
+    payment = ready(study, owed)
+    prolific.fault("POST", "/pay/", "dropped_before")
+    with pytest.raises(OutcomeUnknown):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    next(iter(prolific.world.submissions.values())).bonuses.append(150)
+    monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+
+    with pytest.raises(NotAllowed, match="support"):
+        bonuses.release(payment_id=payment.pk)
+
+
+def test_a_crash_after_sending_never_pays_again(study, owed, prolific, monkeypatch):
+    payment = ready(study, owed)
+
+    def crash(self, bulk_id):
+        prolific.world.pay_bonuses(bulk_id)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("annotation.prolific.client.Client.pay_bonuses", crash)
+        with pytest.raises(KeyboardInterrupt):
+            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    with pytest.raises(NotAllowed, match="sent"):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    follow(study_id=study.pk)
+
+    payment.refresh_from_db()
+    assert (payment.state, paid_there(prolific)) == ("paid", [[150], [150]])
+
+
+def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
+    payment = ready(study, owed)
+    prolific.fault("POST", "/pay/", "dropped_before")
+    with pytest.raises(OutcomeUnknown):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    with pytest.raises(NotAllowed, match="not confirmed"):
+        bonuses.prepare(study_id=study.pk, lines=[Line(owed[0].submission_id, 50, "thanks")])
+
+
+@pytest.mark.parametrize("fault", [*LOST, *REFUSED, "malformed", "empty"])
+def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed, prolific):
+    payment = bonuses.prepare(study_id=study.pk, lines=owed)
+    prolific.fault("POST", "bonus-payments/", fault)
+
+    with pytest.raises(ProlificError):
+        bonuses.set_up(payment_id=payment.pk)
+    payment = bonuses.set_up(payment_id=payment.pk)
+    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    assert paid_there(prolific) == [[150], [150]]
+
+
+def test_a_cancelled_payment_is_owed_again(study, owed, prolific):
+    payment = ready(study, owed)
+
+    bonuses.cancel(payment_id=payment.pk)
+
+    assert [r.bonus for r in settlement(study).rows] == [150, 150]
+    with pytest.raises(NotAllowed, match="cancelled"):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+
+@pytest.mark.parametrize("lines", [[], [(0, "x")], [(5, " ")]])
+def test_a_bonus_needs_people_an_amount_and_a_reason(lines, study, owed):
+    wanted = [Line(owed[0].submission_id, *rest) for rest in lines]
+
+    with pytest.raises(NotAllowed):
+        bonuses.prepare(study_id=study.pk, lines=wanted)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_people_who_pay_at_the_same_moment_pay_once(study, owed, prolific):
+    payment = ready(study, owed)
+
+    def press(_):
+        with suppress(NotAllowed):
+            bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        connection.close()
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        list(pool.map(press, range(6)))
+
+    assert paid_there(prolific) == [[150], [150]]
+    assert BonusPayment.objects.get().state == "paid"
