@@ -33,6 +33,10 @@ class InvalidAnswer(AnnotationError):
     """The answer does not fit the study: a tie that is not offered, a certainty out of range."""
 
 
+class DraftChanged(AnnotationError):
+    """Another tab or device has changed what stands at the item since this page read it."""
+
+
 class Unfinished(AnnotationError):
     """Items are still unanswered."""
 

@@ -79,6 +79,14 @@ _CHOOSE = {
 }
 
 
+def _milliseconds(text: str) -> int | None:
+    """A browser's own measurement; an answer is never refused because of it."""
+    if not text.isascii() or not text.isdigit():
+        return None
+    milliseconds = int(text[:12])
+    return milliseconds if milliseconds <= _MAX_ACTIVE_MS else None
+
+
 class AnswerForm(ParticipantForm):
     """A choice as displayed, and a certainty where the study asks for one."""
 
@@ -99,12 +107,7 @@ class AnswerForm(ParticipantForm):
         return {"choice": "choice-a"}.get(field, field)
 
     def clean_active_ms(self) -> int | None:
-        """A browser's own measurement; an answer is never refused because of it."""
-        text = self.cleaned_data["active_ms"]
-        if not text.isascii() or not text.isdigit():
-            return None
-        milliseconds = int(text[:12])
-        return milliseconds if milliseconds <= _MAX_ACTIVE_MS else None
+        return _milliseconds(self.cleaned_data["active_ms"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -116,6 +119,18 @@ class AnswerForm(ParticipantForm):
             required = self.fields["certainty"].error_messages["required"]
             self.add_error("certainty", forms.ValidationError(required, code="required"))
         return data
+
+
+class DraftForm(forms.Form):
+    """An item as far as it is filled in; the certainty is whatever has been typed."""
+
+    stamp = forms.CharField(max_length=30)
+    choice = forms.ChoiceField(required=False, choices=[(c, c) for c in ("a", "b", "tie")])
+    certainty = forms.CharField(required=False, max_length=20)
+    active_ms = forms.CharField(required=False)
+
+    def clean_active_ms(self) -> int:
+        return _milliseconds(self.cleaned_data["active_ms"]) or 0
 
 
 class AboutForm(ParticipantForm):

@@ -8,8 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import AnswerForm
-from annotation.models import Assignment
+from annotation.models import Assignment, Draft
 from annotation.progress import Progress
+from annotation.services.drafts import stamp_of
 from annotation.texts import worked_examples
 from annotation.tokens import assignment_token
 from annotation.wording import setting_of, wording_for
@@ -80,7 +81,10 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
         "next_url": reverse("annotation:task", args=[slug]),
         "token": assignment_token(assignment, shown_at=timezone.now()),
         "draft_key": f"{slug}:{assignment.pk}",
-        "answered": position != progress.next_position,
+        "draft_url": reverse("annotation:draft", args=[slug, position]),
+        "stamp": stamp_of(assignment),
+        "spent": entered(assignment)["active_ms"],
+        "is_unsaved": hasattr(assignment, "annotation") and hasattr(assignment, "draft"),
         "has_answer": getattr(assignment, "annotation", None) is not None,
         "skipped": assignment.state == Assignment.State.SKIPPED,
         "skip_url": reverse("annotation:skip", args=[slug, position]),
@@ -94,14 +98,16 @@ def task_url(slug: str, position: int) -> str:
     return reverse("annotation:task-item", args=[slug, position])
 
 
-def earlier_answer(assignment: Assignment) -> dict[str, Any]:
-    """What the form shows of the answer that the assignment has."""
-    annotation = getattr(assignment, "annotation", None)
-    if annotation is None:
-        return {}
+def entered(assignment: Assignment) -> dict[str, Any]:
+    """What the form shows: the draft, else the answer that the assignment has."""
+    source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
+    if source is None:
+        return {"choice": "", "certainty": "", "active_ms": 0}
+    certainty = "" if source.certainty is None else str(source.certainty)
     return {
-        "choice": assignment.as_displayed(annotation.choice),
-        "certainty": annotation.certainty,
+        "choice": assignment.as_displayed(source.choice) if source.choice else "",
+        "certainty": certainty,
+        "active_ms": source.active_ms if isinstance(source, Draft) else 0,
     }
 
 

@@ -5,11 +5,11 @@ from annotation.models import Annotator, Assignment, CompletionCode
 
 
 def assignment_at(annotator: Annotator, position: int) -> Assignment:
-    """The annotator's assignment at a position, with item, persona, study and answer.
+    """The annotator's assignment at a position, with item, persona, study, answer and draft.
 
     Raises `Assignment.DoesNotExist`.
     """
-    assignment = Assignment.objects.select_related("item__persona", "annotation").get(
+    assignment = Assignment.objects.select_related("item__persona", "annotation", "draft").get(
         annotator=annotator, position=position
     )
     # Loaded with the annotator already: one wide join less on the page that is opened most.

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation import check_views, preview, views
+from annotation import check_views, item_views, preview, views
 from annotation.preview_frames import framed_here
 
 app_name = "annotation"
@@ -15,9 +15,10 @@ urlpatterns = [
     path("quiz/", check_views.quiz_start, name="quiz"),
     path("quiz/<int:number>/", check_views.quiz, name="quiz-question"),
     path("practice/", check_views.practice, name="practice"),
-    path("task/", views.task, name="task"),
-    path("task/<int:position>/", views.task, name="task-item"),
-    path("task/<int:position>/skip/", views.skip, name="skip"),
+    path("task/", item_views.task, name="task"),
+    path("task/<int:position>/", item_views.task, name="task-item"),
+    path("task/<int:position>/draft/", item_views.draft, name="draft"),
+    path("task/<int:position>/skip/", item_views.skip, name="skip"),
     path("feedback/", views.feedback, name="feedback"),
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),

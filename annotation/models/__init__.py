@@ -4,6 +4,7 @@ from annotation.models.answers import (
     Annotation,
     AnnotationRevision,
     Assignment,
+    Draft,
 )
 from annotation.models.checks import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.people import (
@@ -38,6 +39,7 @@ __all__ = [
     "ComprehensionAnswer",
     "ComprehensionQuestion",
     "DemographicQuestion",
+    "Draft",
     "Ending",
     "Invitation",
     "ProlificEvent",

@@ -134,6 +134,31 @@ class Annotation(models.Model):
         return f"{self.assignment_id}: {self.choice}"
 
 
+class Draft(models.Model):
+    """What somebody has entered at an item and not yet sent; never an answer, never exported.
+
+    The certainty is kept as it was typed, whatever it says.
+    """
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
+    choice = models.CharField(max_length=3, choices=Choice, blank=True)
+    certainty = models.CharField(max_length=20, blank=True)
+    active_ms = models.PositiveBigIntegerField(default=0)
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(choice__in=["r1", "r2", "tie", ""]), name="draft_choice"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"draft at {self.assignment_id}"
+
+
 class AnnotationRevision(models.Model):
     """One submission of an answer, the first included; rows are only ever added."""
 

@@ -7,6 +7,7 @@ from annotation.services.checks import (
     pass_checks,
     practise,
 )
+from annotation.services.drafts import save_draft
 from annotation.services.endings import (
     complete,
     mark_returned,
@@ -48,6 +49,7 @@ __all__ = [
     "reject",
     "release_expired",
     "resume",
+    "save_draft",
     "skip_item",
     "time_out",
     "withdraw",

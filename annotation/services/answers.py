@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from annotation import assignment as seats
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen
-from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
+from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
 from annotation.wording import wording_for
 from studies.models import Choice, Item, Study
 from studies.services import freeze
 
 # Late work is kept: it stands as released until the person completes.
-_ANSWERING = {
+ANSWERING = {
     Annotator.State.ANNOTATING,
     Annotator.State.TIMED_OUT,
     Annotator.State.RETURNED,
@@ -31,7 +31,8 @@ def record_answer(
 ) -> Annotation:
     """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
 
-    An identical repeat changes nothing, a different one is a revision. Commits before it returns.
+    An identical repeat changes nothing, a different one is a revision; the draft is gone either
+    way. Commits before it returns.
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed).
     """
@@ -54,9 +55,10 @@ def record_answer(
             .only("annotator", "state", "is_surplus", "item__task", "item__split")
             .get(pk=assignment_id, annotator=annotator)
         )
-        if annotator.state not in _ANSWERING:
+        if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
         annotation = _present_answer(assignment)
+        Draft.objects.filter(assignment=assignment).delete()
         if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
             return annotation
 

@@ -5,7 +5,7 @@ from django.db import transaction
 
 from annotation import flow
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
-from annotation.models import Annotator
+from annotation.models import Annotator, Draft
 
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
@@ -48,7 +48,9 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 @transaction.atomic
 def withdraw(*, annotator_id: int) -> Annotator:
     """End on the person's wish, also after completion: their answers leave the analysis."""
-    return _end(annotator_id, State.WITHDREW)
+    annotator = _end(annotator_id, State.WITHDREW)
+    Draft.objects.filter(assignment__annotator=annotator).delete()
+    return annotator
 
 
 @transaction.atomic

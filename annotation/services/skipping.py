@@ -5,7 +5,7 @@ from django.db import transaction
 from annotation import assignment as seats
 from annotation import flow
 from annotation.errors import AlreadyEnded, WrongStep
-from annotation.models import Annotation, Annotator, Assignment
+from annotation.models import Annotation, Annotator, Assignment, Draft
 
 _SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.State.RETURNED}
 
@@ -23,6 +23,7 @@ def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     assignment = annotator.assignments.select_for_update(no_key=True).get(pk=assignment_id)
     if Annotation.objects.filter(assignment=assignment).exists():
         raise WrongStep(f"assignment {assignment_id} has an answer")
+    Draft.objects.filter(assignment=assignment).delete()
     if assignment.state != Assignment.State.SKIPPED:
         seats.skip(assignment)
     return assignment

@@ -1,67 +1,117 @@
-// What was chosen and not yet sent stays on this device: a reload or a crash loses nothing.
+// What is chosen and not yet sent is kept twice: on this device, so that a crash or a missing
+// network loses nothing, and on the server, so that it stands on the next device too.
+import { all, read, remove, watch, write } from "./annotator-store.js";
 
-const PREFIX = "thirdperson:draft:";
+const REST_MS = 500; // One request when the hand rests, not one for every key.
+const FIELDS = ["choice", "certainty"];
 
-function read(key) {
-  try {
-    return JSON.parse(localStorage.getItem(key));
-  } catch {
-    return null; // A browser that keeps nothing, or something that is not ours.
-  }
-}
-
-function write(key, draft) {
-  try {
-    localStorage.setItem(key, JSON.stringify(draft));
-  } catch {
-    // Storage is full or forbidden; the server still gets the answer.
-  }
-}
-
-function forgetSent(except) {
-  try {
-    for (const key of Object.keys(localStorage)) {
-      if (key.startsWith(PREFIX) && key !== except && read(key)?.sent) localStorage.removeItem(key);
-    }
-  } catch {
-    // Nothing is kept where storage is forbidden.
-  }
-}
-
-/** Restore and keep the draft of this item; fills the hidden active time when it is sent. */
+/** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
 export function keepDraft(form, { slider, activeTime }) {
-  if (!form.dataset.draft) return; // A preview keeps nothing.
-  const key = PREFIX + form.dataset.draft;
+  const key = form.dataset.draft;
+  if (!key) return { isWaiting: false }; // A preview keeps nothing.
   const fields = form.elements;
-  const draft = read(key);
+  const unsent = new Set(); // The fields that the server has not heard of.
+  let stamp = form.dataset.stamp;
+  let timer;
+  let isAsking = false;
+  let isOver = false; // The answer itself is on its way.
 
-  forgetSent(key);
-  if (draft) {
-    // The server's word wins where it has one: an answer that was sent, or entries it refused.
-    const known = form.dataset.refused === "true" || (draft.sent && form.dataset.answered === "true");
-    activeTime.add(draft.active ?? 0);
-    if (!known) {
-      if (draft.choice) fields.choice.value = draft.choice;
-      if (fields.certainty) fields.certainty.value = draft.certainty ?? "";
-      slider?.show();
+  const entered = (name) => fields[name]?.value ?? "";
+
+  /** Take over what stands elsewhere, but for what was changed here. */
+  function adopt(draft) {
+    for (const name of FIELDS) {
+      if (fields[name] && !unsent.has(name)) fields[name].value = draft[name] ?? "";
     }
+    slider?.show();
   }
 
-  function keep(sent = false) {
+  function keep(more = {}) {
     write(key, {
-      choice: fields.choice.value,
-      certainty: fields.certainty?.value ?? "",
-      active: activeTime.read(),
-      sent,
+      choice: entered("choice"), certainty: entered("certainty"), active: activeTime.read(),
+      unsent: [...unsent], ...more,
     });
   }
 
-  form.addEventListener("input", () => keep());
-  form.addEventListener("change", () => keep());
-  addEventListener("pagehide", () => { if (!read(key)?.sent) keep(); });
-  form.addEventListener("submit", () => {
-    fields.active_ms.value = activeTime.read();
+  async function save() {
+    clearTimeout(timer);
+    if (isAsking || isOver || !unsent.size) return;
+    const sent = [...unsent];
+    unsent.clear();
+    isAsking = true;
+    const outcome = await ask();
+    isAsking = false;
+    if (isOver) return;
+    if (outcome !== "kept") sent.forEach((name) => unsent.add(name));
     keep();
+    if (outcome.stamp) {
+      // Another tab was faster: what it changed is taken over, what was changed here stands.
+      stamp = outcome.stamp;
+      adopt(outcome);
+    }
+    if (outcome.stamp || (outcome === "kept" && unsent.size)) save();
+  }
+
+  /** "kept", "away", or what stands on the server where another tab was faster. */
+  async function ask() {
+    const body = new URLSearchParams({
+      csrfmiddlewaretoken: entered("csrfmiddlewaretoken"), assignment: entered("assignment"),
+      stamp, choice: entered("choice"), certainty: entered("certainty"), active_ms: activeTime.read(),
+    });
+    try {
+      const response = await fetch(form.dataset.draftUrl, {
+        method: "POST", body, credentials: "same-origin", redirect: "manual", keepalive: true,
+      });
+      if (response.status === 409) return await response.json();
+      if (!response.ok) return "away";
+      ({ stamp } = await response.json());
+      return "kept";
+    } catch {
+      return "away";
+    }
+  }
+
+  function changed(event) {
+    if (!FIELDS.includes(event.target.name)) return;
+    isOver = false; // An answer that waits for the network was changed: it waits no longer.
+    unsent.add(event.target.name);
+    keep();
+    clearTimeout(timer);
+    timer = setTimeout(save, REST_MS);
+  }
+
+  for (const [other, draft] of all(key.split(":")[0])) {
+    if (other !== key && draft.sent) remove(other);
+  }
+  const kept = read(key);
+  const isOurs = kept && !kept.sent;
+  activeTime.add(Math.max(Number(form.dataset.spent), kept?.active ?? 0));
+  // The server's word wins where it has one: entries that it refused.
+  if (isOurs && form.dataset.refused === "false") {
+    for (const name of kept.waiting ? FIELDS : kept.unsent ?? []) {
+      if (fields[name]) fields[name].value = kept[name];
+      unsent.add(name);
+    }
+    slider?.show();
+    save();
+  }
+
+  form.addEventListener("input", changed);
+  form.addEventListener("change", changed);
+  watch(key, (draft) => { if (!draft.sent && !isOver) adopt(draft); });
+  addEventListener("online", save);
+  addEventListener("pagehide", () => { if (!isOver) { keep(); save(); } });
+  form.addEventListener("submit", () => {
+    isOver = true;
+    clearTimeout(timer);
+    fields.active_ms.value = activeTime.read();
+    keep({ unsent: FIELDS });
   });
-  form.addEventListener("stored", () => keep(true));
+  // It waits as it would be sent, so that any later page of the study can send it.
+  form.addEventListener("away", () => {
+    const body = new URLSearchParams(new FormData(form)).toString();
+    keep({ unsent: FIELDS, waiting: { action: form.action, body } });
+  });
+  form.addEventListener("stored", () => write(key, { sent: true, active: activeTime.read() }));
+  return { isWaiting: Boolean(isOurs && kept.waiting) && form.dataset.refused === "false" };
 }

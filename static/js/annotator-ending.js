@@ -1,4 +1,6 @@
 // The last page: a button that copies the code, and nothing left behind on this device.
+import { sendWaiting } from "./annotator-offline.js";
+import { all, remove } from "./annotator-store.js";
 
 const button = document.querySelector("[data-copy]");
 if (button && navigator.clipboard) {
@@ -10,10 +12,9 @@ if (button && navigator.clipboard) {
   });
 }
 
-try {
-  for (const key of Object.keys(localStorage)) {
-    if (key.startsWith("thirdperson:draft:")) localStorage.removeItem(key);
-  }
-} catch {
-  // Nothing was kept where storage is forbidden.
+// An answer that still waits for the network is late, and kept all the same.
+const { study } = document.querySelector("[data-study]").dataset;
+await sendWaiting(study);
+for (const [key, draft] of all(study)) {
+  if (!draft.waiting) remove(key);
 }

@@ -1,15 +1,18 @@
 // An answer goes out in the background, so that neither a missing network nor a silent server can
-// lose it: it waits on this device, the page says so, and it is sent again until it arrives.
+// lose it: it waits on this device, the page says so, and it is sent again until it arrives, also
+// by a later visit.
+import { all, read, write } from "./annotator-store.js";
 
 const PATIENCE_MS = 15_000;
 const PAUSES_MS = [2_000, 5_000, 10_000, 30_000];
 
 /** Ask the server once: "stored", "refused" (it has something to say), or "away". */
-async function ask(form) {
+async function ask(action, body) {
+  if (!navigator.onLine) return "away";
   try {
-    const response = await fetch(form.action, {
+    const response = await fetch(action, {
       method: "POST",
-      body: new URLSearchParams(new FormData(form)),
+      body,
       credentials: "same-origin",
       redirect: "manual",
       signal: AbortSignal.timeout(PATIENCE_MS),
@@ -21,8 +24,18 @@ async function ask(form) {
   }
 }
 
+/** Send what waits from earlier visits to other items; what is refused stays as a draft. */
+export async function sendWaiting(study, { except } = {}) {
+  for (const [key, { waiting }] of all(study)) {
+    if (!waiting || key === except) continue;
+    const outcome = await ask(waiting.action, new URLSearchParams(waiting.body));
+    if (outcome === "stored") write(key, { sent: true });
+    else if (outcome === "refused") write(key, { ...read(key), waiting: undefined });
+  }
+}
+
 /** Mount after whatever else listens to the form's submission. */
-export function sendUntilStored(form) {
+export function sendUntilStored(form, { isWaiting }) {
   const note = document.querySelector("[data-offline]");
   let sending = false;
   let tries = 0;
@@ -32,7 +45,7 @@ export function sendUntilStored(form) {
     clearTimeout(timer);
     if (sending) return;
     sending = true;
-    const outcome = navigator.onLine ? await ask(form) : "away";
+    const outcome = await ask(form.action, new URLSearchParams(new FormData(form)));
     if (outcome === "stored") {
       form.dispatchEvent(new Event("stored"));
       location.assign(form.dataset.next);
@@ -42,10 +55,16 @@ export function sendUntilStored(form) {
       HTMLFormElement.prototype.submit.call(form);
     } else {
       sending = false;
+      form.dispatchEvent(new Event("away"));
       note.textContent = navigator.onLine ? note.dataset.away : note.dataset.text;
       timer = setTimeout(send, PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]);
       tries += 1;
     }
+  }
+
+  function hold() {
+    clearTimeout(timer);
+    note.textContent = "";
   }
 
   form.addEventListener("submit", (event) => {
@@ -54,8 +73,11 @@ export function sendUntilStored(form) {
     send();
   });
   // Whoever changes a waiting answer sends it themselves.
-  form.addEventListener("change", () => { clearTimeout(timer); note.textContent = ""; });
+  form.addEventListener("input", hold);
+  form.addEventListener("change", hold);
   addEventListener("online", () => { if (note.textContent) send(); });
   // The page may come back from the browser's cache.
   addEventListener("pageshow", () => { sending = false; });
+  if (isWaiting) form.requestSubmit();
+  sendWaiting(form.dataset.draft.split(":")[0], { except: form.dataset.draft });
 }

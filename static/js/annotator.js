@@ -64,11 +64,11 @@ if (form) {
   nameThisPage();
   const activeTime = measureActiveTime();
   const slider = mountSlider(form);
-  keepDraft(form, { slider, activeTime });
+  const { isWaiting } = keepDraft(form, { slider, activeTime });
   mountShortcuts(form);
   mountSheets();
   mountBar();
-  if (form.dataset.next) sendUntilStored(form);
+  if (form.dataset.next) sendUntilStored(form, { isWaiting });
   else submitOnce();
 }
 document.querySelector(".error-summary")?.focus();

@@ -59,7 +59,7 @@ def test_an_answer_is_stored_counted_and_freezes_the_study(study, assignment):
 def test_the_same_answer_again_changes_nothing(assignment, django_assert_num_queries):
     first = answer(assignment)
 
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         second = answer(assignment)
 
     assert second.pk == first.pk
@@ -91,7 +91,7 @@ def test_a_first_answer_costs_a_fixed_number_of_queries(
     answer(assignment)
     other = annotator.assignments.get(position=2)
 
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         answer(other)
 
 

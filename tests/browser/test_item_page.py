@@ -311,20 +311,6 @@ def test_an_answer_whose_receipt_was_lost_is_stored_once(page):
     assert Annotation.objects.count() == AnnotationRevision.objects.count() == 1
 
 
-def test_an_answer_that_met_no_server_is_there_when_the_page_is_opened_again(page, study):
-    page.check("#choice-a")
-    page.fill("#certainty", "50")
-    page.context.route("**/task/1/", lambda route: route.abort())
-    page.click("#submit")
-    expect(page.get_by_role("status")).to_contain_text(ON_THIS_DEVICE)
-    page.context.unroute("**/task/1/")
-
-    page.goto(f"/s/{study.slug}/task/")
-
-    expect(page.locator("#certainty")).to_have_value("50")
-    assert page.is_checked("#choice-a")
-
-
 def test_a_waiting_answer_that_is_changed_goes_out_as_changed(page):
     page.check("#choice-a")
     page.fill("#certainty", "50")

@@ -1,0 +1,144 @@
+"""Drafts: kept as they were typed, never an answer, never overwritten unseen."""
+
+import pytest
+
+from annotation import services
+from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
+from annotation.exports import annotation_rows
+from annotation.models import Annotation, Assignment, Draft
+from annotation.services.drafts import stamp_of
+from tests.factories import make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_study(items_per_annotator=2)
+    make_items(study, 2)
+    return study
+
+
+@pytest.fixture
+def annotator(study):
+    return walk_in(study)
+
+
+@pytest.fixture
+def assignment(annotator):
+    return annotator.assignments.get(position=1)
+
+
+def stamp(assignment):
+    return stamp_of(Assignment.objects.select_related("annotation", "draft").get(pk=assignment.pk))
+
+
+def save(assignment, **entries):
+    at = entries.pop("stamp", None) or stamp(assignment)
+    return services.save_draft(
+        annotator_id=assignment.annotator_id, assignment_id=assignment.pk, stamp=at, **entries
+    )
+
+
+def test_a_draft_keeps_what_was_typed_whatever_it_says(assignment):
+    save(assignment, choice="r2", certainty="7x", active_ms=1500)
+
+    draft = Draft.objects.get()
+    assert (draft.choice, draft.certainty, draft.active_ms) == ("r2", "7x", 1500)
+
+
+def test_a_draft_is_no_answer_freezes_nothing_and_is_not_exported(study, assignment):
+    save(assignment, choice="r1", certainty="80")
+
+    assignment.refresh_from_db()
+    study.refresh_from_db()
+    item = assignment.item
+    assert not Annotation.objects.exists()
+    assert (assignment.state, item.answered, study.frozen_at) == ("reserved", 0, None)
+    assert list(annotation_rows(study)) == []
+
+
+def test_what_another_tab_saved_is_not_overwritten_unseen(assignment):
+    both_read = stamp(assignment)
+    save(assignment, stamp=both_read, choice="r1")
+
+    with pytest.raises(DraftChanged):
+        save(assignment, stamp=both_read, choice="r2")
+
+    assert Draft.objects.get().choice == "r1"
+    save(assignment, choice="r2")
+    assert (Draft.objects.get().choice, Draft.objects.get().version) == ("r2", 2)
+
+
+def test_the_answer_ends_its_draft_and_a_late_one_leaves_no_trace(assignment):
+    before = stamp(assignment)
+    save(assignment, choice="r1", certainty="8")
+    services.record_answer(
+        annotator_id=assignment.annotator_id,
+        assignment_id=assignment.pk,
+        choice="r1",
+        certainty=80,
+    )
+
+    with pytest.raises(DraftChanged):
+        save(assignment, stamp=before, choice="r1", certainty="80")
+
+    assert not Draft.objects.exists()
+    assert stamp(assignment) == "1.0"
+
+
+def test_a_draft_beside_an_answer_leaves_the_answer_alone(assignment):
+    answer = {"annotator_id": assignment.annotator_id, "assignment_id": assignment.pk}
+    services.record_answer(**answer, choice="r1", certainty=80)
+
+    save(assignment, choice="r2", certainty="3")
+
+    annotation = Annotation.objects.get()
+    assert (annotation.choice, annotation.certainty, annotation.revision) == ("r1", 80, 1)
+    services.record_answer(**answer, choice="r1", certainty=80)
+    assert not Draft.objects.exists()
+
+
+def test_nobody_writes_at_the_item_of_somebody_else(study, assignment):
+    other = walk_in(study)
+
+    with pytest.raises(Assignment.DoesNotExist):
+        services.save_draft(
+            annotator_id=other.pk, assignment_id=assignment.pk, stamp="0.0", choice="r1"
+        )
+
+
+def test_a_choice_that_does_not_exist_is_refused(assignment):
+    with pytest.raises(InvalidAnswer):
+        save(assignment, choice="a")
+
+    assert not Draft.objects.exists()
+
+
+def test_a_draft_outlives_a_time_out_and_goes_with_a_withdrawal(annotator, assignment):
+    save(assignment, choice="r1")
+    services.time_out(annotator_id=annotator.pk)
+    save(assignment, choice="r2")
+    assert Draft.objects.count() == 1
+
+    services.withdraw(annotator_id=annotator.pk)
+
+    assert not Draft.objects.exists()
+    with pytest.raises(AlreadyEnded):
+        save(assignment, choice="r1")
+
+
+def test_skipping_an_item_drops_its_draft(annotator, assignment):
+    save(assignment, choice="r1")
+
+    services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
+
+    assert not Draft.objects.exists()
+
+
+def test_a_draft_costs_a_fixed_number_of_queries(assignment, django_assert_max_num_queries):
+    save(assignment, choice="r1")
+    at = stamp(assignment)
+
+    with django_assert_max_num_queries(5):
+        save(assignment, stamp=at, choice="r1", certainty="5")
