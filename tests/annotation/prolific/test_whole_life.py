@@ -30,7 +30,7 @@ from tests.factories import answer_all
 pytestmark = pytest.mark.django_db
 
 
-def test_thirty_people_from_draft_to_payday(prolific, user):
+def test_thirty_people_from_draft_to_payday(prolific):
     """Returns, time-outs and late finishers: every seat is filled and every place paid once."""
     study = with_quotas(make_recruiting(items=30, per_person=3), each=5)
     row = published(study, Plan(balance=BALANCE))
