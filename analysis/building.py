@@ -31,14 +31,14 @@ SEED_RANGE = (0, 2**53)
 Progress = Callable[[int, str], None]
 
 
-def check_parameters(*, threshold: int | None, seed: int, bootstrap: int) -> None:
-    """Raise `BadParameters` with what is wrong and what is allowed."""
+def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
+    """Raise `BadParameters` with what is wrong and what is allowed; None takes the default."""
     if threshold is not None and not 1 <= threshold <= 100:
         raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
-    if not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
+    if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
         raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
     low, high = BOOTSTRAP_RANGE
-    if not low <= bootstrap <= high:
+    if bootstrap is not None and not low <= bootstrap <= high:
         raise BadParameters(
             f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
         )
@@ -106,19 +106,25 @@ def write_report(
     slug: str,
     out: Path,
     threshold: int | None,
-    seed: int,
-    bootstrap: int,
+    seed: int | None,
+    bootstrap: int | None,
     on_progress: Progress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
     The files are written beside the folder and moved into it at the end, so that a reader never
-    finds half a report. Returns the content of report.json.
+    finds half a report. What is None is taken from the study's plan, or else its default.
+    Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
     dataset = load_dataset(slug)
+    fixed = dataset.plan.content if dataset.plan else {}
     result = build_report(
-        dataset, seed=seed, threshold=threshold, bootstrap=bootstrap, on_progress=on_progress
+        dataset,
+        seed=fixed.get("seed", DEFAULT_SEED) if seed is None else seed,
+        threshold=threshold,
+        bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP) if bootstrap is None else bootstrap,
+        on_progress=on_progress,
     )
     on_progress(92, "Drawing the figures.")
     out.parent.mkdir(parents=True, exist_ok=True)

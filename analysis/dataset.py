@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from analysis.errors import AnalysisError
 from analysis.facts import (
@@ -20,12 +21,14 @@ from analysis.facts import (
     Dataset,
     Item,
     Judgments,
+    Plan,
     Prompt,
     Run,
     StudyFacts,
     columns,
 )
 from analysis.juries import with_juries
+from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from studies.models import Item as ItemRow
@@ -55,8 +58,9 @@ def load_dataset(slug: str) -> Dataset:
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
     raters, groups, answers = _answers(study, position)
+    plan = read_plan(study)
     data = Dataset(
-        study=_study_facts(study),
+        study=_study_facts(study, plan),
         items=items,
         personas=_personas(study),
         raters=raters,
@@ -65,6 +69,7 @@ def load_dataset(slug: str) -> Dataset:
         people=_people(study),
         not_counted=_not_counted(study),
         runs=_runs(study, position),
+        plan=plan,
     )
     return with_juries(data, _juries(study))
 
@@ -76,7 +81,58 @@ def _juries(study: Study) -> Mapping[str, list[str]]:
     return members
 
 
-def _study_facts(study: Study) -> StudyFacts:
+def read_plan(study: Study) -> Plan | None:
+    """The plan that was frozen for the study. Raises `AnalysisError` if it was tampered with."""
+    row = AnalysisPlan.objects.filter(study=study).first()
+    if row is None:
+        return None
+    plan = Plan(row.content, row.answers, row.judgments, row.frozen_at.isoformat(), row.seal)
+    if plan.sealed() != plan.seal:
+        raise AnalysisError(
+            f"The analysis plan of “{study.slug}” is not the one that was frozen: its hash is "
+            f"{plan.sealed()[:12]}… and its seal says {plan.seal[:12]}…. It was changed in the "
+            "database; restore the row from a backup."
+        )
+    return plan
+
+
+def data_so_far(study: Study) -> tuple[int, int]:
+    """How many answers of people and how many judgments the study has, whatever they count."""
+    answers = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+    ).count()
+    judged = Judgment.objects.filter(run__study=study).exclude(state__in=Judgment.OPEN)
+    return answers, judged.count()
+
+
+def withdrawn_answers() -> Coalesce:
+    """How many answers of people who withdrew the study of a row has now, for `annotate`."""
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=OuterRef("study"),
+        assignment__item__split=ItemRow.Split.MAIN,
+        standing=Annotation.Standing.WITHDRAWN,
+    )
+    counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
+    """Withdrawn answers by pseudonym, and the pseudonyms of people who are excluded."""
+    people = Annotator.objects.filter(study__slug=slug)
+    withdrawn = (
+        Annotation.objects.filter(
+            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
+        )
+        .values_list("assignment__annotator__pseudonym")
+        .annotate(n=Count("pk"))
+        .order_by("assignment__annotator__pseudonym")
+    )
+    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
+    return dict(withdrawn), set(excluded)
+
+
+def _study_facts(study: Study, plan: Plan | None) -> StudyFacts:
+    fixed = plan.content if plan else {}
     return StudyFacts(
         slug=study.slug,
         title=study.title,
@@ -85,8 +141,8 @@ def _study_facts(study: Study) -> StudyFacts:
         is_simulated=study.is_simulated,
         allow_tie=study.allow_tie,
         ask_certainty=study.ask_certainty,
-        certainty_threshold=study.certainty_threshold,
-        equivalence_margin=study.equivalence_margin,
+        certainty_threshold=fixed.get("threshold", study.certainty_threshold),
+        equivalence_margin=fixed.get("margin", study.equivalence_margin),
         annotations_per_item=study.annotations_per_item,
         items_per_annotator=study.items_per_annotator,
         persona_style=study.persona_style,

@@ -7,3 +7,7 @@ class AnalysisError(Exception):
 
 class BadParameters(AnalysisError):
     """A report was asked for with a threshold, seed or resample count that makes no sense."""
+
+
+class PlanIsFrozen(AnalysisError):
+    """A plan was to be frozen for a study that has one."""

@@ -7,7 +7,7 @@ were stored. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +44,30 @@ class StudyFacts:
     currency: str
     source: Mapping[str, Any]
     question: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The analysis as it was announced; `answers` and `judgments` were there by then.
+
+    `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
+    """
+
+    content: Mapping[str, Any]
+    answers: int
+    judgments: int
+    frozen_at: str
+    seal: str = ""
+
+    @property
+    def is_before_data(self) -> bool:
+        return self.answers == self.judgments == 0
+
+    def sealed(self) -> str:
+        """The hash of all that it says: whoever has it can tell whether the plan is the same."""
+        digest = hashlib.sha256()
+        _feed(digest, "plan", asdict(replace(self, seal="")))
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -173,6 +197,7 @@ class Dataset:
     people: Mapping[str, int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
+    plan: Plan | None = None
 
     @cached_property
     def truth(self) -> Codes:
@@ -216,6 +241,8 @@ class Dataset:
         _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         _feed(digest, "raters", [self.raters, self.rater_groups])
         _feed(digest, "people", [dict(self.people), dict(self.not_counted)])
+        if self.plan is not None:
+            _feed(digest, "plan", self.plan.seal)
         _feed_arrays(digest, self.answers)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]

@@ -4,7 +4,8 @@ from typing import Any
 
 from django import forms
 
-from analysis.building import BOOTSTRAP_RANGE, DEFAULT_BOOTSTRAP, DEFAULT_SEED, SEED_RANGE
+from analysis.building import BOOTSTRAP_RANGE, SEED_RANGE
+from analysis.plans import registered
 from studies.models import Study
 
 
@@ -33,10 +34,11 @@ class ReportForm(forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        own = registered(study)
         self.defaults = {
-            "threshold": study.certainty_threshold,
-            "bootstrap": DEFAULT_BOOTSTRAP,
-            "seed": DEFAULT_SEED,
+            "threshold": own.threshold,
+            "bootstrap": own.bootstrap,
+            "seed": own.seed,
         }
         self.initial = {**self.defaults, **self.initial}
 

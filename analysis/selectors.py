@@ -1,20 +1,30 @@
 """What a user may read of reports."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import ExpressionWrapper, F, IntegerField, QuerySet
 from django.shortcuts import get_object_or_404
 
+from analysis.dataset import withdrawn_answers
 from analysis.models import Report
 from studies.selectors import studies_for
 
 
 def reports_for(user: User | AnonymousUser, slug: str) -> QuerySet[Report]:
-    """Reports of the study `slug` that `user` may read, newest first, without their results."""
-    return (
-        Report.objects.filter(study__in=studies_for(user).filter(slug=slug))
-        .select_related("study", "requested_by")
-        .defer("result")
+    """Reports of the study `slug` that `user` may read, newest first, without their results.
+
+    Each says in `withdrawn_since` how many answers were withdrawn after it was built.
+    """
+    return marked(Report.objects.filter(study__in=studies_for(user).filter(slug=slug))).defer(
+        "result"
     )
+
+
+def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
+    """The reports with what happened to their answers since; one that lost some is superseded."""
+    since = ExpressionWrapper(
+        withdrawn_answers() - F("withdrawn_answers"), output_field=IntegerField()
+    )
+    return reports.select_related("study", "requested_by").annotate(withdrawn_since=since)
 
 
 def get_report(user: User | AnonymousUser, slug: str, public_id: str) -> Report:

@@ -4,8 +4,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
-from analysis.building import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
+from analysis.building import check_parameters
 from analysis.models import Report
+from analysis.plans import registered
 from analysis.tasks import build_report
 from studies.services import lock_study, record
 
@@ -16,19 +17,21 @@ def request_report(
     study_id: int,
     user: User | None = None,
     threshold: int | None = None,
-    seed: int = DEFAULT_SEED,
-    bootstrap: int = DEFAULT_BOOTSTRAP,
+    seed: int | None = None,
+    bootstrap: int | None = None,
 ) -> Report:
     """Queue a report; while the same one is being built, return that instead.
 
-    `threshold` is the study's own unless given. Raises `BadParameters`.
+    What is not given is taken from the study's plan, or else its default. Raises `BadParameters`,
+    and `AnalysisError` where the plan was tampered with.
     """
     # The lock makes a double press of the button one report.
     study = lock_study(study_id)
+    default = registered(study)
     wanted = {
-        "threshold": study.certainty_threshold if threshold is None else threshold,
-        "seed": seed,
-        "bootstrap": bootstrap,
+        "threshold": default.threshold if threshold is None else threshold,
+        "seed": default.seed if seed is None else seed,
+        "bootstrap": default.bootstrap if bootstrap is None else bootstrap,
     }
     check_parameters(**wanted)
     for report in study.reports.filter(state__in=["queued", "running"], **wanted):

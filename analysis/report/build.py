@@ -1,5 +1,6 @@
 """From the data of a study to report.json: a pure function, the same for the same inputs."""
 
+import hashlib
 import platform
 import tomllib
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from analysis.report.groups import group_tables
 from analysis.report.headline import certainty_headline, headline
 from analysis.report.judges import judge_entry
 from analysis.report.people import correct_alone, people_entry
+from analysis.report.registration import registration
 from analysis.report.several import several_judges
 from analysis.report.shared import add_clusters, shared_by
 from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
@@ -31,6 +33,7 @@ from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
 PACKAGES = ("django", "krippendorff", "numpy", "plotly", "scipy")
+COMPUTING = ("dataset.py", "facts.py", "juries.py", "report/**/*.py", "stats/**/*.py")
 
 Progress = Callable[[int, str], None]
 
@@ -141,6 +144,7 @@ def build_report(
             {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}
             for b in BANDS
         ],
+        "registration": registration(data, threshold=tau, seed=seed, bootstrap=bootstrap),
         "software": software(),
     }
     report["headline"] = headline(report)
@@ -150,11 +154,20 @@ def build_report(
 
 @cache
 def software() -> Json:
-    """Versions of what computed the numbers."""
+    """Versions of what computed the numbers; `code` is a hash of the very lines that did."""
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     own = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
-    versions = {"thirdperson": own, "python": platform.python_version()}
+    versions = {"thirdperson": own, "code": _code(), "python": platform.python_version()}
     return versions | {name: version(name) for name in PACKAGES}
+
+
+def _code() -> str:
+    """A hash of the modules that read the data and compute the numbers, whatever git says."""
+    app = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(path for part in COMPUTING for path in app.glob(part)):
+        digest.update(f"{path.relative_to(app).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _study(data: Dataset) -> Json:

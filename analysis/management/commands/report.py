@@ -26,7 +26,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="+", help="short name of a study")
         parser.add_argument("--out", required=True, help="folder to write to")
-        parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of all resamples")
+        parser.add_argument(
+            "--seed",
+            type=int,
+            help=f"seed of all resamples (default: the plan's, or {DEFAULT_SEED})",
+        )
         parser.add_argument(
             "--threshold",
             type=int,
@@ -34,7 +38,9 @@ class Command(BaseCommand):
             help="certainty from which an answer is high (default: the study's own, usually 80)",
         )
         parser.add_argument(
-            "--bootstrap", type=int, default=DEFAULT_BOOTSTRAP, help="resamples of every kind"
+            "--bootstrap",
+            type=int,
+            help=f"resamples of every kind (default: the plan's, or {DEFAULT_BOOTSTRAP})",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

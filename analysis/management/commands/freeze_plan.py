@@ -1,0 +1,70 @@
+"""freeze_plan STUDY: say before the data what the analysis will be."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.building import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.errors import AnalysisError, BadParameters
+from analysis.plans import freeze_plan, parse_judge
+from analysis.report.registration import ANALYSES, CODES
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Freeze the analysis plan of a study, with a hash and the time. It cannot be changed "
+        "afterwards; the report says of each number whether it was registered or explored. "
+        "Analyses: " + "; ".join(f"{a.code} ({a.label})" for a in ANALYSES) + "."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--threshold", type=int, help="high certainty (default: the study's)")
+        parser.add_argument("--margin", type=float, help="of equivalence (default: the study's)")
+        parser.add_argument(
+            "--analyses",
+            default=",".join(CODES),
+            help="codes with commas between (default: all of them)",
+        )
+        parser.add_argument(
+            "--judge",
+            action="append",
+            default=[],
+            metavar="NAME[:SETTING[:FEATURES]]",
+            help="a planned run (default: certainty, all); once for each",
+        )
+        parser.add_argument(
+            "--exclusions", default="", help="whose answers will be left out (default: nobody's)"
+        )
+        parser.add_argument("--hypotheses", default="", help="what is expected, in words")
+        parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
+        parser.add_argument("--bootstrap", type=int, default=DEFAULT_BOOTSTRAP)
+        parser.add_argument("--dry-run", action="store_true", help="check it and freeze nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(slug=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study “{options['study']}”.")
+        names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
+        try:
+            plan = freeze_plan(
+                study_id=study.pk,
+                analyses=[code.strip() for code in options["analyses"].split(",")],
+                judges=[parse_judge(text) for text in options["judge"]],
+                **{name: options[name] for name in names},
+            )
+        except BadParameters as error:
+            raise CommandError(str(error), returncode=2) from None
+        except AnalysisError as error:
+            raise CommandError(str(error)) from None
+        if options["dry_run"]:
+            self.stdout.write("The plan can be frozen. Nothing was stored.")
+            return
+        self.stdout.write(f"Frozen at {plan.frozen_at}, seal {plan.seal}.")
+        if not plan.is_before_data:
+            self.stderr.write(
+                f"{plan.answers:,} answers and {plan.judgments:,} judgments were there already: "
+                "the report will say so, and call nothing registered."
+            )

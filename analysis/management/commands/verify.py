@@ -1,0 +1,55 @@
+"""verify REPORT: is a report what its inputs give?"""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.errors import AnalysisError
+from analysis.verifying import Difference, read_report, verify_report
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "Compute a report again from the answers there are now, with its own seed, threshold and "
+        "resamples. Exits 0 where every number is the same, 1 with what differs and why."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "report", help="a report.json, the folder it lies in, or the id of a report made here"
+        )
+        parser.add_argument("--all", action="store_true", help="show every value that differs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            report = read_report(options["report"])
+            found = verify_report(report)
+        except AnalysisError as error:
+            raise CommandError(str(error)) from None
+        versions = ", ".join(f"{d.path[9:]} {d.then} → {d.now}" for d in found.software)
+        if found.is_equal:
+            self.stdout.write(
+                f"Equal: {report['study']['slug']}, inputs {report['inputs']['hash'][:12]}…, "
+                f"seed {report['seed']}. Every number is what the answers give."
+            )
+            if versions:
+                self.stdout.write(f"Computed by other versions than the report was: {versions}.")
+            return
+        for reason in found.reasons:
+            self.stdout.write(reason)
+        shown = found.differences if options["all"] else found.differences[:SHOWN]
+        for difference in shown:
+            self.stdout.write(_line(difference))
+        if len(found.differences) > len(shown):
+            self.stdout.write(f"… and {len(found.differences) - len(shown):,} more (--all).")
+        if versions:
+            self.stdout.write(f"The versions differ too: {versions}.")
+        state = "superseded" if found.is_superseded else "not what the answers give now"
+        raise CommandError(f"The report is {state}: {len(found.differences):,} values differ.")
+
+
+def _line(difference: Difference) -> str:
+    return f"  {difference.path}: {difference.then} in the report, {difference.now} now"

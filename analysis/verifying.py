@@ -1,0 +1,167 @@
+"""Is a report what its inputs give? It is computed again and compared number by number."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.building import report_dir, to_json
+from analysis.dataset import load_dataset, people_now
+from analysis.errors import AnalysisError
+from analysis.models import Report
+from analysis.report.build import SCHEMA, build_report
+
+# An entry of a list is known by the first of these that it has, so that one that is gone does not
+# move all that come after it.
+NAMES = ("item", "rater", "run", "analysis", "value")
+ABSENT = "–"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is not the same; `–` where one side has none."""
+
+    path: str
+    then: Any
+    now: Any
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What computing a report again showed.
+
+    Attributes
+    ----------
+    differences : tuple of Difference
+        Every value that is not the same, versions of the software apart.
+    software : tuple of Difference
+        Other versions; they alone make no report unequal.
+    reasons : tuple of str
+        What happened to the data since, as sentences; withdrawn answers first.
+    is_superseded : bool
+        Whether answers that the report rests on were withdrawn.
+    """
+
+    differences: tuple[Difference, ...]
+    software: tuple[Difference, ...]
+    reasons: tuple[str, ...]
+    is_superseded: bool
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.differences
+
+
+def read_report(name: str) -> dict[str, Any]:
+    """The content of report.json: a file, a folder that holds it, or the id of a report here.
+
+    Raises `AnalysisError` with what is wrong with it.
+    """
+    path = Path(name)
+    if path.is_dir():
+        path /= "report.json"
+    elif not path.is_file() and Report.objects.filter(public_id=name, state="done").exists():
+        path = report_dir(name) / "report.json"
+    try:
+        report = json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise AnalysisError(
+            f"There is no report at {path}. Name a report.json, its folder, or the id at the end "
+            "of a report's address."
+        ) from None
+    except ValueError as error:
+        raise AnalysisError(f"{path} is not JSON: {error}. Take the file that was built.") from None
+    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+        raise AnalysisError(f"{path} is not a report: its schema is not {SCHEMA}.")
+    return report
+
+
+def verify_report(report: Mapping[str, Any]) -> Verification:
+    """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
+    slug = report["study"]["slug"]
+    parameters = report["parameters"]
+    again = build_report(
+        load_dataset(slug),
+        seed=report["seed"],
+        threshold=parameters["threshold"],
+        bootstrap=parameters["bootstrap"],
+    )
+    now = json.loads(to_json(again))
+    found = list(differences(report, now))
+    software = tuple(one for one in found if one.path.startswith("software"))
+    withdrawn, excluded = people_now(slug)
+    told = list(_withdrawals(report, withdrawn))
+    superseded = bool(told)
+    told += _other_reasons(report, now, withdrawn, excluded)
+    return Verification(
+        differences=tuple(one for one in found if one not in software),
+        software=software,
+        reasons=tuple(told),
+        is_superseded=superseded,
+    )
+
+
+def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
+    """Every value in which two reports differ, in the order of the first."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in [*then, *(key for key in now if key not in then)]:
+            below = f"{path}.{key}" if path else str(key)
+            yield from differences(then.get(key, ABSENT), now.get(key, ABSENT), below)
+    elif isinstance(then, list) and isinstance(now, list):
+        ours, theirs = _named(then), _named(now)
+        for name in [*ours, *(name for name in theirs if name not in ours)]:
+            below = f"{path}[{name}]"
+            yield from differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), below)
+    elif then != now:
+        yield Difference(path, _brief(then), _brief(now))
+
+
+def _named(entries: Sequence[Any]) -> dict[str, Any]:
+    """The entries of a list by what they are called, or by their places."""
+    for key in NAMES:
+        if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
+            names = [str(entry[key]) for entry in entries]
+            if len(set(names)) == len(names):
+                return dict(zip(names, entries, strict=True))
+    return {str(number): entry for number, entry in enumerate(entries)}
+
+
+def _brief(value: Any) -> Any:
+    """A value in one line."""
+    if isinstance(value, Mapping | list):
+        return f"({len(value)} values)"
+    return value
+
+
+def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:
+    for row in report["human"]["raters"]:
+        if n := withdrawn.get(row["rater"], 0):
+            yield (
+                f"{row['rater']} withdrew: {n} answers that the report rests on are withdrawn. The "
+                "report is superseded; build it again and pass the old one on no more."
+            )
+
+
+def _other_reasons(
+    report: Mapping[str, Any],
+    now: Mapping[str, Any],
+    withdrawn: Mapping[str, int],
+    excluded: set[str],
+) -> Iterator[str]:
+    then_people = {row["rater"] for row in report["human"]["raters"]}
+    now_people = {row["rater"] for row in now["human"]["raters"]}
+    gone = then_people - now_people - withdrawn.keys()
+    for name, people in (
+        ("excluded from the analysis since", gone & excluded),
+        ("no longer counted", gone - excluded),
+        ("counted in addition", now_people - then_people),
+    ):
+        if people:
+            yield f"{len(people)} people are {name}: {', '.join(sorted(people))}."
+    for key in ("items", "annotations", "judgments", "runs"):
+        then, after = report["inputs"][key], now["inputs"][key]
+        if then != after:
+            yield f"The report rests on {then:,} {key}; there are {after:,} now."
+    if report.get("registration", {}).get("plan") != now["registration"]["plan"]:
+        yield "The analysis plan is another one, or was frozen since."

@@ -1,0 +1,255 @@
+"""The analysis plan: frozen once, sealed, and told apart from what was explored."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.dataset import load_dataset
+from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
+from analysis.models import AnalysisPlan
+from analysis.plans import freeze_plan, parse_judge, registered
+from analysis.report.build import build_report
+from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
+from analysis.services import request_report
+from tests.analysis.builders import answer, make_rater, make_run, random_study
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+STEADY = {"judge": "steady", "setting": "certainty", "features": "all"}
+PLAN = {"analyses": ["accuracy", "certain", "difference"], "judges": [STEADY]}
+
+
+def before_data(study, **plan):
+    """A plan as if it had been frozen before the study's answers came."""
+    made = freeze_plan(study_id=study.pk, **PLAN | plan, dry_run=True)
+    row = AnalysisPlan(
+        study=study, content=made.content, answers=0, judgments=0, frozen_at=made.frozen_at
+    )
+    row.seal = type(made)(made.content, 0, 0, made.frozen_at).sealed()
+    row.save()
+
+
+def built(study, **options):
+    return build_report(load_dataset(study.slug), **{"seed": 20240701, "bootstrap": 1000} | options)
+
+
+def test_a_plan_has_a_seal_over_all_it_says_and_the_time():
+    plan = freeze_plan(study_id=make_study(certainty_threshold=75).pk, **PLAN)
+
+    row = AnalysisPlan.objects.get()
+    assert (row.seal, row.content["threshold"]) == (plan.sealed(), 75)
+    assert plan.is_before_data
+    assert row.study.log.get(event="analysis plan frozen").detail == {"seal": plan.seal}
+
+
+def test_a_frozen_plan_stays_as_it_is():
+    study = make_study()
+    first = freeze_plan(study_id=study.pk, **PLAN)
+
+    with pytest.raises(PlanIsFrozen, match="cannot be changed"):
+        freeze_plan(study_id=study.pk, **PLAN | {"threshold": 70})
+
+    assert AnalysisPlan.objects.get().seal == first.seal
+
+
+def test_a_plan_that_was_changed_in_the_database_stops_the_report():
+    study = make_study()
+    freeze_plan(study_id=study.pk, **PLAN)
+    row = AnalysisPlan.objects.get()
+    row.content["threshold"] = 60
+    row.save()
+
+    with pytest.raises(AnalysisError, match="changed in the database"):
+        load_dataset(study.slug)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"threshold": 101}, "from 1 to 100"),
+        ({"margin": 0.6}, "margin must be from"),
+        ({"analyses": ["magic"]}, "no analysis “magic”"),
+        ({"analyses": []}, "at least one"),
+        ({"judges": [STEADY, STEADY]}, "twice"),
+        ({"exclusions": "x" * 20_001}, "longer than"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused_whole(wrong, words):
+    with pytest.raises(BadParameters, match=words):
+        freeze_plan(study_id=make_study().pk, **PLAN | wrong)
+
+    assert not AnalysisPlan.objects.exists()
+
+
+def test_a_planned_run_is_written_with_colons():
+    assert parse_judge(" steady ") == STEADY
+    assert parse_judge("steady: tie :none")["features"] == "none"
+    with pytest.raises(BadParameters, match="not a setting"):
+        parse_judge("steady:loud")
+    with pytest.raises(BadParameters, match="NAME : SETTING"):
+        parse_judge("a:tie:all:more")
+
+
+def test_a_report_takes_threshold_seed_and_resamples_from_the_plan(monkeypatch):
+    study = make_study(certainty_threshold=80)
+    freeze_plan(study_id=study.pk, **PLAN, threshold=70, margin=0.1, seed=5, bootstrap=200)
+    monkeypatch.setattr("analysis.tasks.build_report.delay_on_commit", lambda pk: None)
+
+    report = request_report(study_id=study.pk)
+
+    assert (report.threshold, report.seed, report.bootstrap) == (70, 5, 200)
+    assert registered(study).margin == load_dataset(study.slug).study.equivalence_margin == 0.1
+
+
+def test_without_a_plan_every_number_is_explored():
+    report = built(random_study(31), bootstrap=100)
+
+    found = report["registration"]
+    assert (found["plan"], found["plan_reason"]) == (None, "no_plan")
+    assert {entry["mark"] for entry in found["analyses"]} == {"explored"}
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    assert table_mark(report, "table_b") is None
+
+
+def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
+    study = random_study(32)
+    before_data(study)
+
+    report = built(study)
+
+    planned = next(i for i, j in enumerate(report["judges"]) if j["setting"] == "certainty")
+    other = next(i for i, j in enumerate(report["judges"]) if j["setting"] == "tie")
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+    assert mark_of(report, ["judges", planned, "high", "accuracy"]) == "registered"
+    assert mark_of(report, ["judges", other, "high", "accuracy"]) == "explored"
+    assert mark_of(report, ["comparison", planned, "mcnemar", "p"]) == "registered"
+    assert mark_of(report, ["comparison", planned, "difference", "state"]) == "explored"
+    assert mark_of(report, ["comparison", planned, "alt_test", "omega"]) == "explored"
+    assert mark_of(report, ["judges", planned, "cost", "usd"]) is None
+    assert table_mark(report, "table_b").word == "registered, in part"
+    assert table_mark(report, "agreement").mark == "explored"
+    assert table_mark(report, "cost") is None
+
+
+def test_another_threshold_makes_explored_what_depends_on_it_alone():
+    study = random_study(33)
+    before_data(study)
+
+    report = built(study, threshold=70)
+
+    assert mark_of(report, ["human", "majority", "high", "accuracy"]) == "explored"
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+    departure = report["registration"]["departures"][0]
+    assert (departure["what"], departure["planned"], departure["done"]) == ("threshold", 80, 70)
+
+
+def test_another_seed_makes_resampled_intervals_explored():
+    study = random_study(34)
+    before_data(study, analyses=["accuracy", "agreement"])
+
+    report = built(study, seed=1)
+
+    assert mark_of(report, ["human", "agreement", "percent_ci", 0]) == "explored"
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+
+
+def test_excluding_somebody_against_the_plan_makes_everything_explored():
+    study = random_study(35)
+    before_data(study)
+    excluded = make_rater(study=study, excluded_at=study.created_at, exclusion_reason="hasty")
+    answer(excluded, make_item(study=study), "r1")
+
+    report = built(study)
+
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    assert report["registration"]["departures"][0]["done"] == "1 people are excluded"
+
+
+def test_a_planned_run_that_was_not_made_is_named():
+    study = random_study(36)
+    before_data(study, judges=[STEADY, {**STEADY, "judge": "absent"}])
+
+    departures = built(study)["registration"]["departures"]
+
+    assert departures == [
+        {"what": "judge", "planned": "absent (certainty, all)", "done": "not run", "affects": []}
+    ]
+
+
+def test_a_plan_after_the_first_judgment_says_so_and_registers_nothing():
+    study = random_study(37)
+    plan = freeze_plan(study_id=study.pk, **PLAN)
+
+    report = built(study)
+
+    assert not plan.is_before_data
+    assert report["registration"]["plan"]["before_data"] is False
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "late"
+    marks = {entry["mark"] for entry in report["registration"]["analyses"]}
+    assert marks == {"late", "explored"}
+
+
+def test_every_number_of_a_report_has_one_mark_or_is_a_record():
+    study = random_study(38)
+    before_data(study, analyses=list(CODES))
+    report = json.loads(json.dumps(built(study)))
+
+    found = {mark_of(report, path) for path in paths(report)}
+
+    assert found == {"registered", "explored", None}
+
+
+def paths(value, so_far=()):
+    """The place of every number in a report."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield from paths(below, (*so_far, key))
+    elif isinstance(value, list):
+        for number, below in enumerate(value):
+            yield from paths(below, (*so_far, number))
+    elif isinstance(value, int | float):
+        yield so_far
+
+
+def test_every_path_of_the_catalogue_is_in_a_report():
+    report = built(random_study(39), bootstrap=100)
+
+    for analysis in ANALYSES:
+        for pattern in analysis.paths:
+            value = report
+            for key in pattern.split("."):
+                value = value[0] if key == "*" else value[key]
+
+
+def test_the_command_freezes_and_says_what_was_there_already(capsys):
+    study = make_study()
+    answer(make_rater(study=study), make_item(study=study), "r1")
+    make_run(study=study)
+
+    call_command("freeze_plan", study.slug, "--judge", "steady", "--exclusions", "Nobody's.")
+
+    said = capsys.readouterr()
+    assert AnalysisPlan.objects.get().seal in said.out
+    assert "1 answers and 0 judgments were there already" in said.err
+
+
+def test_the_command_can_try_first(capsys):
+    study = make_study()
+
+    call_command("freeze_plan", study.slug, "--dry-run")
+
+    assert not AnalysisPlan.objects.exists()
+    assert "Nothing was stored" in capsys.readouterr().out
+
+
+def test_the_command_tells_bad_usage_from_a_plan_that_is_there():
+    study = make_study()
+    with pytest.raises(CommandError, match="no analysis “x”") as bad:
+        call_command("freeze_plan", study.slug, "--analyses", "x")
+    call_command("freeze_plan", study.slug)
+    with pytest.raises(CommandError, match="cannot be changed") as second:
+        call_command("freeze_plan", study.slug)
+
+    assert (bad.value.returncode, second.value.returncode) == (2, 1)

@@ -1,0 +1,122 @@
+"""Verifying: a report is what its answers give, or it is told what changed."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis import tasks
+from analysis.services import request_report
+from analysis.verifying import differences, read_report, verify_report
+from annotation.models import Annotation, Annotator
+from tests.analysis.builders import answer, make_rater, random_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def report(tmp_path):
+    study = random_study(41, n_items=12)
+    call_command("report", study.slug, out=str(tmp_path), bootstrap=100, verbosity=0)
+    return study, tmp_path / "report.json"
+
+
+def test_an_untouched_report_is_equal(report, capsys):
+    _, path = report
+
+    call_command("verify", str(path.parent))
+
+    assert "Every number is what the answers give" in capsys.readouterr().out
+
+
+def test_a_figure_that_was_edited_is_named(report, capsys):
+    _, path = report
+    content = json.loads(path.read_text())
+    content["human"]["majority"]["correct"] += 1
+    path.write_text(json.dumps(content))
+
+    with pytest.raises(CommandError, match="not what the answers give now: 1 values differ") as no:
+        call_command("verify", str(path))
+
+    assert no.value.returncode == 1
+    assert "human.majority.correct: " in capsys.readouterr().out
+
+
+def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
+    study, path = report
+    person = Annotator.objects.filter(study=study).order_by("pseudonym").first()
+    n = Annotation.objects.filter(assignment__annotator=person).update(standing="withdrawn")
+
+    with pytest.raises(CommandError, match="The report is superseded"):
+        call_command("verify", str(path))
+
+    said = capsys.readouterr().out
+    assert f"{person.pseudonym} withdrew: {n} answers" in said
+    assert "The report rests on" in said
+
+
+def test_people_who_were_excluded_or_came_since_are_named(report):
+    study, path = report
+    content = json.loads(path.read_text())
+    first = Annotator.objects.filter(study=study).order_by("pseudonym").first()
+    Annotator.objects.filter(pk=first.pk).update(
+        excluded_at=study.created_at, exclusion_reason="hasty"
+    )
+    answer(make_rater(study=study, pseudonym="P-new"), study.all_items.first(), "r1")
+
+    found = verify_report(content)
+
+    assert not found.is_superseded
+    told = " ".join(found.reasons)
+    assert f"excluded from the analysis since: {first.pseudonym}." in told
+    assert "counted in addition: P-new." in told
+
+
+def test_other_versions_alone_make_no_report_unequal(report, capsys):
+    _, path = report
+    content = json.loads(path.read_text())
+    content["software"]["numpy"] = "1.0"
+    path.write_text(json.dumps(content))
+
+    call_command("verify", str(path))
+
+    assert "numpy 1.0 → " in capsys.readouterr().out
+
+
+def test_a_report_of_the_app_is_verified_by_its_id(settings, tmp_path, monkeypatch, capsys):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
+    made = request_report(study_id=random_study(42, n_items=12).pk, bootstrap=100)
+    tasks.build_report(made.pk)
+
+    call_command("verify", made.public_id)
+
+    assert "Equal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(None, "There is no report at"), ("{", "is not JSON"), ("{}", "is not a report")],
+)
+def test_what_is_no_report_is_refused_in_words(tmp_path, text, words):
+    path = tmp_path / "report.json"
+    if text is not None:
+        path.write_text(text)
+
+    with pytest.raises(CommandError, match=words):
+        call_command("verify", str(path))
+
+
+def test_entries_are_compared_by_name_and_not_by_place():
+    then = {"raters": [{"rater": "P-1", "n": 1}, {"rater": "P-2", "n": 2}]}
+    now = {"raters": [{"rater": "P-2", "n": 3}]}
+
+    found = [(d.path, d.then, d.now) for d in differences(then, now)]
+
+    assert found == [("raters[P-1]", "(2 values)", "–"), ("raters[P-2].n", 2, 3)]
+
+
+def test_the_folder_and_the_file_are_the_same_report(report):
+    _, path = report
+
+    assert read_report(str(path)) == read_report(str(path.parent))
