@@ -210,34 +210,12 @@ class Dataset:
         return truth if offers_tie else np.where(truth == TIE, MISSING, truth).astype(np.int8)
 
     @cached_property
-    def slots(self) -> tuple[Codes, Floats]:
-        """Answers as matrices of items × slots, missing ones -1 and NaN; slots in rater order."""
-        counts = np.bincount(self.answers.item, minlength=len(self.items))
-        width = int(counts.max()) if counts.size else 0
-        labels = np.full((len(self.items), width), MISSING, dtype=np.int8)
-        certainty = np.full((len(self.items), width), np.nan)
-        starts = np.cumsum(counts) - counts
-        slot = np.arange(len(self.answers)) - starts[self.answers.item]
-        labels[self.answers.item, slot] = self.answers.choice
-        certainty[self.answers.item, slot] = self.answers.certainty
-        return labels, certainty
-
-    @cached_property
-    def by_rater(self) -> tuple[Codes, Floats]:
-        """Answers as matrices of items × raters, missing ones -1 and NaN."""
-        shape = (len(self.items), len(self.raters))
-        labels = np.full(shape, MISSING, dtype=np.int8)
-        certainty = np.full(shape, np.nan)
-        labels[self.answers.item, self.answers.rater] = self.answers.choice
-        certainty[self.answers.item, self.answers.rater] = self.answers.certainty
-        return labels, certainty
-
-    @cached_property
     def inputs_hash(self) -> str:
         """A hash of every value above; equal data have equal hashes on every machine."""
         digest = hashlib.sha256()
         _feed(digest, "study", asdict(self.study))
-        _feed(digest, "items", [asdict(item) for item in self.items])
+        # Items are many, and flat: no need to copy each one deeply.
+        _feed(digest, "items", [vars(item) for item in self.items])
         _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         _feed(digest, "raters", [self.raters, self.rater_groups])
         _feed(digest, "people", [dict(self.people), dict(self.not_counted)])

@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
+from .checks import normal_quantile
 from .count_rows import count_rows, estimate_with_interval, pairable, ratio
 from .results import Estimate, FloatArray, IntArray, Interval
 from .votes import Votes
@@ -273,7 +273,7 @@ def cohen_kappa(
     off = (p * margins**2).sum() - (np.diag(p) * (rows + columns) ** 2).sum()
     rest = (kappa - chance * (1 - kappa)) ** 2
     variance = (on.sum() + (1 - kappa) ** 2 * off - rest) / (n * (1 - chance) ** 2)
-    half = float(stats.norm.ppf((1 + level) / 2)) * max(float(variance), 0.0) ** 0.5
+    half = normal_quantile(level) * max(float(variance), 0.0) ** 0.5
     return Estimate(
         kappa,
         interval=Interval(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
+from .checks import n_distinct
 from .multiplicity import benjamini_yekutieli
 from .results import BoolArray, FloatArray, IntArray, Reason
 from .votes import Votes
@@ -251,7 +252,7 @@ def model_choices(votes: Votes, model: npt.ArrayLike) -> IntArray:
 def require_single_votes(votes: Votes) -> None:
     """Raise ValueError where an annotator has more than one choice on an item."""
     cells = votes.item * max(votes.n_annotators, 1) + votes.annotator
-    if np.unique(cells).size != cells.size:
+    if n_distinct(cells) != cells.size:
         raise ValueError("`votes` holds several choices of one annotator on one item.")
 
 
@@ -325,4 +326,4 @@ def _one_sided_p(n: int, total: float, squares: float, epsilon: float) -> float:
     variance = (squares - total * total / n) / (n - 1)
     if variance <= 1e-15:
         return 0.0 if mean < epsilon else 1.0
-    return float(stats.t.cdf((mean - epsilon) / math.sqrt(variance / n), n - 1))
+    return float(special.stdtr(n - 1, (mean - epsilon) / math.sqrt(variance / n)))

@@ -1,7 +1,8 @@
-"""Checks of arguments and codes that several modules share."""
+"""Checks, codes and quantiles that several modules share."""
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from .results import BoolArray, IntArray
 
@@ -11,10 +12,27 @@ def check_level(level: float) -> None:
         raise ValueError(f"`level` must lie between 0 and 1, got {level}.")
 
 
+def normal_quantile(level: float) -> float:
+    """The normal quantile of a two-sided interval."""
+    check_level(level)
+    # `scipy.stats.norm.ppf` calls this too, after fifty times as much checking.
+    return float(special.ndtri((1 + level) / 2))
+
+
 def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
-    """Codes 0..G-1 in place of any codes, and G."""
-    values, inverse = np.unique(np.asarray(codes), return_inverse=True)
+    """Codes 0..G-1 in place of any codes, and G; smaller codes stay smaller."""
+    found = np.asarray(codes)
+    if _is_dense(found):
+        # Codes that fill their range need no sorting.
+        occurs = np.bincount(found) > 0
+        return (np.cumsum(occurs) - 1)[found], int(occurs.sum())
+    values, inverse = np.unique(found, return_inverse=True)
     return inverse.astype(np.int64), int(values.size)
+
+
+def n_distinct(codes: npt.ArrayLike) -> int:
+    """How many different codes there are."""
+    return relabel(codes)[1]
 
 
 def known_rows(correct: npt.ArrayLike) -> tuple[IntArray, BoolArray]:
@@ -23,3 +41,9 @@ def known_rows(correct: npt.ArrayLike) -> tuple[IntArray, BoolArray]:
     if not np.isin(right, (-1, 0, 1)).all():
         raise ValueError("`correct` may hold only 1 (right), 0 (wrong) and -1 (missing).")
     return right.astype(np.int64), np.asarray(right >= 0)
+
+
+def _is_dense(codes: npt.NDArray[np.generic]) -> bool:
+    if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "iu":
+        return False
+    return bool(codes.min() >= 0 and codes.max() <= 4 * codes.size)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
-from .checks import check_level, relabel
+from .checks import check_level, n_distinct, relabel
 from .proportions import (
     CONDITIONAL,
     EMPTY,
@@ -51,7 +51,7 @@ def annotator_blocks(votes: Votes) -> IntArray:
     _, component = sparse.csgraph.connected_components(edges, directed=False)
     voted = np.bincount(votes.item, minlength=votes.n_items) > 0
     blocks = np.full(votes.n_items, -1, dtype=np.int64)
-    blocks[voted] = np.unique(component[: votes.n_items][voted], return_inverse=True)[1]
+    blocks[voted] = relabel(component[: votes.n_items][voted])[0]
     return blocks
 
 
@@ -278,8 +278,8 @@ def majority_proportion(
         or wilson_interval(k, n, level=level, note=CONDITIONAL)
     )
     if interval is not None:
-        people = np.unique(votes.annotator[np.isin(votes.item, np.asarray(item))]).size
-        interval = replace(interval, n_annotators=int(people))
+        people = n_distinct(votes.annotator[np.isin(votes.item, np.asarray(item))])
+        interval = replace(interval, n_annotators=people)
     return Proportion(k, n, k / n, interval=interval)
 
 
@@ -290,7 +290,7 @@ def _clipped_block_interval(right: BoolArray, block: IntArray, level: float) -> 
         return None
     low, high = max(interval.low, 0.0), min(interval.high, 1.0)
     if high - low < 1e-9:
-        n_blocks = np.unique(block).size
+        n_blocks = n_distinct(block)
         z = float(stats.t.ppf((1 + level) / 2, n_blocks - 1))
         low, high = wilson_ends(float(right.mean()), n_blocks, z)
     return replace(interval, low=low, high=high)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .checks import check_level, known_rows
+from .checks import check_level, known_rows, normal_quantile
 from .multiplicity import holm
 from .multiway import (
     Clusters,
@@ -129,7 +129,7 @@ def newcombe_interval(
     check_level(level)
     if not (0 <= correct_1 <= n_1 and 0 <= correct_2 <= n_2 and n_1 and n_2):
         raise ValueError(f"Counts out of range: {correct_1}/{n_1} and {correct_2}/{n_2}.")
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = normal_quantile(level)
     p1, p2 = correct_1 / n_1, correct_2 / n_2
     (l1, u1), (l2, u2) = wilson_ends(p1, n_1, z), wilson_ends(p2, n_2, z)
     low = p1 - p2 - ((p1 - l1) ** 2 + (u2 - p2) ** 2) ** 0.5

@@ -18,7 +18,7 @@ Label = Literal["human-like", "super-consistent", "below human"]
 
 MIN_COMMON = 30  # items that two raters must share before their kappa counts
 MIN_PEOPLE_FOR_LABEL = 10  # with fewer, a rater like any other often gets a wrong label
-CHUNK_CELLS = 4_000_000  # cells of joint tables held in memory at once
+CHUNK_CELLS = 1_000_000  # cells of joint tables held in memory at once
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ def human_likeness(
     pairs, n_skipped = _pairs(votes, choice, min_common)
     size = votes.n_annotators
 
-    observed = _kappas(_tables(pairs, np.ones(votes.n_items))[None])
+    observed = _kappas(pairs.tables(np.ones((votes.n_items, 1))))
     people, with_model = _rater_means(observed, pairs, size)
-    kappas = {int(j): float(people[0, j]) for j in np.flatnonzero(~np.isnan(people[0]))}
+    kappas = {int(j): float(people[j, 0]) for j in np.flatnonzero(~np.isnan(people[:, 0]))}
     n_pairs = int((pairs.second < size).sum())
     if not kappas or np.isnan(with_model[0]):
         return HumanLikeness(
@@ -182,6 +182,19 @@ class _Pairs:
     cell: IntArray
     n_options: int
 
+    def tables(self, weights: FloatArray) -> FloatArray:
+        """Joint table of each pair under weights of the items, shape (n_items, n_draws).
+
+        Shape (C, C, n_pairs, n_draws): the few options lie outside, so that what follows adds
+        long rows.
+        """
+        shape = (self.n_options, self.n_options, self.first.size, weights.shape[1])
+        size = self.n_options**2 * self.first.size
+        counts = sparse.csr_array(
+            (np.ones(self.cell.size), (self.cell, self.item)), shape=(size, weights.shape[0])
+        )
+        return np.asarray((counts @ weights).reshape(shape), dtype=np.float64)
+
 
 def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[_Pairs, int]:
     """Pairs of raters who share enough items, and how many pairs of people share too few."""
@@ -189,53 +202,50 @@ def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[_Pairs, int]
     rater = np.concatenate([votes.annotator, np.full(answered.size, votes.n_annotators)])
     item = np.concatenate([votes.item, answered])
     choice = np.concatenate([votes.choice, model[answered]])
-    order = np.lexsort((item, rater))
+    order = np.lexsort((rater, item))
     rater, item, choice = rater[order], item[order], choice[order]
 
-    incidence = sparse.csr_array(
-        (np.ones(rater.size), (rater, item)), shape=(votes.n_annotators + 1, votes.n_items)
+    one, two = _rows_of_one_item(np.bincount(item, minlength=votes.n_items))
+    n_raters = votes.n_annotators + 1
+    codes, pair, common = np.unique(
+        rater[one] * n_raters + rater[two], return_inverse=True, return_counts=True
     )
-    common = sparse.triu(incidence @ incidence.T, k=1).tocoo()
-    enough = common.data >= min_common
-    n_skipped = int(np.sum(~enough & (common.col < votes.n_annotators)))
-    first, second = common.row[enough].astype(np.int64), common.col[enough].astype(np.int64)
-
-    bounds = np.searchsorted(rater, np.arange(votes.n_annotators + 2))
-    items, cells = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for pair, (one, two) in enumerate(zip(first, second, strict=True)):
-        a, b = (slice(bounds[j], bounds[j + 1]) for j in (one, two))
-        shared, in_a, in_b = np.intersect1d(
-            item[a], item[b], assume_unique=True, return_indices=True
-        )
-        table = pair * votes.n_options + choice[a][in_a]
-        items.append(shared)
-        cells.append(table * votes.n_options + choice[b][in_b])
-    return _Pairs(
-        first, second, np.concatenate(items), np.concatenate(cells), votes.n_options
-    ), n_skipped
+    enough = common >= min_common
+    n_skipped = int(np.sum(~enough & (codes % n_raters < votes.n_annotators)))
+    first, second = np.divmod(codes[enough], n_raters)
+    kept = enough[pair]
+    one, two, pair = one[kept], two[kept], (np.cumsum(enough) - 1)[pair[kept]]
+    cell = (choice[one] * votes.n_options + choice[two]) * first.size + pair
+    return _Pairs(first, second, item[one], cell, votes.n_options), n_skipped
 
 
-def _tables(pairs: _Pairs, weights: FloatArray) -> FloatArray:
-    """Joint table of each pair under weights of the items, shape (n_pairs, C, C)."""
-    shape = (pairs.first.size, pairs.n_options, pairs.n_options)
-    counts = np.bincount(pairs.cell, weights[pairs.item], minlength=int(np.prod(shape)))
-    return np.asarray(counts.reshape(shape), dtype=np.float64)
+def _rows_of_one_item(sizes: IntArray) -> tuple[IntArray, IntArray]:
+    """Every pair of rows of one item, where item i has the next ``sizes[i]`` rows."""
+    starts = np.cumsum(sizes) - sizes
+    ones, twos = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for size in np.flatnonzero(np.bincount(sizes)):
+        first, second = np.triu_indices(size, k=1)
+        start = starts[sizes == size][:, None]
+        ones.append((start + first).ravel())
+        twos.append((start + second).ravel())
+    return np.concatenate(ones), np.concatenate(twos)
 
 
 def _kappas(tables: FloatArray) -> FloatArray:
-    """Cohen's kappa of each table, shape (n_draws, n_pairs).
+    """Cohen's kappa of each table, shape (n_pairs, n_draws).
 
     NaN where chance agreement is complete or no shared item was drawn.
     """
-    n = tables.sum(axis=(2, 3))
-    observed = np.trace(tables, axis1=2, axis2=3)
+    first, second = tables.sum(axis=1), tables.sum(axis=0)
+    n = first.sum(axis=0)
+    observed = sum(tables[option, option] for option in range(len(tables)))
     # Both sides multiplied by n, so that whole numbers decide whether kappa is defined.
-    chance = (tables.sum(axis=3) * tables.sum(axis=2)).sum(axis=2)
+    chance = (first * second).sum(axis=0)
     return ratio(np.where(n > 0, n * observed - chance, 0.0), n * n - chance)
 
 
 def _rater_means(kappas: FloatArray, pairs: _Pairs, n_people: int) -> tuple[FloatArray, FloatArray]:
-    """Mean kappa of each person with the others, shape (n_draws, n_people), and of the model."""
+    """Mean kappa of each person with the others, shape (n_people, n_draws), and of the model."""
     defined = ~np.isnan(kappas)
     number = np.arange(pairs.first.size)
     among_people = pairs.second < n_people
@@ -245,9 +255,8 @@ def _rater_means(kappas: FloatArray, pairs: _Pairs, n_people: int) -> tuple[Floa
     member = sparse.csr_array(
         (np.ones(rater.size), (rater, pair)), shape=(n_people + 1, number.size)
     )
-    total = (member @ np.where(defined, kappas, 0.0).T).T
-    means = ratio(total, (member @ defined.T.astype(np.float64)).T)
-    return means[:, :n_people], means[:, n_people]
+    means = ratio(member @ np.where(defined, kappas, 0.0), member @ defined.astype(np.float64))
+    return means[:n_people], means[n_people]
 
 
 def _difference(
@@ -263,11 +272,12 @@ def _difference(
     resamples = resampled_weights(votes.n_items, n_draws, rng)
     size = max(1, CHUNK_CELLS // (pairs.first.size * pairs.n_options**2))
     draws = []
-    while chunk := [_tables(pairs, weights) for weights in islice(resamples, size)]:
-        people, with_model = _rater_means(_kappas(np.stack(chunk)), pairs, votes.n_annotators)
+    while chunk := list(islice(resamples, size)):
+        tables = pairs.tables(np.stack(chunk, axis=1))
+        people, with_model = _rater_means(_kappas(tables), pairs, votes.n_annotators)
         defined = ~np.isnan(people)
-        total = np.where(defined, people, 0.0).sum(axis=1)
-        draws.append(with_model - ratio(total, defined.sum(axis=1).astype(np.float64)))
+        total = np.where(defined, people, 0.0).sum(axis=0)
+        draws.append(with_model - ratio(total, defined.sum(axis=0).astype(np.float64)))
     interval = percentile_interval(
         np.concatenate(draws),
         level=level,

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from .alt_test import human_advantage, model_choices
+from .checks import n_distinct
 from .clusters import MIN_BLOCKS, annotator_blocks
 from .comparison import block_difference
 from .paired import PairedCounts, tango_interval
@@ -243,7 +244,7 @@ def _clustered_mean(
     Clustered on blocks of annotators where there are enough of them, otherwise two-way.
     """
     blocks = annotator_blocks(votes)[votes.item]
-    if np.unique(blocks).size >= MIN_BLOCKS:
+    if n_distinct(blocks) >= MIN_BLOCKS:
         by_block = block_difference(values, blocks, level=level)
         estimate = Estimate(
             by_block.value,

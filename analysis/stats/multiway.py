@@ -283,7 +283,9 @@ def _outermost(
     """The clusterings that lie inside no other; of two that are equal, the first."""
 
     def inside(fine: str, coarse: str) -> bool:
-        return int(np.unique(_joint([codes[fine], codes[coarse]])).size) == sizes[fine]
+        of_cluster = np.empty(sizes[fine], dtype=np.int64)
+        of_cluster[codes[fine]] = codes[coarse]
+        return bool((of_cluster[codes[fine]] == codes[coarse]).all())
 
     def is_redundant(name: str) -> bool:
         return any(

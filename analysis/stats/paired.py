@@ -7,11 +7,13 @@ second the people, so a positive difference favours the model.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
+from .checks import normal_quantile
 from .results import Interval, Reason
 
 
@@ -249,9 +251,16 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (-0.1181, 0.0594)
     """
-    z = _normal_quantile(level)
     if pairs.n == 0:
         raise ValueError("`pairs` holds no item.")
+    low, high = _tango_ends(PairedCounts(pairs.b, pairs.c, pairs.n), level)
+    return Interval(low, high, level, "tango", n_items=pairs.n)
+
+
+# Of thousands of annotators with a few dozen items each, many have the same counts.
+@lru_cache(maxsize=4096)
+def _tango_ends(pairs: PairedCounts, level: float) -> tuple[float, float]:
+    z = normal_quantile(level)
     observed = (pairs.b - pairs.c) / pairs.n
 
     def root(target: float, low: float, high: float) -> float:
@@ -263,7 +272,7 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
 
     low = -1.0 if observed == -1 else root(z, -1.0, observed)
     high = 1.0 if observed == 1 else root(-z, observed, 1.0)
-    return Interval(low, high, level, "tango", n_items=pairs.n)
+    return low, high
 
 
 def wald_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
@@ -293,7 +302,7 @@ def wald_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     """
     if pairs.n == 0:
         raise ValueError("`pairs` holds no item.")
-    half = _normal_quantile(level) * wald_standard_error(pairs)
+    half = normal_quantile(level) * wald_standard_error(pairs)
     observed = (pairs.b - pairs.c) / pairs.n
     low, high = max(-1.0, observed - half), min(1.0, observed + half)
     return Interval(low, high, level, "wald", n_items=pairs.n)
@@ -303,9 +312,3 @@ def wald_standard_error(pairs: PairedCounts) -> float:
     """Standard error of the paired difference by its multinomial variance."""
     b, c, n = pairs.b, pairs.c, pairs.n
     return math.sqrt(b + c - (b - c) ** 2 / n) / n
-
-
-def _normal_quantile(level: float) -> float:
-    if not 0 < level < 1:
-        raise ValueError(f"`level` must lie in (0, 1), got {level}.")
-    return float(stats.norm.ppf(0.5 + level / 2))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .checks import check_level, relabel
+from .checks import check_level, n_distinct, normal_quantile, relabel
 from .results import BoolArray, FloatArray, IntArray, Interval, Proportion, Reason
 
 FEW_CLUSTERS = 10
@@ -61,7 +61,7 @@ def wilson_interval(
         raise ValueError(f"`correct` must lie in 0..{n}, got {correct}.")
     if n == 0:
         return None
-    low, high = wilson_ends(correct / n, n, float(stats.norm.ppf((1 + level) / 2)))
+    low, high = wilson_ends(correct / n, n, normal_quantile(level))
     return Interval(low, high, level, "wilson", int(n) if n_items is None else n_items, note=note)
 
 
@@ -223,7 +223,7 @@ def two_way_proportion(
     check_level(level)
     variance = two_way_variance(right, item, annotator)
     if variance is None:
-        few_items = np.unique(np.asarray(item)).size < 2
+        few_items = n_distinct(item) < 2
         reason: Reason = "too_few_items" if few_items else "too_few_annotators"
         return Proportion(k, n, k / n, interval_reason=reason)
 

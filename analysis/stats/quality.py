@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from .checks import relabel
 from .proportions import wilson_proportion
 from .results import BoolArray, Estimate, FloatArray, IntArray, Proportion
 from .votes import Votes
@@ -108,7 +109,7 @@ def annotator_quality(
     order = _per_vote("position", position, votes, 0.0)
     times = _per_vote("seconds", seconds, votes, np.nan)
 
-    known = (truths >= 0) & (truths < votes.n_options)
+    known = ((truths >= 0) & (truths < votes.n_options))[votes.item]
     right = votes.choice == truths[votes.item]
     majority, equal_share = _others(votes)
     # A stable sort keeps rows of one position in the order they came.
@@ -119,7 +120,7 @@ def annotator_quality(
             annotator,
             votes,
             rows[ends[annotator] : ends[annotator + 1]],
-            known[votes.item],
+            known,
             right,
             majority,
             equal_share,
@@ -175,10 +176,9 @@ def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
     A repeated reading of the same annotator is nobody else's vote.
     """
     own = votes.item * votes.n_annotators + votes.annotator
-    _, own = np.unique(own, return_inverse=True)
-    n_cells = int(own.max(initial=-1)) + 1
-    mine = np.zeros((n_cells, votes.n_options), dtype=np.int64)
-    np.add.at(mine, (own, votes.choice), 1)
+    own, n_cells = relabel(own)
+    cell = own * votes.n_options + votes.choice
+    mine = np.bincount(cell, minlength=n_cells * votes.n_options).reshape(n_cells, votes.n_options)
     rest = votes.counts()[votes.item] - mine[own]
     best = rest.max(axis=1, keepdims=True, initial=0)
     single = ((rest == best).sum(axis=1) == 1) & (best[:, 0] > 0)
