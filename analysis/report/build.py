@@ -27,6 +27,7 @@ from analysis.report.versus import (
     adjust_for_several,
     agreement_matrix,
     comparison_entry,
+    likenesses,
 )
 from analysis.report.worth import interaction
 from studies.prompts import BANDS
@@ -97,6 +98,7 @@ def build_report(
     )
     hold_to_account(human["majority"], people.certainty, people.correct, items)
     hold_to_account(human["individual"], votes.certainty, alone, votes.item)
+    likeness = likenesses(data, judges, people, seed=seed, draws=bootstrap)
     entries, comparisons = [], []
     progress = steps(on_progress, 30, 85)
     for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True)):
@@ -107,7 +109,7 @@ def build_report(
         add_clusters(entry, verdicts.correct, verdicts.certainty, clusters, threshold=tau)
         hold_to_account(entry, verdicts.certainty, verdicts.correct, items)
         entries.append(entry)
-        versus = comparison_entry(data, run, verdicts, people, **options)
+        versus = comparison_entry(data, run, verdicts, people, likeness[index], **options)
         versus["certainty"]["interaction"] = interaction(
             verdicts, votes, alone, shared, threshold=tau
         )

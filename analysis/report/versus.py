@@ -16,7 +16,7 @@ from analysis.stats.agreement import cohen_kappa
 from analysis.stats.alt_test import alt_test
 from analysis.stats.bounds import difference_bounds
 from analysis.stats.comparison import equivalence, general_difference, paired_difference
-from analysis.stats.human_likeness import human_likeness
+from analysis.stats.human_likeness import HumanLikeness, human_likeness_of_several
 from analysis.stats.leave_one_out import leave_one_out, pooled_replacement_test
 from analysis.stats.mistakes import error_consistency
 from analysis.stats.multiplicity import holm
@@ -33,6 +33,7 @@ def comparison_entry(
     run: Run,
     judge: Verdicts,
     people: Verdicts,
+    likeness: HumanLikeness,
     *,
     threshold: float,
     seed: int,
@@ -49,7 +50,7 @@ def comparison_entry(
     out["difference"]["bounds"] = _bounds(judge, people)
     out["difference_general"] = _difference_general(judge, people, votes)
     out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
-    out |= _in_place_of_a_person(votes, judge, seed=seed, draws=draws)
+    out |= _in_place_of_a_person(votes, judge, likeness)
     out["leave_one_out"] = _leave_one_out(votes, judge)
     out |= worth_entry(data, judge, people, seed=seed, draws=draws)
     out["certainty"] = certainty_beside(
@@ -174,7 +175,21 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     return out
 
 
-def _in_place_of_a_person(votes: Votes, judge: Verdicts, *, seed: int, draws: int) -> Json:
+def likenesses(
+    data: Dataset, judges: Sequence[Verdicts], people: Verdicts, *, seed: int, draws: int
+) -> tuple[HumanLikeness, ...]:
+    """Every run's kappa with people beside theirs with each other, on the same resamples."""
+    votes = people.majority.votes
+    options = max([votes.n_options, *(run_options(run) for run in data.runs)])
+    return human_likeness_of_several(
+        replace(votes, n_options=options),
+        [judge.answer for judge in judges],
+        n_draws=draws,
+        rng=np.random.default_rng(seed),
+    )
+
+
+def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness) -> Json:
     """Could the judge sit among the annotators? Two tests, and a description."""
     test = alt_test(votes, judge.answer, epsilon=EPSILON)
     alt = pick(test, {"omega": "omega", "rho": "rho", "passed": "passed"})
@@ -188,7 +203,6 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, *, seed: int, draws: in
     put(pooled_out, "ci", ends(pooled.advantage.interval), reason)
     put(pooled_out, "p", number(pooled.p), reason)
 
-    likeness = human_likeness(votes, judge.answer, n_draws=draws, rng=np.random.default_rng(seed))
     out: Json = {"alt_test": alt, "pooled_replacement": pooled_out}
     put(out, "human_likeness_z", number(likeness.z), likeness.reason)
     kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}

@@ -85,6 +85,7 @@ from .held_out import HeldOutThreshold, held_out_threshold
 from .human_likeness import (
     HumanLikeness,
     human_likeness,
+    human_likeness_of_several,
 )
 from .interaction import CertaintyBySource, certainty_by_source
 from .judges import (
@@ -277,6 +278,7 @@ __all__ = [
     "holm",
     "human_advantage",
     "human_likeness",
+    "human_likeness_of_several",
     "individual_accuracy",
     "item_clustered_proportion",
     "joint_bootstrap",

@@ -1,6 +1,8 @@
 """Is the model one of the people? Its agreement with them beside theirs with each other."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Literal
 
@@ -11,7 +13,7 @@ from scipy import sparse
 from .alt_test import model_choices, require_single_votes
 from .bootstrap import percentile_interval, resampled_weights
 from .count_rows import ratio
-from .results import Estimate, FloatArray, IntArray, Reason
+from .results import Estimate, FloatArray, IntArray, Interval, Reason
 from .votes import Votes
 
 Label = Literal["human-like", "super-consistent", "below human"]
@@ -119,21 +121,71 @@ def human_likeness(
     >>> result.n_people, result.label, result.difference.value > 0.1
     (3, None, True)
     """
+    (result,) = human_likeness_of_several(
+        votes, [model], rng=rng, n_draws=n_draws, level=level, min_common=min_common
+    )
+    return result
+
+
+def human_likeness_of_several(
+    votes: Votes,
+    models: Sequence[npt.ArrayLike],
+    *,
+    rng: np.random.Generator,
+    n_draws: int = 1000,
+    level: float = 0.95,
+    min_common: int = MIN_COMMON,
+) -> tuple[HumanLikeness, ...]:
+    """`human_likeness` of several models, in one set of resamples.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    models : sequence of array_like of int, each of shape (n_items,)
+        Each model's choice, -1 missing.
+    rng, n_draws, level, min_common
+        As for `human_likeness`.
+
+    Returns
+    -------
+    tuple of HumanLikeness
+        In the order of `models`; each equals what `human_likeness` gives with a generator of the
+        same seed. People's kappas with each other are made once, which is most of the work.
+
+    Raises
+    ------
+    ValueError
+        As for `human_likeness`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> people = np.where(rng.random((200, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    >>> results = human_likeness_of_several(
+    ...     Votes.from_matrix(people), [truth, 1 - truth], rng=rng, n_draws=200
+    ... )
+    >>> [result.difference.value > 0 for result in results]
+    [True, False]
+    """
     if n_draws < 2:
         raise ValueError(f"`n_draws` must be at least 2, got {n_draws}.")
     if min_common < 2:
         raise ValueError(f"`min_common` must be at least 2, got {min_common}.")
-    choice = model_choices(votes, model)
+    choices = [model_choices(votes, model) for model in models]
     require_single_votes(votes)
-    pairs, n_skipped = _pairs(votes, choice, min_common)
-    size = votes.n_annotators
+    if not choices:
+        return ()
+    pairs, n_skipped = _pairs(votes, choices, min_common)
 
     observed = _kappas(pairs.tables(np.ones((votes.n_items, 1))))
-    people, with_model = _rater_means(observed, pairs, size)
+    people, with_models = _rater_means(observed, pairs)
     kappas = {int(j): float(people[j, 0]) for j in np.flatnonzero(~np.isnan(people[:, 0]))}
-    n_pairs = int((pairs.second < size).sum())
-    if not kappas or np.isnan(with_model[0]):
-        return HumanLikeness(
+    gaps = _resampled_gaps(pairs, n_draws, rng) if kappas else None
+    results = []
+    for number, with_model in enumerate(with_models[:, 0]):
+        result = HumanLikeness(
             difference=Estimate(None, "no_pairs"),
             z=None,
             label=None,
@@ -142,28 +194,42 @@ def human_likeness(
             human_sd=None,
             kappas=kappas,
             n_people=len(kappas),
-            n_pairs=n_pairs,
+            n_pairs=int((pairs.second < votes.n_annotators).sum()),
             n_pairs_skipped=n_skipped,
             reason="no_pairs",
         )
+        if gaps is not None and not np.isnan(with_model):
+            interval = percentile_interval(
+                gaps[number],
+                level=level,
+                method="item bootstrap",
+                n_items=votes.n_items,
+                n_annotators=votes.n_annotators,
+                rng=rng,
+            )
+            result = _with_model(result, float(with_model), interval)
+        results.append(result)
+    return tuple(results)
 
-    own = np.array(list(kappas.values()))
-    model_kappa, human_kappa = float(with_model[0]), float(own.mean())
+
+def _with_model(
+    people: HumanLikeness, model_kappa: float, interval: Interval | None
+) -> HumanLikeness:
+    """What is known of the people alone, completed by a model's mean kappa with them."""
+    own = np.array(list(people.kappas.values()))
+    difference = model_kappa - float(own.mean())
     sd = float(own.std(ddof=1)) if own.size > 1 else None
-    z, reason = _standardise(model_kappa - human_kappa, sd, own.size)
-    return HumanLikeness(
-        difference=_difference(
-            model_kappa - human_kappa, votes, pairs, rng=rng, n_draws=n_draws, level=level
+    z, reason = _standardise(difference, sd, own.size)
+    return replace(
+        people,
+        difference=Estimate(
+            difference, interval=interval, interval_reason=None if interval else "no_variation"
         ),
         z=z,
         label=_label(z) if z is not None and own.size >= MIN_PEOPLE_FOR_LABEL else None,
         model_kappa=model_kappa,
-        human_kappa=human_kappa,
+        human_kappa=float(own.mean()),
         human_sd=sd,
-        kappas=kappas,
-        n_people=own.size,
-        n_pairs=n_pairs,
-        n_pairs_skipped=n_skipped,
         reason=reason,
     )
 
@@ -172,7 +238,8 @@ def human_likeness(
 class _Pairs:
     """Pairs of raters, and one row for each item that a pair shares.
 
-    The model is the rater with the code after the last annotator, so it is always `second`.
+    Models are the raters with the codes after the `n_people` annotators, so a model is always
+    `second`; two models are no pair.
     `cell`, shape (n_rows,), is where the row counts in the joint tables of all pairs.
     """
 
@@ -180,7 +247,16 @@ class _Pairs:
     second: IntArray
     item: IntArray
     cell: IntArray
+    n_items: int
     n_options: int
+    n_people: int
+    n_models: int
+
+    @cached_property
+    def _counts(self) -> sparse.csr_array:
+        """1 where an item counts in a cell of a table, shape (C * C * n_pairs, n_items)."""
+        shape = (self.n_options**2 * self.first.size, self.n_items)
+        return sparse.csr_array((np.ones(self.cell.size), (self.cell, self.item)), shape=shape)
 
     def tables(self, weights: FloatArray) -> FloatArray:
         """Joint table of each pair under weights of the items, shape (n_items, n_draws).
@@ -189,24 +265,25 @@ class _Pairs:
         long rows.
         """
         shape = (self.n_options, self.n_options, self.first.size, weights.shape[1])
-        size = self.n_options**2 * self.first.size
-        counts = sparse.csr_array(
-            (np.ones(self.cell.size), (self.cell, self.item)), shape=(size, weights.shape[0])
-        )
-        return np.asarray((counts @ weights).reshape(shape), dtype=np.float64)
+        return np.asarray((self._counts @ weights).reshape(shape), dtype=np.float64)
 
 
-def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[_Pairs, int]:
+def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_Pairs, int]:
     """Pairs of raters who share enough items, and how many pairs of people share too few."""
-    answered = np.flatnonzero(model >= 0)
-    rater = np.concatenate([votes.annotator, np.full(answered.size, votes.n_annotators)])
-    item = np.concatenate([votes.item, answered])
-    choice = np.concatenate([votes.choice, model[answered]])
+    answered = [np.flatnonzero(model >= 0) for model in models]
+    own = [np.full(items.size, votes.n_annotators + j) for j, items in enumerate(answered)]
+    rater = np.concatenate([votes.annotator, *own])
+    item = np.concatenate([votes.item, *answered])
+    choice = np.concatenate(
+        [votes.choice, *(model[items] for model, items in zip(models, answered, strict=True))]
+    )
     order = np.lexsort((rater, item))
     rater, item, choice = rater[order], item[order], choice[order]
 
     one, two = _rows_of_one_item(np.bincount(item, minlength=votes.n_items))
-    n_raters = votes.n_annotators + 1
+    with_people = rater[one] < votes.n_annotators
+    one, two = one[with_people], two[with_people]
+    n_raters = votes.n_annotators + len(models)
     codes, pair, common = np.unique(
         rater[one] * n_raters + rater[two], return_inverse=True, return_counts=True
     )
@@ -216,14 +293,15 @@ def _pairs(votes: Votes, model: IntArray, min_common: int) -> tuple[_Pairs, int]
     kept = enough[pair]
     one, two, pair = one[kept], two[kept], (np.cumsum(enough) - 1)[pair[kept]]
     cell = (choice[one] * votes.n_options + choice[two]) * first.size + pair
-    return _Pairs(first, second, item[one], cell, votes.n_options), n_skipped
+    sizes = (votes.n_items, votes.n_options, votes.n_annotators, len(models))
+    return _Pairs(first, second, item[one], cell, *sizes), n_skipped
 
 
-def _rows_of_one_item(sizes: IntArray) -> tuple[IntArray, IntArray]:
+def _rows_of_one_item(sizes: npt.NDArray[np.intp]) -> tuple[IntArray, IntArray]:
     """Every pair of rows of one item, where item i has the next ``sizes[i]`` rows."""
     starts = np.cumsum(sizes) - sizes
     ones, twos = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for size in np.flatnonzero(np.bincount(sizes)):
+    for size in np.flatnonzero(np.bincount(sizes)).tolist():
         first, second = np.triu_indices(size, k=1)
         start = starts[sizes == size][:, None]
         ones.append((start + first).ravel())
@@ -244,50 +322,34 @@ def _kappas(tables: FloatArray) -> FloatArray:
     return ratio(np.where(n > 0, n * observed - chance, 0.0), n * n - chance)
 
 
-def _rater_means(kappas: FloatArray, pairs: _Pairs, n_people: int) -> tuple[FloatArray, FloatArray]:
-    """Mean kappa of each person with the others, shape (n_people, n_draws), and of the model."""
+def _rater_means(kappas: FloatArray, pairs: _Pairs) -> tuple[FloatArray, FloatArray]:
+    """Mean kappa with people, of each person, shape (n_people, n_draws), and of each model."""
     defined = ~np.isnan(kappas)
     number = np.arange(pairs.first.size)
-    among_people = pairs.second < n_people
-    # A pair of people counts for both, a pair with the model for the model alone.
+    among_people = pairs.second < pairs.n_people
+    # A pair of people counts for both, a pair with a model for the model alone.
     rater = np.concatenate([pairs.second, pairs.first[among_people]])
     pair = np.concatenate([number, number[among_people]])
     member = sparse.csr_array(
-        (np.ones(rater.size), (rater, pair)), shape=(n_people + 1, number.size)
+        (np.ones(rater.size), (rater, pair)),
+        shape=(pairs.n_people + pairs.n_models, number.size),
     )
     means = ratio(member @ np.where(defined, kappas, 0.0), member @ defined.astype(np.float64))
-    return means[:n_people], means[n_people]
+    return means[: pairs.n_people], means[pairs.n_people :]
 
 
-def _difference(
-    observed: float,
-    votes: Votes,
-    pairs: _Pairs,
-    *,
-    rng: np.random.Generator,
-    n_draws: int,
-    level: float,
-) -> Estimate:
-    """Model less people with its item-bootstrap interval."""
-    resamples = resampled_weights(votes.n_items, n_draws, rng)
+def _resampled_gaps(pairs: _Pairs, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    """Each model's mean kappa less the people's in resamples of items, (n_models, n_draws)."""
+    resamples = resampled_weights(pairs.n_items, n_draws, rng)
     size = max(1, CHUNK_CELLS // (pairs.first.size * pairs.n_options**2))
-    draws = []
+    gaps = []
     while chunk := list(islice(resamples, size)):
         tables = pairs.tables(np.stack(chunk, axis=1))
-        people, with_model = _rater_means(_kappas(tables), pairs, votes.n_annotators)
+        people, with_models = _rater_means(_kappas(tables), pairs)
         defined = ~np.isnan(people)
         total = np.where(defined, people, 0.0).sum(axis=0)
-        draws.append(with_model - ratio(total, defined.sum(axis=0).astype(np.float64)))
-    interval = percentile_interval(
-        np.concatenate(draws),
-        level=level,
-        method="item bootstrap",
-        n_items=votes.n_items,
-        n_annotators=votes.n_annotators,
-        rng=rng,
-    )
-    reason: Reason | None = None if interval else "no_variation"
-    return Estimate(observed, interval=interval, interval_reason=reason)
+        gaps.append(with_models - ratio(total, defined.sum(axis=0).astype(np.float64)))
+    return np.concatenate(gaps, axis=1)
 
 
 def _standardise(

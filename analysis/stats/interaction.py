@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from .checks import check_level, known_rows
-from .multiway import Clusters, degrees_of_freedom, score_variance
+from .multiway import Clusters, degrees_of_freedom, prepare
 from .results import Estimate, Interval, Proportion, Reason
 
 
@@ -109,6 +109,7 @@ def certainty_by_source(
         )
     known &= ~np.isnan(values)
     within = {name: np.asarray(codes)[known] for name, codes in clusters.items()}
+    prepared = prepare(within, int(known.sum()))
     y, cell = right[known], 2 * model[known] + (values[known] >= threshold)
     n = np.bincount(cell, minlength=4)
     k = np.bincount(cell, y, minlength=4).astype(np.int64)
@@ -123,7 +124,7 @@ def certainty_by_source(
         value = float(np.asarray(signs) @ np.log(share / (1 - share)))
         per_answer = np.asarray(signs) / np.where(used, n * share * (1 - share), 1)
         scores = per_answer[cell] * (y - share[cell])
-        variance = score_variance(scores, within)
+        variance = None if prepared is None else prepared.variance(scores)
         if variance is None or variance.variance <= 1e-24:
             reason: Reason = "too_few_items" if variance is None else "no_variation"
             return Estimate(value, interval_reason=reason), None

@@ -119,36 +119,68 @@ def multiway_variance(values: npt.ArrayLike, clusters: Clusters) -> MultiwayVari
 
 def score_variance(scores: FloatArray, clusters: Clusters) -> MultiwayVariance | None:
     """Variance of an estimate whose error is the sum of `scores`, shape (n,); see above."""
+    prepared = prepare(clusters, scores.size)
+    return None if prepared is None else prepared.variance(scores)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedClusters:
+    """Clusterings of some rows, sorted out once for any number of scores of these rows.
+
+    `one_way` has the codes of every thing with at least two clusters, `joint` the sign and the
+    codes of every joint clustering of the things in `used`.
+    """
+
+    n_clusters: Mapping[str, int]
+    used: tuple[str, ...]
+    one_way: Mapping[str, IntArray]
+    joint: tuple[tuple[int, IntArray], ...]
+
+    def variance(self, scores: FloatArray) -> MultiwayVariance:
+        """Variance of an estimate whose error is the sum of `scores`, shape (n,)."""
+        # `clustered_variance` divides by n squared, which the scores have done already.
+        scaled = scores * scores.size
+        by = {}
+        for name, codes in self.one_way.items():
+            size = self.n_clusters[name]
+            by[name] = size / (size - 1) * clustered_variance(scaled, codes)
+        total = sum(by[name] for name in self.used)
+        total += sum(sign * clustered_variance(scaled, codes) for sign, codes in self.joint)
+        return MultiwayVariance(
+            variance=max(total, *by.values()),
+            by=MappingProxyType(by),
+            n_clusters=self.n_clusters,
+            used=self.used,
+        )
+
+
+def prepare(clusters: Clusters, n: int) -> PreparedClusters | None:
+    """Sort out clusterings of `n` rows; None where nothing has two clusters.
+
+    Raises ValueError if there is no clustering or one has another length.
+    """
     if not clusters:
         raise ValueError("`clusters` must name at least one clustering.")
     codes: dict[str, IntArray] = {}
     sizes: dict[str, int] = {}
     for name, values in clusters.items():
         codes[name], sizes[name] = relabel(values)
-        if codes[name].shape != scores.shape:
-            raise ValueError(
-                f"`clusters[{name!r}]` has {codes[name].size} rows, the values {scores.size}."
-            )
+        if codes[name].shape != (n,):
+            raise ValueError(f"`clusters[{name!r}]` has {codes[name].size} rows, the values {n}.")
     varying = [name for name, size in sizes.items() if size >= 2]
     if not varying:
         return None
-    # `clustered_variance` divides by n squared, which the scores have done already.
-    scaled = scores * scores.size
-    by = {
-        name: sizes[name] / (sizes[name] - 1) * clustered_variance(scaled, codes[name])
-        for name in varying
-    }
     used = _outermost(varying, codes, sizes)
-    total = sum(by[name] for name in used)
-    for size in range(2, len(used) + 1):
-        for subset in combinations(used, size):
-            cells = _joint([codes[name] for name in subset])
-            total += (-1) ** (size + 1) * clustered_variance(scaled, cells)
-    return MultiwayVariance(
-        variance=max(total, *by.values()),
-        by=MappingProxyType(by),
+    joint = [
+        ((-1) ** (size + 1), _joint([codes[name] for name in subset]))
+        for size in range(2, len(used) + 1)
+        for subset in combinations(used, size)
+    ]
+    return PreparedClusters(
         n_clusters=MappingProxyType(sizes),
         used=used,
+        one_way={name: codes[name] for name in varying},
+        joint=tuple(joint),
     )
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.stats import Votes, human_likeness
+from analysis.stats import Votes, human_likeness, human_likeness_of_several
 from tests.analysis.stats.reference import block_design
 
 
@@ -141,3 +141,19 @@ def test_bad_input_is_refused():
         human_likeness(votes, [0] * 30, rng=np.random.default_rng(0), n_draws=1)
     with pytest.raises(ValueError, match="min_common"):
         human_likeness(votes, [0] * 30, rng=np.random.default_rng(0), min_common=1)
+
+
+def test_several_models_at_once_get_what_each_gets_alone():
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 2, 90)
+    votes = Votes.from_matrix(raters(rng, truth, [0.8, 0.7, 0.9, 0.75]))
+    silent = np.full(90, -1)
+    models = [raters(rng, truth, [0.85])[:, 0], silent, 1 - truth]
+
+    several = human_likeness_of_several(votes, models, rng=np.random.default_rng(2), n_draws=300)
+
+    for model, result in zip(models, several, strict=True):
+        alone = human_likeness(votes, model, rng=np.random.default_rng(2), n_draws=300)
+        assert result == alone
+    assert several[1].reason == "no_pairs"
+    assert human_likeness_of_several(votes, [], rng=rng) == ()
