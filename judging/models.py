@@ -114,6 +114,17 @@ class Judge(models.Model):
         return self.price_input is not None
 
 
+class SharedLimit(models.Model):
+    """What the processes that ask one endpoint share, where there is no Redis to hold it."""
+
+    endpoint = models.CharField(max_length=64, unique=True)
+    document = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.endpoint
+
+
 class JudgeRun(models.Model):
     """One judge over one study's items, with one set of parameters."""
 

@@ -57,7 +57,7 @@ class Asker:
 
     def __init__(self, *, backend: Backend, limiter: Limiter, ledger: Ledger) -> None:
         self._backend = backend
-        self._limiter = limiter
+        self.limiter = limiter
         self._ledger = ledger
 
     async def ask_all(self, questions: Sequence[Question]) -> list[BaseException | None]:
@@ -68,9 +68,9 @@ class Asker:
     async def ask(self, question: Question) -> None:
         """Ask until an answer is stored. Raises `Stopped` with the question left open."""
         number, replies, faults = question.attempts, question.replies, 0
-        successes = self._limiter.successes
+        successes = self.limiter.successes
         while True:
-            permit = await self._limiter.acquire(expected_tokens(question))
+            permit = await self.limiter.acquire(expected_tokens(question))
             number += 1
             try:
                 await self._ledger.open(question, number)
@@ -78,7 +78,7 @@ class Asker:
                 # Before the slot is free: nobody may follow into what has just failed.
                 outage = self._report(permit, fault)
             finally:
-                self._limiter.release(permit)
+                self.limiter.release(permit)
 
             answer: Answer | None = None
             if reply is not None:
@@ -88,9 +88,9 @@ class Asker:
                 answer = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
                 if not faults:
-                    successes = self._limiter.successes
+                    successes = self.limiter.successes
                 faults += 1
-                if faults >= MAX_OWN_FAULTS and self._limiter.successes > successes:
+                if faults >= MAX_OWN_FAULTS and self.limiter.successes > successes:
                     answer = Answer(
                         "error", error=f"{faults} requests failed while others succeeded: {fault}"
                     )
@@ -117,7 +117,7 @@ class Asker:
                 error=str(fault),
             )
             return end, None, fault
-        self._limiter.succeeded(permit)
+        self.limiter.succeeded(permit)
         end = AttemptEnd(
             "replied",
             _milliseconds(started),
@@ -133,7 +133,7 @@ class Asker:
         if fault is None or isinstance(fault, Adjusted):
             return None
         try:
-            self._limiter.failed(permit, fault)
+            self.limiter.failed(permit, fault)
         except Outage as outage:  # raised by the caller once the attempt is stored
             return outage
         return None

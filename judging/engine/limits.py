@@ -5,16 +5,19 @@ grows back while it answers), the rates (requests and tokens a minute), and a pa
 to all, because a server that turns one request away would turn away the next one too.
 
 A server that brings nothing useful is tried ever more rarely, one request at a time, and given up
-after `patience` seconds. All code runs on one event loop; there are no locks.
+after `patience` seconds. All code runs on one event loop; there are no locks. Where several
+processes ask the same endpoint, slots and rates are what `sharing` grants this one.
 """
 
 import asyncio
+import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from judging.engine.protocol import Fault, Misconfigured, Outage, RateLimited, Rejected
+from judging.engine.sharing import BURST_SECONDS, Grant, Report
 
 CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
@@ -32,6 +35,17 @@ class Limits:
     patience: float = 120.0
 
 
+def tightest_of(several: Iterable[Limits]) -> Limits:
+    """What keeps all of several limits; the most patient one says when to give up."""
+    limits = list(several)
+    return Limits(
+        concurrency=min(each.concurrency for each in limits),
+        rpm=min((each.rpm for each in limits if each.rpm), default=None),
+        tpm=min((each.tpm for each in limits if each.tpm), default=None),
+        patience=max(each.patience for each in limits),
+    )
+
+
 @dataclass(slots=True)
 class Permit:
     """Leave to send one request; handed back with what became of it."""
@@ -44,22 +58,48 @@ class Permit:
 class Bucket:
     """So much a minute, spaced evenly, with a burst of a few seconds' worth."""
 
-    BURST_SECONDS = 3.0
-
     def __init__(self, per_minute: int) -> None:
         self._seconds_each = 60.0 / per_minute
         self._free_at = 0.0  # when everything taken so far would have flowed in evenly
 
     def wait(self, now: float) -> float:
-        return max(0.0, self._free_at - self.BURST_SECONDS - now)
+        return max(0.0, self._free_at - BURST_SECONDS - now)
 
     def take(self, now: float, amount: float) -> None:
         self._free_at = max(self._free_at, now) + amount * self._seconds_each
 
 
+class Allowance:
+    """What was drawn for this process from a bucket that several have in common."""
+
+    def __init__(self) -> None:
+        self.left = 0.0
+
+    def wait(self, now: float) -> float:
+        return 0.0 if self.left > 0 else math.inf  # the next grant wakes whoever waits
+
+    def take(self, now: float, amount: float) -> None:
+        self.left -= amount
+
+
 class Limiter:
-    def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
+    """Hands out permits; with `is_shared`, only what `take` was given for this process."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        is_shared: bool = False,
+    ) -> None:
         self._clock = clock
+        self._is_shared = is_shared
+        self._granted = 0
+        self._cuts: int | None = None  # of everybody, as far as is known here
+        self._has_cut = self._has_paused = False
+        self._forgets_pauses = False
+        self.news = asyncio.Event()  # something is to be told to the others, or wanted of them
+        self.moved_at = clock()  # when a request was last let go, or a grant arrived
         self._waiting: deque[tuple[asyncio.Future[Permit], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._in_flight = 0
@@ -77,13 +117,23 @@ class Limiter:
         """Take the limits of the judge as they are now; what is in flight stays counted."""
         self.limits = limits
         self._window = float(limits.concurrency)
-        self._requests = Bucket(limits.rpm) if limits.rpm else None
-        self._tokens = Bucket(limits.tpm) if limits.tpm else None
+        self._requests = self._rate(limits.rpm)
+        self._tokens = self._rate(limits.tpm)
+
+    def _rate(self, per_minute: int | None) -> Bucket | Allowance | None:
+        if per_minute is None:
+            return None
+        return Allowance() if self._is_shared else Bucket(per_minute)
 
     @property
     def slots(self) -> int:
         """How many requests may be in flight now."""
-        return 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
+        slots = 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
+        return min(slots, self._granted) if self._is_shared else slots
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._in_flight or self._waiting)
 
     async def acquire(self, tokens: int = 0) -> Permit:
         """Wait for a slot, the rates and the common pause. Raises `Outage` when all hope is lost.
@@ -92,6 +142,8 @@ class Limiter:
         """
         future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, tokens))
+        if self._is_shared and not self._granted:
+            self.news.set()
         self._let_go()
         try:
             return await future
@@ -137,16 +189,22 @@ class Limiter:
     def _slow_down(self, permit: Permit, fault: Fault, now: float) -> None:
         # What was sent before the last cut knew nothing of it: one wave of 429 cuts once.
         if permit.since >= self._last_cut:
-            self._window = max(1.0, self._window * _CUT)
-            self._last_cut = now
-            self._limited_in_a_row += 1
+            self._cut(now)
+            self._has_cut = True
         wait = fault.retry_after
         if wait is None:
             wait = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
         self._pause(now, wait)
 
+    def _cut(self, now: float) -> None:
+        self._window = max(1.0, self._window * _CUT)
+        self._last_cut = now
+        self._limited_in_a_row += 1
+
     def _pause(self, now: float, seconds: float) -> None:
         self._resume_at = max(self._resume_at, now + seconds)
+        self._has_paused = True
+        self.news.set()
 
     def _judge_outage(self, fault: Fault, now: float) -> None:
         assert self._failing_since is not None  # noqa: S101
@@ -174,6 +232,8 @@ class Limiter:
         self._failing_since = None
         self._resume_at = 0.0
         self._window = float(self.limits.concurrency)
+        self._forgets_pauses = True
+        self.news.set()
         waiting, self._waiting = self._waiting, deque()
         for future, _ in waiting:
             if not future.done():
@@ -194,10 +254,12 @@ class Limiter:
                 self._tokens.wait(now) if self._tokens else 0.0,
             )
             if delay > 0:
-                self._wake_in(delay)
+                if delay < math.inf:
+                    self._wake_in(delay)
                 return
             self._waiting.popleft()
             self._in_flight += 1
+            self.moved_at = now
             if self._requests:
                 self._requests.take(now, 1)
             if self._tokens:
@@ -208,6 +270,55 @@ class Limiter:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(delay, self._let_go)
+
+    def report(self) -> Report:
+        """What the other processes have to know; what it says is then counted as told."""
+        now = self._clock()
+        if not self.is_busy:
+            self._granted = 0  # given back with this report
+        waiting = [(future, tokens) for future, tokens in self._waiting if not future.done()]
+        tokens_waiting = sum(tokens for _, tokens in waiting)
+        report = Report(
+            limits=self.limits,
+            held=max(self._granted, self._in_flight),
+            wanted=self._in_flight + len(waiting),
+            requests=_lacking(self._requests, len(waiting)),
+            tokens=_lacking(self._tokens, tokens_waiting),
+            first_tokens=float(waiting[0][1]) if waiting else 0.0,
+            pause=self._pause_to_tell(now),
+            has_cut=self._has_cut,
+        )
+        self._has_cut = self._has_paused = self._forgets_pauses = False
+        return report
+
+    def _pause_to_tell(self, now: float) -> float | None:
+        if self._forgets_pauses:
+            return None
+        return max(0.0, self._resume_at - now) if self._has_paused else 0.0
+
+    def restore(self, report: Report) -> None:
+        """Take back what a report that did not arrive has told."""
+        self._has_cut |= report.has_cut
+        self._has_paused |= bool(report.pause)
+        self._forgets_pauses |= report.pause is None
+
+    def take(self, grant: Grant, report: Report) -> None:
+        """Go on with what the others leave, and wait as long as any of them was told to."""
+        now = self.moved_at = self._clock()
+        if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:
+            self._cut(now)
+        self._cuts = grant.cuts
+        self._granted = grant.slots
+        for rate, amount in ((self._requests, grant.requests), (self._tokens, grant.tokens)):
+            if isinstance(rate, Allowance):
+                rate.left += amount
+        # A longer pause ends a run; whoever begins a new one may find out anew.
+        self._resume_at = max(self._resume_at, now + min(grant.pause, self.limits.patience))
+        self._let_go()
+
+
+def _lacking(rate: Bucket | Allowance | None, wanted: float) -> float:
+    return max(0.0, wanted - rate.left) if isinstance(rate, Allowance) else 0.0
 
 
 def _seconds(seconds: float) -> str:

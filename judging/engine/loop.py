@@ -8,12 +8,20 @@ import asyncio
 import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from judging.engine.limits import Limiter, Limits
+from judging.engine.limits import Limiter, Limits, tightest_of
 from judging.engine.protocol import Backend
+from judging.engine.sharing import Exchange, keep_sharing
 
 T = TypeVar("T")
+
+
+@dataclass
+class _Endpoint:
+    limiter: Limiter
+    limits: dict[Hashable, Limits]  # of each judge that is asked here
 
 
 class EngineLoop:
@@ -21,8 +29,11 @@ class EngineLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._endpoints: dict[Hashable, tuple[Backend, Limiter]] = {}
+        self._backends: dict[Hashable, Backend] = {}
+        self._endpoints: dict[Hashable, _Endpoint] = {}
         self._lock = threading.Lock()
+        # Exchanges with other processes wait for a store, and the loop waits for nobody.
+        self.executor = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="sharing")
         self._thread = threading.Thread(target=self._run, name="judging-engine", daemon=True)
         self._thread.start()
 
@@ -33,20 +44,33 @@ class EngineLoop:
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def endpoint(
-        self, key: Hashable, make: Callable[[], Backend], limits: Limits
-    ) -> tuple[Backend, Limiter]:
-        """The backend and limiter known as `key`, made by `make` when there is none yet.
+    def backend(self, key: Hashable, make: Callable[[], Backend]) -> Backend:
+        """The backend known as `key`, made by `make` when there is none yet."""
+        with self._lock:
+            if key not in self._backends:
+                self._backends[key] = make()
+            return self._backends[key]
 
-        Whoever shares the key shares slots, rates and pauses. Changed limits are taken over.
+    def limiter(
+        self, address: Hashable, judge: Hashable, limits: Limits, exchange: Exchange | None = None
+    ) -> Limiter:
+        """The limiter of an endpoint: whoever asks there shares its slots, rates and pauses.
+
+        Where its judges say differently, the tighter limits hold; changed ones are taken over.
+        With `exchange` it shares them with other processes too.
         """
         with self._lock:
-            if key not in self._endpoints:
-                self._endpoints[key] = (make(), Limiter(limits))
-            backend, limiter = self._endpoints[key]
-            if limiter.limits != limits:
-                self._loop.call_soon_threadsafe(limiter.set_limits, limits)
-            return backend, limiter
+            if address not in self._endpoints:
+                limiter = Limiter(limits, is_shared=exchange is not None)
+                self._endpoints[address] = _Endpoint(limiter, {})
+                if exchange is not None:
+                    self.submit(keep_sharing(limiter, exchange, self.executor))
+            endpoint = self._endpoints[address]
+            endpoint.limits[judge] = limits
+            tightest = tightest_of(endpoint.limits.values())
+            if endpoint.limiter.limits != tightest:
+                self._loop.call_soon_threadsafe(endpoint.limiter.set_limits, tightest)
+            return endpoint.limiter
 
     def stop(self) -> None:
         """Close the clients and end the thread; what is under way is cancelled."""
@@ -56,7 +80,7 @@ class EngineLoop:
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
-            for backend, _ in self._endpoints.values():
+            for backend in self._backends.values():
                 await backend.close()
 
         self.submit(close()).result(timeout=30)

@@ -167,19 +167,20 @@ def _read(response: httpx2.Response, question: Question) -> Reply:
         text = message.get("content")
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise Garbage("the answer is no chat completion", status=response.status_code) from error
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=response.status_code)
     return Reply(
-        # NUL cannot be stored in PostgreSQL and never means anything.
-        text=(text or refusal or "").replace("\x00", ""),
+        text=_storable(text or str(refusal or "")),
         refused=bool(refusal) or finish == "content_filter",
         truncated=finish == "length",
         usage=_usage(body.get("usage")),
-        model=str(body.get("model") or "")[:200],
-        fingerprint=str(body.get("system_fingerprint") or "")[:200],
-        request_id=str(response.headers.get("x-request-id") or body.get("id") or "")[:200],
+        model=_storable(str(body.get("model") or ""))[:200],
+        fingerprint=_storable(str(body.get("system_fingerprint") or ""))[:200],
+        request_id=_storable(str(response.headers.get("x-request-id") or body.get("id") or ""))[
+            :200
+        ],
         probabilities=option_probabilities(
             text or "", choice.get("logprobs"), offers_tie=question.offers_tie
         ),
@@ -262,7 +263,12 @@ def _message(error: openai.APIStatusError) -> str:
     return _short(str(_error_body(error).get("message") or error.response.text or "no message"))
 
 
+def _storable(text: str) -> str:
+    """Without what no database takes: NUL, and halves of characters that JSON may escape."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
 def _short(text: str) -> str:
     """A server may echo the whole prompt, or a page of HTML, in its error."""
-    text = " ".join(text.replace("\x00", "").split())
+    text = " ".join(_storable(text).split())
     return text if len(text) <= 200 else text[:199] + "…"

@@ -19,6 +19,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
+from judging.engine.limits import Limiter
 from judging.engine.protocol import Outage, OverBudget, Question, Stopped
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
@@ -103,7 +104,8 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
             stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
             return
         questions = _questions(run, judgments)
-        problems = _wait(running.loop.submit(asker.ask_all(questions)), run.judge, mine, ledger)
+        work = running.loop.submit(asker.ask_all(questions))
+        problems = _wait(work, run.judge, mine, ledger, asker.limiter)
         _judge_problems(run, [problem for problem in problems if problem is not None])
     finally:
         release(Judgment.objects.filter(lease=lease))
@@ -114,12 +116,13 @@ def _wait(
     judge: Judge,
     mine: QuerySet[Judgment],
     ledger: RunLedger,
+    limiter: Limiter,
 ) -> list[BaseException | None]:
     """Wait for the answers, renewing the lease: who waits for a slow server is not dead.
 
-    Longer than a request and an outage may last, and a reserve, nothing can be under way without
-    a row in the ledger; then the chunk is given up. A model in this process may think for as long
-    as its hardware needs.
+    Longer than a request and an outage may last, and a reserve, no request is under way, and no
+    limiter lets nobody go; then the chunk is given up. A model in this process may think for as
+    long as its hardware needs.
     """
     patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
     if judge.backend == Judge.Backend.TRANSFORMERS:
@@ -128,7 +131,8 @@ def _wait(
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
-            if time.monotonic() - ledger.moved_at > patience:
+            since = limiter.moved_at if ledger.oldest is None else ledger.oldest
+            if time.monotonic() - since > patience:
                 logger.error("A chunk did not move for %d seconds and is given up.", patience)
                 work.cancel()
                 # As if its worker had been killed: the sweep gives the questions back and counts

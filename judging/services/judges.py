@@ -1,5 +1,6 @@
 """Registering judges, and turning a judge into something that can be asked."""
 
+import hashlib
 import importlib.util
 import os
 from collections.abc import Callable
@@ -124,6 +125,12 @@ def api_key(judge: Judge) -> str:
             "Set it for the worker, or in .env, and start again."
         )
     return key
+
+
+def endpoint_of(judge: Judge) -> str:
+    """Who shares its slots and rates: a provider counts them for each model and key."""
+    parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, judge.api_key_env]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def limits_of(judge: Judge) -> Limits:

@@ -17,8 +17,10 @@ from judging.engine.protocol import (
     Answer,
     AttemptEnd,
     Halted,
+    LedgerFailed,
     OverBudget,
     Question,
+    Stopped,
     Usage,
 )
 from judging.models import NANO, JudgeRun
@@ -85,7 +87,7 @@ class RunLedger:
         self._is_stopping = is_stopping
         self._freezes = run.study.frozen_at is None  # spares a query per batch later on
         self._max_tokens = judge.max_tokens
-        self.moved_at = time.monotonic()  # when a row of this chunk was last committed
+        self._under_way: dict[int, float] = {}  # since when, by question
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input, judge.price_output
@@ -93,8 +95,15 @@ class RunLedger:
     async def open(self, question: Question, number: int) -> None:
         if self._is_stopping():
             raise Halted("The worker is ending.")
+        self._under_way[question.id] = time.monotonic()
         most = price(self._prices, self._guess(question, text=None))
-        await self._write(Opening(self._run_id, question.id, number, timezone.now(), most))
+        try:
+            await self._writer.write(
+                Opening(self._run_id, question.id, number, timezone.now(), most)
+            )
+        except (Stopped, LedgerFailed):
+            del self._under_way[question.id]  # nothing is sent
+            raise
 
     async def close(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
@@ -104,7 +113,7 @@ class RunLedger:
             is_estimate = True
             usage = self._guess(question, text=end.text if end.outcome == "replied" else None)
         contents = _contents(self._sides[question.id])
-        await self._write(
+        await self._writer.write(
             Closing(
                 run_id=self._run_id,
                 study_id=self._study_id,
@@ -122,10 +131,12 @@ class RunLedger:
                 freezes=self._freezes,
             )
         )
+        self._under_way.pop(question.id, None)
 
-    async def _write(self, row: Opening | Closing) -> None:
-        await self._writer.write(row)
-        self.moved_at = time.monotonic()
+    @property
+    def oldest(self) -> float | None:
+        """Since when the request is under way that was begun first; None while there is none."""
+        return min(self._under_way.copy().values(), default=None)
 
     def _guess(self, question: Question, *, text: str | None) -> Usage:
         """Tokens of a request whose usage nobody told: rather too many than too few."""

@@ -3,11 +3,13 @@
 import threading
 from dataclasses import dataclass
 
+from django.db import connection
+
 from judging.engine.asking import Asker
 from judging.engine.loop import EngineLoop
 from judging.models import Judge
-from judging.services import ledger
-from judging.services.judges import backend_maker, limits_of
+from judging.services import ledger, sharing
+from judging.services.judges import backend_maker, endpoint_of, limits_of
 from judging.services.writer import Writer
 
 
@@ -53,6 +55,8 @@ def shut_down() -> None:
         runtime, _runtime = _runtime, None
     if runtime is not None:
         runtime.loop.stop()
+        runtime.loop.executor.submit(connection.close)
+        runtime.loop.executor.shutdown()
         runtime.writer.stop()
 
 
@@ -62,9 +66,18 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
     Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
     """
     make = backend_maker(judge)
-    key = (
+    engine = get().loop
+    parameters = (
         judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
         judge.temperature, judge.top_p, judge.max_tokens, judge.probabilities,
     )  # fmt: skip
-    backend, limiter = get().loop.endpoint(key, make, limits_of(judge))
-    return Asker(backend=backend, limiter=limiter, ledger=run_ledger)
+    return Asker(
+        backend=engine.backend(parameters, make),
+        limiter=engine.limiter(
+            endpoint_of(judge),
+            parameters,
+            limits_of(judge),
+            sharing.exchange(endpoint_of(judge)) if judge.backend == Judge.Backend.OPENAI else None,
+        ),
+        ledger=run_ledger,
+    )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from judging.engine.protocol import LedgerFailed
 
@@ -110,13 +110,16 @@ class Writer:
                 # A restart of the database, or a lock held for long: nothing was committed.
                 connection.close()
                 if time.monotonic() > deadline:
+                    logger.error("The ledger could not be written: %s", error)
                     self._refuse(batch, error)
                     return
                 logger.warning("The ledger could not be written, trying again: %s", error)
                 time.sleep(pause)
                 pause = min(5.0, pause * 2)
-            except DatabaseError as error:
-                # One row that the tables refuse must not take the others down with it.
+            except Exception as error:
+                # Whatever it is: whoever waits is told, and the thread goes on for the others.
+                # One row that the tables, or the driver, refuse takes no other down with it.
+                logger.exception("The ledger refused rows.")
                 if len(batch) == 1:
                     self._refuse(batch, error)
                     return
@@ -125,7 +128,6 @@ class Writer:
                 return
 
     def _refuse(self, batch: list[_Entry], error: Exception) -> None:
-        logger.error("The ledger could not be written: %s", error)
         _answer(batch, [LedgerFailed(str(error)) for _ in batch])
 
 

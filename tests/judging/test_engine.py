@@ -284,15 +284,30 @@ def test_a_broken_recording_names_its_line(line):
 def test_an_endpoint_is_shared_by_whoever_names_it_and_takes_changed_limits():
     engine = EngineLoop()
     try:
-        first = engine.endpoint("a", Scripted, Limits(concurrency=2))
-        same = engine.endpoint("a", Scripted, Limits(concurrency=5))
-        other = engine.endpoint("b", Scripted, Limits())
+        first = engine.limiter("a", "warm", Limits(concurrency=2))
+        same = engine.limiter("a", "warm", Limits(concurrency=5))
+        other = engine.limiter("b", "warm", Limits())
 
         async def slots():
-            return same[1].slots
+            return same.slots
 
-        assert first == same
-        assert other[1] is not first[1]
+        assert first is same
+        assert other is not first
         assert engine.submit(slots()).result(timeout=5) == 5
+    finally:
+        engine.stop()
+
+
+def test_two_judges_of_one_endpoint_keep_the_tighter_of_their_limits():
+    engine = EngineLoop()
+    try:
+        engine.limiter("a", "warm", Limits(concurrency=8, rpm=60))
+        both = engine.limiter("a", "cold", Limits(concurrency=4, tpm=900, patience=300))
+
+        async def limits():
+            return both.limits
+
+        seen = engine.submit(limits()).result(timeout=5)
+        assert seen == Limits(concurrency=4, rpm=60, tpm=900, patience=300)
     finally:
         engine.stop()
