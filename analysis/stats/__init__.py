@@ -158,6 +158,7 @@ from .risk_coverage import (
     threshold_sweep,
 )
 from .scale_use import centred_certainty, certainty_icc
+from .shared_errors import SharedErrors, shared_errors, stands_out
 from .stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -222,6 +223,7 @@ __all__ = [
     "Recalibration",
     "RiskCoverage",
     "RunNoise",
+    "SharedErrors",
     "SharedGuess",
     "SharedStereotype",
     "SingleOrderBias",
@@ -313,8 +315,10 @@ __all__ = [
     "self_preference",
     "shared_annotator_interval",
     "shared_annotator_variance",
+    "shared_errors",
     "shared_guess",
     "shared_stereotype",
+    "stands_out",
     "support",
     "tango_interval",
     "tango_statistic",
