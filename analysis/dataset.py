@@ -6,6 +6,7 @@ rater, order shown, sample), never by when they were stored.
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from analysis.errors import AnalysisError
 from analysis.facts import (
     CHOICES,
     CODE,
+    MISSING,
     Answers,
+    Codes,
     Cost,
     Dataset,
     Item,
@@ -30,6 +33,7 @@ from analysis.facts import (
 from analysis.juries import with_juries
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator
+from annotation.quality import quality_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study
@@ -72,6 +76,55 @@ def load_dataset(slug: str) -> Dataset:
         plan=plan,
     )
     return with_juries(data, _juries(study))
+
+
+@dataclass(frozen=True, eq=False)
+class Everybody:
+    """All answers to the items of a dataset, also those that no report counts.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        Pseudonyms, sorted.
+    is_counted : tuple of bool
+        False for those whom a researcher left out of the analysis.
+    pace : tuple of float or None
+        Words read a minute.
+    choice : ndarray of int8, shape (items, raters)
+        Choices; -1 is missing.
+    """
+
+    raters: tuple[str, ...]
+    is_counted: tuple[bool, ...]
+    pace: tuple[float | None, ...]
+    choice: Codes
+
+
+def load_everybody(data: Dataset) -> Everybody:
+    """Who answered what in the study of `data`; withdrawn answers are not looked at."""
+    study = Study.objects.get(slug=data.study.slug)
+    quality = quality_of(study)
+    people = sorted(
+        Annotator.objects.filter(pk__in=quality).values_list("pseudonym", "pk", "excluded_at")
+    )
+    column = {pk: index for index, (_, pk, _) in enumerate(people)}
+    row = {item.key: index for index, item in enumerate(data.items)}
+    choices = np.full((len(data.items), len(people)), MISSING, dtype=np.int8)
+    found = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .values_list("assignment__item__key", "assignment__annotator", "choice")
+    )
+    for item, annotator, choice in found:
+        choices[row[item], column[annotator]] = CODE[choice]
+    return Everybody(
+        raters=tuple(pseudonym for pseudonym, _, _ in people),
+        is_counted=tuple(excluded is None for *_, excluded in people),
+        pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
+        choice=choices,
+    )
 
 
 def _juries(study: Study) -> Mapping[str, list[str]]:

@@ -1,12 +1,14 @@
 from django.urls import path
 
-from analysis import views
+from analysis import annotator_views, views
 
 app_name = "analysis"
 urlpatterns = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
+    path("annotators/", annotator_views.annotators, name="annotators"),
+    path("annotator/", annotator_views.annotator, name="annotator"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/report.html", views.open_report, name="open"),

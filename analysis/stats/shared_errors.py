@@ -1,6 +1,6 @@
 """Does a person err where a judge errs, more than others who saw the same items?"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -135,21 +135,18 @@ def shared_errors(
 
 def _compare(own: IntArray, judge: IntArray, share: FloatArray) -> SharedErrors:
     both = int((own & judge).sum())
-    figures = {
-        "n": own.size,
-        "n_wrong": int(own.sum()),
-        "n_judge_wrong": int(judge.sum()),
-        "n_both_wrong": both,
-    }
+    figures = SharedErrors(
+        n=own.size, n_wrong=int(own.sum()), n_judge_wrong=int(judge.sum()), n_both_wrong=both
+    )
     if not own.size:
-        return SharedErrors(**figures, reason="too_few_items")
+        return replace(figures, reason="too_few_items")
     varies = (share > 0) & (share < 1)
     errors = int(own[varies].sum())
     on_wrong, on_right = (judge == 1) & varies, (judge == 0) & varies
     fewest = max(0, errors - int(on_right.sum()))
     most = min(errors, int(on_wrong.sum()))
     if fewest == most:
-        return SharedErrors(**figures, reason="no_variation")
+        return replace(figures, reason="no_variation")
     # Any common shift of the logits cancels; this one keeps the likely numbers far from zero.
     n = int(varies.sum())
     shift = logit((errors + 0.5) / (n + 1)) - logit(share[varies].mean())
@@ -160,8 +157,8 @@ def _compare(own: IntArray, judge: IntArray, share: FloatArray) -> SharedErrors:
     )
     weight /= weight.sum()
     certain = both - int((own & judge & varies).sum())
-    return SharedErrors(
-        **figures,
+    return replace(
+        figures,
         expected=certain + float(possible @ weight),
         probability=min(1.0, float(weight[possible >= both - certain].sum())),
     )

@@ -83,6 +83,9 @@ if (slots.length && bar) {
   });
   refresh();
   setInterval(tick, 1_000);
+} else {
+  // Panels of a page without the bar do not change while somebody reads: once is enough.
+  slots.forEach((slot) => { load(slot).catch((error) => { slot.querySelector("p")?.append(` (${error.message})`); }); });
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {

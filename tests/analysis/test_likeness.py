@@ -1,0 +1,142 @@
+"""Annotators beside the judges: who errs as a judge does is named, with advice and nothing more."""
+
+import random
+
+import pytest
+from django.contrib.auth.models import User
+
+from analysis.likeness import likenesses
+from annotation import services
+from annotation.models import Annotation
+from studies.models import Membership, Study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+WRONG = {"r1": "r2", "r2": "r1"}
+
+
+@pytest.fixture
+def study() -> Study:
+    """Sixty items, three people and a judge who guess, and somebody who copies the judge."""
+    rng = random.Random(4)
+    study = make_study()
+    persona = make_persona(study=study)
+    people = [make_rater(study=study, pseudonym=f"P-{n}") for n in range(3)]
+    copier = make_rater(study=study, pseudonym="P-copier")
+    runs = [make_run(study=study, judge=name, features="all") for name in ("steady", "other")]
+    make_run(study=study, judge="steady", features="age")
+    for _ in range(60):
+        item = make_item(study=study, persona=persona, question="w " * 250)
+        said = [rng.choice(["r1", "r2"]) for _ in runs]
+        for run, choice in zip(runs, said, strict=True):
+            judge_item(run, item, choice, 70)
+        for person in people:
+            answer(person, item, rng.choice(["r1", "r2"]))
+        answer(copier, item, said[0])
+    return study
+
+
+def test_who_copies_a_judge_stands_out_and_nobody_else_does(study):
+    first, *others = likenesses(study.slug)
+
+    assert (first.rater, first.stands_out, first.closest.judge) == ("P-copier", True, "steady")
+    assert first.closest.errors.n_both_wrong == first.closest.errors.n_judge_wrong
+    assert first.probability == pytest.approx(2 * first.closest.errors.probability)
+    assert [one.stands_out for one in others] == [False] * 3
+    assert all(len(one.judges) == 2 for one in others)
+
+
+def test_the_pace_is_that_of_the_annotators_own_page(study):
+    Annotation.objects.update(active_ms=20_000, elapsed_ms=30_000)
+
+    # 250 words of question and 6 of responses, by the slower clock.
+    assert likenesses(study.slug)[0].words_per_minute == pytest.approx(256 / 0.5)
+
+
+def test_excluded_people_are_nobodys_measure_and_still_shown(study):
+    services.exclude(annotator_id=study.annotators.get(pseudonym="P-copier").pk, reason="asked")
+    before = {one.rater: one for one in likenesses(study.slug)}
+    Annotation.objects.filter(assignment__annotator__pseudonym="P-copier").update(choice="r1")
+    after = {one.rater: one for one in likenesses(study.slug)}
+
+    assert before["P-copier"].stands_out
+    assert not before["P-copier"].is_counted
+    assert all(before[f"P-{n}"] == after[f"P-{n}"] for n in range(3))
+
+
+def test_withdrawn_answers_are_not_looked_at(study):
+    Annotation.objects.filter(assignment__annotator__pseudonym="P-copier").update(
+        standing="withdrawn"
+    )
+
+    assert {one.rater for one in likenesses(study.slug)} == {"P-0", "P-1", "P-2"}
+
+
+def test_without_judges_there_is_nothing_to_compare():
+    empty = make_study()
+    rater = make_rater(study=empty)
+    answer(rater, make_item(study=empty), "r1")
+
+    (one,) = likenesses(empty.slug)
+
+    assert (one.closest, one.probability, one.stands_out) == (None, None, False)
+
+
+@pytest.fixture
+def viewer(client, study) -> User:
+    user = User.objects.create_user("viewer")
+    Membership.objects.create(user=user, study=study, role="viewer")
+    client.force_login(user)
+    return user
+
+
+def test_the_list_names_those_who_stand_out_and_states_the_rate_of_false_flags(
+    client, viewer, study
+):
+    page = client.get(f"/studies/{study.slug}/reports/annotators/").content.decode()
+
+    assert "4 annotators, 1 of whom stands out" in page
+    assert page.index("P-copier") < page.index("P-0")
+    assert "at most 1 of 1,000 careful people" in page
+    assert "Nothing happens to anybody because of it." in page
+
+
+def test_the_panel_of_one_annotator_shows_every_judge(client, viewer, study):
+    address = f"/studies/{study.slug}/reports/annotator/"
+    page = client.get(address, {"rater": "P-copier"}).content.decode()
+    other = client.get(address, {"rater": "P-0"}).content.decode()
+
+    assert "Errs where steady errs" in page
+    assert page.count('<th scope="row">') == 2
+    assert "no more like a judge’s" in other.replace("'", "’")
+    assert "<html" not in page
+
+
+def test_the_page_of_an_annotator_leads_there(client, viewer, study):
+    page = client.get(f"/studies/{study.slug}/people/annotator/", {"rater": "P-0"}).content.decode()
+
+    assert f'data-src="/studies/{study.slug}/reports/annotator/?rater=P-0"' in page
+
+
+@pytest.mark.parametrize("page", ["annotators/", "annotator/?rater=P-0"])
+def test_others_do_not_learn_that_it_exists(client, study, page):
+    client.force_login(User.objects.create_user("stranger"))
+
+    assert client.get(f"/studies/{study.slug}/reports/{page}").status_code == 404
+
+
+def test_an_annotator_who_is_not_of_the_study_is_not_found(client, viewer, study):
+    response = client.get(f"/studies/{study.slug}/reports/annotator/", {"rater": "P-9"})
+
+    assert response.status_code == 404
+
+
+def test_a_study_without_answers_says_what_to_do_first(client, viewer, study):
+    empty = make_study()
+    Membership.objects.create(user=viewer, study=empty)
+
+    page = client.get(f"/studies/{empty.slug}/reports/annotators/").content.decode()
+
+    assert "Nobody has answered yet" in page
