@@ -126,7 +126,7 @@ def test_who_alone_says_the_opposite_is_flagged_and_the_others_are_not(study):
     assert all("disagreement" not in found[a.pk].rules for a in crowd)
     # Each of the three agrees with two and not with the fourth.
     assert found[crowd[0].pk].agreement == pytest.approx(2 / 3)
-    assert flags(study, contrary)["disagreement"][1] == pytest.approx(0.5)
+    assert flags(study, contrary)["disagreement"] == pytest.approx((1, 1 / 4))
 
 
 def test_excluded_people_are_nobodys_measure(study):
@@ -162,7 +162,7 @@ def test_every_rule_has_words(study):
     found = quality_of(study)[annotator.pk].flags
 
     assert {flag.label for flag in found} <= set(RULES.values())
-    assert all(str(flag).endswith(".") for flag in found)
+    assert all(str(flag).endswith(".") and flag.caution.endswith(".") for flag in found)
     assert len(found) == 3
 
 

@@ -1,0 +1,91 @@
+"""Each person's answers beside those that others gave to the same items; no database here."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Said(NamedTuple):
+    """One answer; others are held against it where it `counts`."""
+
+    annotator: int
+    item: int
+    choice: str
+    counts: bool
+
+
+@dataclass
+class Agreement:
+    """How a person's answers compare with the others'.
+
+    `same` of `compared` pairs with another person's answer to the same item are alike; pairs of
+    one item hang together, so nothing is tested by them. `against` counts the items on which the
+    person was outvoted, of those on which people were split and one answer won; `chances` holds,
+    for each of these, the share of its people who were outvoted.
+    """
+
+    same: int = 0
+    compared: int = 0
+    against: int = 0
+    chances: list[float] = field(default_factory=list)
+
+    @property
+    def share(self) -> float | None:
+        return self.same / self.compared if self.compared else None
+
+    @property
+    def share_against(self) -> float | None:
+        return self.against / len(self.chances) if self.chances else None
+
+    @property
+    def expected_against(self) -> float | None:
+        return sum(self.chances) / len(self.chances) if self.chances else None
+
+    @property
+    def probability(self) -> float:
+        """Of being outvoted so often or more, if every answer could be anybody's.
+
+        Given how an item was answered, each of its people is as likely to be the one outvoted;
+        the items are then independent, whatever makes them hard.
+        """
+        return at_least(self.against, self.chances)
+
+
+def agreements(answers: Iterable[Said]) -> dict[int, Agreement]:
+    """The agreement of everybody in `answers`, by the annotator's id."""
+    rows = list(answers)
+    said: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        if row.counts:
+            said[row.item][row.choice] += 1
+    found: defaultdict[int, Agreement] = defaultdict(Agreement)
+    for row in rows:
+        votes = said[row.item].copy()
+        if not row.counts:
+            votes[row.choice] += 1
+        person, total, alike = found[row.annotator], votes.total(), votes[row.choice]
+        person.same += alike - 1
+        person.compared += total - 1
+        most = max(votes.values())
+        winners = [choice for choice, count in votes.items() if count == most]
+        if len(winners) == 1 and most < total:
+            person.chances.append((total - most) / total)
+            person.against += row.choice != winners[0]
+    return found
+
+
+def at_least(successes: int, chances: Sequence[float]) -> float:
+    """The probability of so many successes or more in independent trials, one for each chance.
+
+    >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
+    (0.25, 1.0)
+    """
+    counts = [1.0]
+    for chance in chances:
+        counts = [
+            (counts[n] if n < len(counts) else 0.0) * (1 - chance)
+            + (counts[n - 1] if n else 0.0) * chance
+            for n in range(len(counts) + 1)
+        ]
+    return min(1.0, sum(counts[successes:]))
