@@ -87,6 +87,11 @@ def time_limit(study: Study) -> dt.timedelta:
     return dt.timedelta(minutes=math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes)))
 
 
+def warning_time(study: Study) -> dt.timedelta:
+    """How long before the limit a person is told of it, and can ask for more time."""
+    return min(dt.timedelta(minutes=15), time_limit(study) / 3)
+
+
 def lock(annotator_id: int) -> Annotator:
     """Lock the study, then the annotator, and return the annotator as they are now.
 

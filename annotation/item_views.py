@@ -94,7 +94,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         shown_at=token.shown_at,
         active_ms=form.cleaned_data["active_ms"],
     )
-    response = see_other(next_url(annotator))
+    response = see_other(_after(annotator))
     if is_bound(request, annotator):
         return response
     return bind(request, response, annotator)
@@ -141,11 +141,25 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     return JsonResponse({"stamp": stamp_of(now), **entered(now)}, status=status)
 
 
+def _after(annotator: Annotator) -> str:
+    """Where an answer leads; who answers in a hurry is told so there."""
+    if step_of(annotator) != "task":
+        return step_url(annotator)
+    progress = progress_of(annotator.pk)
+    following = progress.next_position
+    if following is not None and progress.is_hurried(following):
+        services.note_hurry(annotator_id=annotator.pk, position=following)
+    return _url_of(annotator, following)
+
+
 def next_url(annotator: Annotator) -> str:
     """The item whose turn it is, by its own address: Back then leads to each item in turn."""
     if step_of(annotator) != "task":
         return step_url(annotator)
-    following = progress_of(annotator.pk).next_position
-    if following is None:
+    return _url_of(annotator, progress_of(annotator.pk).next_position)
+
+
+def _url_of(annotator: Annotator, position: int | None) -> str:
+    if position is None:
         return step_url(annotator, "feedback")
-    return task_url(annotator.study.slug, following)
+    return task_url(annotator.study.slug, position)

@@ -11,6 +11,7 @@ from annotation.forms import AnswerForm
 from annotation.models import Assignment, Draft
 from annotation.progress import Progress
 from annotation.services.drafts import stamp_of
+from annotation.services.pace import is_told
 from annotation.texts import worked_examples
 from annotation.tokens import assignment_token
 from annotation.wording import setting_of, wording_for
@@ -90,6 +91,8 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
         "skip_url": reverse("annotation:skip", args=[slug, position]),
         "number": number,
         "progress": progress,
+        "offers_break": progress.offers_break(position),
+        "is_hurried": progress.is_hurried(position) and is_told(assignment.annotator, position),
         "back_url": task_url(slug, before) if before is not None else None,
     }
 

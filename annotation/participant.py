@@ -13,6 +13,7 @@ from django.utils import translation
 from django.views.decorators.cache import never_cache
 
 from annotation.codes import code_for
+from annotation.deadline import deadline_of
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.flow import step_of
 from annotation.models import Annotator, Ending
@@ -118,6 +119,7 @@ def participant_page(
             if annotator is None:
                 return no_identity(request, get_object_or_404(Study, slug=slug))
             with translation.override(annotator.study.language):
+                request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
                 try:
                     return guard(request, annotator) or view(request, annotator, **kwargs)
                 except StudyNotOpen:

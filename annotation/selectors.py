@@ -14,6 +14,7 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
     )
     # Loaded with the annotator already: one wide join less on the page that is opened most.
     assignment.item.study = annotator.study
+    assignment.annotator = annotator
     return assignment
 
 

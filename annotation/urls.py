@@ -23,6 +23,7 @@ urlpatterns = [
     path("done/", views.done, name="done"),
     path("withdraw/", views.withdraw, name="withdraw"),
     path("pause/", views.pause, name="pause"),
+    path("extend/", views.extend, name="extend"),
     path("help/", views.help_page, name="help"),
     path("preview/<slug:step>/", framed_here(preview.preview), name="preview"),
 ]

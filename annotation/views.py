@@ -1,10 +1,12 @@
 """The participant's pages around the items, in the order in which people see them."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import services
+from annotation.deadline import deadline_of
 from annotation.errors import EntryRefused, StudyNotOpen
 from annotation.flow import ending_of, step_of
 from annotation.forms import AboutForm, ConsentForm, FeedbackForm
@@ -220,9 +222,23 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     context = {
         "study": annotator.study,
         "annotator": annotator,
+        "progress": progress_of(annotator.pk),
         "continue_url": step_url(annotator),
     }
     return render(request, "annotation/pause.html", context)
+
+
+@require_POST
+@participant_page("consent")
+def extend(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """More time, and back to the page that asked for it; scripts get the new limit instead."""
+    annotator = services.extend(annotator_id=annotator.pk)
+    deadline = deadline_of(annotator)
+    if deadline and request.accepts("application/json") and not request.accepts("text/html"):
+        return JsonResponse(deadline.as_json())
+    came_from = request.POST.get("from", "")
+    below = reverse("annotation:entry", args=[annotator.study.slug])
+    return see_other(came_from if came_from.startswith(below) else step_url(annotator))
 
 
 @require_safe

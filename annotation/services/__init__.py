@@ -19,6 +19,8 @@ from annotation.services.endings import (
 from annotation.services.entry import enter, enter_by_link, resume
 from annotation.services.exclusion import exclude, include
 from annotation.services.expiry import release_expired
+from annotation.services.extension import extend
+from annotation.services.pace import note_hurry
 from annotation.services.skipping import skip_item
 from annotation.services.steps import (
     consent,
@@ -36,11 +38,13 @@ __all__ = [
     "enter",
     "enter_by_link",
     "exclude",
+    "extend",
     "finish_instructions",
     "finish_practice_item",
     "include",
     "leave_feedback",
     "mark_returned",
+    "note_hurry",
     "pass_checks",
     "practise",
     "record_answer",

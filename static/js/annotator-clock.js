@@ -1,7 +1,11 @@
 // Moments in the clock time of this device; without this file they stand in UTC.
 
-for (const time of document.querySelectorAll("[data-clock]")) {
+export function showClock(time) {
+  const moment = new Date(time.dateTime);
+  const today = moment.toDateString() === new Date().toDateString();
   time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit", minute: "2-digit", weekday: "long",
-  }).format(new Date(time.dateTime));
+    hour: "2-digit", minute: "2-digit", ...(today ? {} : { weekday: "long" }),
+  }).format(moment);
 }
+
+document.querySelectorAll("[data-clock]").forEach(showClock);

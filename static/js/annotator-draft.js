@@ -8,7 +8,7 @@ const FIELDS = ["choice", "certainty"];
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
 export function keepDraft(form, { slider, activeTime }) {
   const key = form.dataset.draft;
-  if (!key) return { isWaiting: false }; // A preview keeps nothing.
+  if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
   const fields = form.elements;
   const unsent = new Set(); // The fields that the server has not heard of.
   let stamp = form.dataset.stamp;
@@ -35,7 +35,7 @@ export function keepDraft(form, { slider, activeTime }) {
 
   async function save() {
     clearTimeout(timer);
-    if (isAsking || isOver || !unsent.size) return;
+    if (isAsking || isOver || !unsent.size || !form.dataset.draftUrl) return;
     const sent = [...unsent];
     unsent.clear();
     isAsking = true;
@@ -85,7 +85,7 @@ export function keepDraft(form, { slider, activeTime }) {
   }
   const kept = read(key);
   const isOurs = kept && !kept.sent;
-  activeTime.add(Math.max(Number(form.dataset.spent), kept?.active ?? 0));
+  activeTime.add(Math.max(Number(form.dataset.spent ?? 0), kept?.active ?? 0));
   // The server's word wins where it has one: entries that it refused.
   if (isOurs && form.dataset.refused === "false") {
     for (const name of kept.waiting ? FIELDS : kept.unsent ?? []) {

@@ -1,0 +1,38 @@
+// The notice that the time is nearly over appears by itself on a page that stays open, and more
+// time is asked for without leaving it.
+import { showClock } from "./annotator-clock.js";
+
+const place = document.querySelector("[data-deadline]");
+const box = place.querySelector(".deadline-box");
+let timer;
+
+function wait(seconds) {
+  box.hidden = seconds > 0;
+  clearTimeout(timer);
+  if (seconds > 0) timer = setTimeout(wait, Math.min(seconds * 1000, 2 ** 31 - 1), 0);
+}
+
+place.querySelector("[data-extend]")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  try {
+    const response = await fetch(form.action, {
+      method: "POST",
+      body: new URLSearchParams(new FormData(form)),
+      headers: { Accept: "application/json" },
+      credentials: "same-origin",
+      redirect: "manual",
+    });
+    if (!response.ok) throw new Error(response.status);
+    const { ends, warns_in: seconds } = await response.json();
+    const time = place.querySelector("time");
+    time.dateTime = ends;
+    showClock(time);
+    if (seconds > 0) document.getElementById("main").focus({ preventScroll: true });
+    wait(seconds);
+  } catch {
+    HTMLFormElement.prototype.submit.call(form); // The server says why, on a page of its own.
+  }
+});
+
+wait(Number(place.dataset.warnsIn));

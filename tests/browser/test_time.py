@@ -1,0 +1,64 @@
+"""The limit in Chromium: the notice comes by itself, and asking loses nothing."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from annotation.models import Annotator
+from tests.browser.annotators import enter_items, make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.test_participants import problems
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def study(live_server):
+    return make_everyday_study(items=2, minutes=20)
+
+
+def leave(left: timedelta) -> None:
+    Annotator.objects.update(expires_at=timezone.now() + left)
+
+
+def test_the_notice_appears_on_a_page_that_stays_open_and_more_time_takes_it_away(open_page, study):
+    page = open_page()
+    page.clock.install()
+    enter_items(page, study)
+    leave(timedelta(minutes=25))
+    page.reload()
+    page.check("#choice-a")
+    page.fill("#certainty", "30")
+    assert not page.is_visible("#extend")
+
+    page.clock.run_for("11:00")
+
+    expect(page.locator("#extend")).to_be_visible()
+    expect(page.locator("[data-deadline] time")).to_contain_text(":")
+    leave(timedelta(minutes=14))
+    page.click("#extend")
+    expect(page.locator("#extend")).to_be_hidden()
+    assert page.is_checked("#choice-a")
+    assert page.input_value("#certainty") == "30"
+    assert Annotator.objects.get().expires_at - timezone.now() > timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+def test_the_notice_keeps_the_rules_and_works_without_javascript(
+    open_page, study, size, javascript
+):
+    page = open_page(viewport=size, javascript=javascript, bypass_csp=True)
+    enter_items(page, study)
+    leave(timedelta(minutes=5))
+    page.reload()
+    expect(page.locator("#extend")).to_be_visible()
+    if javascript:
+        assert problems(page) == ""
+
+    page.click("#extend")
+
+    expect(page.locator("#extend")).to_be_hidden()
+    assert page.url.endswith("/task/1/")
