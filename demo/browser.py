@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
+from requests.exceptions import ChunkedEncodingError
 
 PATIENCE = 60.0  # seconds to wait for a server that does not answer
 _VOID = {"input", "br", "img", "hr", "meta", "link", "source", "wbr"}
@@ -130,7 +131,7 @@ class Browser:
         while True:
             try:
                 response = self._session.request(method, url, timeout=30, **kwargs)
-            except (requests.ConnectionError, requests.Timeout):
+            except (requests.ConnectionError, requests.Timeout, ChunkedEncodingError):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
