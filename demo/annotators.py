@@ -4,9 +4,11 @@ They read what the page shows, find person, question and replies in the text ban
 answer that the truth model holds for them. They know nothing of the database.
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
 
 from demo.browser import Browser, Form, Page
 from demo.planted import active_ms
@@ -54,14 +56,24 @@ class Acknowledged:
     certainty: int | None
 
 
+def participant_id(name: str) -> str:
+    """An id of the form that Prolific's have, always the same one for `name`."""
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def pseudonym(number: int) -> str:
+    return f"simulated-{number:03}"
+
+
 @dataclass
 class Annotator:
-    """One simulated person in one study."""
+    """One simulated person in one study, who came by `link` where a platform gave them one."""
 
     number: int
     slug: str
     base_url: str
     world: World
+    link: str = ""
     on_answer: Callable[[], None] = lambda: None
     acknowledged: list[Acknowledged] = field(default_factory=list)
 
@@ -71,16 +83,25 @@ class Annotator:
 
     @property
     def pid(self) -> str:
-        return f"simulated-{self.number:03}"
+        return self._ids["PROLIFIC_PID"]
+
+    @property
+    def session(self) -> str:
+        return self._ids["SESSION_ID"]
+
+    @property
+    def _ids(self) -> dict[str, str]:
+        if self.link:
+            return {name: values[0] for name, values in parse_qs(urlsplit(self.link).query).items()}
+        return {
+            "PROLIFIC_PID": pseudonym(self.number),
+            "STUDY_ID": "simulated-study",
+            "SESSION_ID": f"simulated-session-{self.number}",
+        }
 
     def arrive(self) -> None:
         """Enter and walk up to the instructions, or to wherever an earlier visit ended."""
-        page = self._browser.get(
-            f"/s/{self.slug}/",
-            PROLIFIC_PID=self.pid,
-            STUDY_ID="simulated-study",
-            SESSION_ID=f"simulated-session-{self.number}",
-        )
+        page = self._browser.get(f"/s/{self.slug}/", **self._ids)
         while page.step in ("consent", "about"):
             page = self._pass(page)
         self._page = page
@@ -89,6 +110,18 @@ class Annotator:
         """Leave the instructions: the study gives this person their items."""
         while self._page.step == "instructions":
             self._page = self._pass(self._page)
+
+    def answer_some(self, count: int) -> None:
+        """Answer `count` items and stop there."""
+        for _ in range(count):
+            self._page = self._pass(self._page)
+
+    def continue_late(self) -> None:
+        """Go on after the time was over, as the page of that ending offers."""
+        page = self._browser.get(f"/s/{self.slug}/task/")
+        if page.step == "done" and "submit" in page.by_id:
+            page = self._browser.get(self._go_on(page))
+        self._page = page
 
     def finish(self) -> str:
         """Answer everything that is left and return the completion code."""

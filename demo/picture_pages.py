@@ -14,6 +14,7 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
     """From the link to the code, then the other endings."""
     from annotation import services
     from annotation.models import Annotator, Assignment
+    from demo.annotators import participant_id
     from studies.models import Study
 
     page.goto(f"/s/{STUDY}/")
@@ -31,7 +32,7 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
     page.click("#submit")
     page.wait_for_url("**/instructions/")
     yield "instructions"
-    annotator = Annotator.objects.get(prolific_identity__pid=person)
+    annotator = Annotator.objects.get(prolific_identity__pid=participant_id(person))
     page.click("#submit")
     page.wait_for_url(lambda url: not url.endswith("/instructions/"))
     while "/task/" not in page.url:
@@ -75,14 +76,16 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
     for ending in _ENDINGS:
         page.context.clear_cookies()
         _enter(page, f"{person}-{ending}")
-        left = Annotator.objects.get(prolific_identity__pid=f"{person}-{ending}")
+        left = Annotator.objects.get(prolific_identity__pid=participant_id(f"{person}-{ending}"))
         getattr(services, ending)(annotator_id=left.pk)
         page.goto(f"/s/{STUDY}/done/")
         yield f"ending-{ending.replace('_', '-')}"
     page.context.clear_cookies()
     _enter(page, f"{person}-stopped")
     for ending in ("quota_full", "disqualified"):
-        Annotator.objects.filter(prolific_identity__pid=f"{person}-stopped").update(state=ending)
+        Annotator.objects.filter(prolific_identity__pid=participant_id(f"{person}-stopped")).update(
+            state=ending
+        )
         page.goto(f"/s/{STUDY}/done/")
         yield f"ending-{ending.replace('_', '-')}"
     page.context.clear_cookies()
@@ -135,7 +138,10 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
 
 
 def _enter(page: "Page", person: str) -> None:
-    page.goto(f"/s/{STUDY}/?PROLIFIC_PID={person}&STUDY_ID=demo&SESSION_ID=demo")
+    from demo.annotators import participant_id
+
+    pid = participant_id(person)
+    page.goto(f"/s/{STUDY}/?PROLIFIC_PID={pid}&STUDY_ID={pid}&SESSION_ID={pid}")
 
 
 def _pass_on(page: "Page") -> None:

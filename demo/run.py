@@ -4,6 +4,7 @@ DEMO_EXIT=1 ends after the report instead of serving. Started again, it goes on 
 """
 
 import os
+import secrets
 import signal
 import sys
 import time
@@ -12,15 +13,23 @@ from types import FrameType
 import django
 import requests
 
+from demo.prolific.server import TOKEN
+
 
 def main() -> int:
     started = time.monotonic()
     port = os.environ.get("PORT", "8000")
-    if not port.isdecimal() or not 1 <= int(port) <= 65534:
-        sys.stderr.write(f"PORT must be a number from 1 to 65534, not “{port}”.\n")
+    if not port.isdecimal() or not 1 <= int(port) <= 65533:
+        sys.stderr.write(f"PORT must be a number from 1 to 65533, not “{port}”.\n")
         return 2
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{port}")
+    # Whatever account is set: the demo recruits on its own simulated Prolific alone.
+    os.environ |= {
+        "PROLIFIC_BASE_URL": f"http://127.0.0.1:{int(port) + 2}/api/v1/",
+        "PROLIFIC_API_TOKEN": TOKEN,
+        "PROLIFIC_WEBHOOK_SECRET": secrets.token_urlsafe(24),
+    }
     django.setup()
     # These need the settings.
     from config.processes import ProcessDied, Processes

@@ -1,8 +1,8 @@
 """The steps of the demo, each safe to repeat.
 
-Everything goes through the product's own doors: items are imported, annotators answer through
-the pages, judges run in a Celery worker against an HTTP server, a worker builds the reports.
-Only who answers is simulated.
+Everything goes through the product's own doors: items are imported, people are recruited with the
+product's command and answer through the pages, judges run in a Celery worker against an HTTP
+server, a worker builds the reports. Only who answers is simulated, and the platform they come from.
 """
 
 import secrets
@@ -26,8 +26,9 @@ from analysis.services import request_report
 from annotation.models import Assignment
 from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
-from demo.annotators import TIE_ANNOTATORS, Annotator
+from demo.annotators import TIE_ANNOTATORS, Annotator, participant_id, pseudonym
 from demo.leftovers import end_leftovers, note
+from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun, Judgment
@@ -51,11 +52,12 @@ def demo_folder() -> Path:
 
 
 class Demo:
-    """One demo on `port`; the simulated LLM server takes the next one."""
+    """One demo on `port`; the simulated LLM server and the simulated Prolific take the next two."""
 
     def __init__(self, port: int, processes: Processes) -> None:
         self._port = port
         self._llm_port = port + 1
+        self._prolific_port = port + 2
         self._base_url = f"http://127.0.0.1:{port}"
         self._folder = demo_folder()
         self._processes = processes
@@ -64,17 +66,19 @@ class Demo:
     def run(self, started: float) -> None:
         """Do what is left to do and say where to click; `started` is by the monotonic clock."""
         end_leftovers(self._folder / PIDS)
-        require_free(self._port, self._llm_port)
+        require_free(self._port, self._llm_port, self._prolific_port)
         migrate()
         user, password = researcher(self._folder / "login.txt")
         main, ties = set_up(self._world, folder=self._folder, owner=user)
-        _say("1/5  The study “Everyday choices”: 300 items, and 24 true ties in a second study.")
+        _say("1/6  The study “Everyday choices”: 300 items, and 24 true ties in a second study.")
         self._start_processes()
         _say(
-            f"2/5  Web server on port {self._port}, simulated LLM server on {self._llm_port}, "
-            "a worker."
+            f"2/6  Web server on port {self._port}, a worker, simulated LLM server on "
+            f"{self._llm_port}, simulated Prolific on {self._prolific_port}."
         )
-        new_answers = self._people(main, ties)
+        recruiting = Recruiting(main, f"http://127.0.0.1:{self._prolific_port}")
+        new_answers = self._people(main, ties, recruiting)
+        self._settle(recruiting)
         new_judgments = self._judges(main, ties)
         report = self._reports(main, ties, is_new=bool(new_answers or new_judgments))
         _say(f"     Done in {time.monotonic() - started:.0f} seconds.")
@@ -83,6 +87,9 @@ class Demo:
     def _start_processes(self) -> None:
         commands = {
             "The simulated LLM server": llm_command(self._llm_port),
+            "The simulated Prolific": prolific_command(
+                self._prolific_port, state=self._folder / "prolific.json"
+            ),
             "The web server": web_command(port=self._port),
             "The worker": worker_command(),
         }
@@ -93,42 +100,79 @@ class Demo:
         note(self._folder / PIDS, pids)
         self._processes.wait_healthy(self._base_url)
 
-    def _people(self, main: Study, ties: Study) -> int:
-        """Let everybody answer what they have left to answer; return how many answers."""
-        people = [
-            *self._seated(main, range(1, ANNOTATORS + 1)),
-            *self._seated(ties, TIE_ANNOTATORS),
-        ]
+    def _people(self, main: Study, ties: Study, recruiting: Recruiting) -> int:
+        """Let everybody come and answer what they have left; return how many answers."""
+        cost = recruiting.launch()
+        finishing, late = self._recruited(main, recruiting)
+        by_hand = [Annotator(n, ties.slug, self._base_url, self._world) for n in TIE_ANNOTATORS]
+        finishing += self._seat(ties, by_hand)
         left = Assignment.objects.filter(
             annotator__study__in=[main, ties],
-            annotator__prolific_identity__pid__in=[person.pid for person in people],
+            annotator__prolific_identity__pid__in=[person.pid for person in finishing],
             state=Assignment.State.RESERVED,
         ).count()
         lock = Lock()
-        with _bar(left, "People") as bar, ThreadPoolExecutor(len(people)) as pool:
+        with _bar(left, "People") as bar, ThreadPoolExecutor(len(finishing) + len(late)) as pool:
 
             def answered() -> None:
                 with lock:
                     bar.step()
 
-            for person in people:
+            for person in finishing:
                 person.on_answer = answered
-            codes = list(pool.map(lambda person: person.finish(), people))
+            surplus = [pool.submit(_finish_late, person) for person in late]
+            codes = list(pool.map(lambda person: person.finish(), finishing))
+            for each in surplus:
+                each.result()
+        for person, code in zip(finishing, codes, strict=True):
+            if person.link:
+                recruiting.hand_in(person, code)
         _say(
-            f"3/5  {len(codes)} simulated annotators have answered through the pages "
-            f"and got their codes; {left:,} answers were new."
+            f"3/6  {len(codes)} simulated annotators have answered through the pages and got their "
+            f"codes; {left:,} answers were new. {ANNOTATORS} came through the simulated Prolific "
+            f"for {cost}, {len(LEAVERS)} more left early and were replaced."
         )
         return left
 
-    def _seated(self, study: Study, numbers: Iterable[int]) -> list[Annotator]:
-        """Simulated people who have arrived and got their items, one after the other."""
-        people = [Annotator(number, study.slug, self._base_url, self._world) for number in numbers]
-        for person in people:
+    def _recruited(
+        self, study: Study, recruiting: Recruiting
+    ) -> tuple[list[Annotator], list[Annotator]]:
+        """Who finishes in time and who does so late, all with their items.
+
+        People take the places of the simulated Prolific one after the other; when some have left,
+        others take theirs.
+        """
+        first = self._seat(
+            study, recruiting.arriving(recruiting.first(), self._base_url, self._world)
+        )
+        recruiting.let_leave(first)
+        second = self._seat(
+            study,
+            recruiting.arriving(
+                [leaver.instead for leaver in LEAVERS], self._base_url, self._world
+            ),
+        )
+        finishing = [person for person in first if person.number <= ANNOTATORS]
+        late_numbers = {leaver.number for leaver in LEAVERS if leaver.comes_back}
+        return finishing + second, [p for p in first if p.number in late_numbers]
+
+    def _seat(self, study: Study, arriving: Iterable[Annotator]) -> list[Annotator]:
+        """Let people arrive and get their items, one after the other."""
+        people = []
+        for person in arriving:
             person.arrive()
-        mark_simulated(study, self._world, [person.pid for person in people])
+            people.append(person)
+        mark_simulated(study, self._world, {p.pid: pseudonym(p.number) for p in people})
         for person in people:
             person.take_seat()
         return people
+
+    def _settle(self, recruiting: Recruiting) -> None:
+        approved, rewards, paid, bonuses = recruiting.settle()
+        _say(
+            f"4/6  Settled: {approved} people approved for {rewards}, {paid} bonuses of {bonuses} "
+            "for work that no approval pays. The money is simulated."
+        )
 
     def _judges(self, main: Study, ties: Study) -> int:
         """Run every judge in every setting; return how many judgments were new."""
@@ -160,7 +204,7 @@ class Demo:
             if run.state != JudgeRun.State.DONE:
                 raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
         _say(
-            f"4/5  {len(JUDGES)} simulated judges have judged in {len(runs)} runs; "
+            f"5/6  {len(JUDGES)} simulated judges have judged in {len(runs)} runs; "
             f"{new:,} judgments were new."
         )
         return new
@@ -179,7 +223,7 @@ class Demo:
                 raise DemoError(f"The report of “{report.study}” was not built: {report.message}")
         out = self._folder / "report"
         shutil.copytree(report_dir(reports[0].public_id), out, dirs_exist_ok=True)
-        _say(f"5/5  The report: {out / 'report.html'}")
+        _say(f"6/6  The report: {out / 'report.html'}")
         return reports[0]
 
     def _wait(self, is_over: Callable[[], bool]) -> None:
@@ -190,11 +234,13 @@ class Demo:
     def _where_to_click(self, report: Report, password: str) -> None:
         site = f"http://localhost:{self._port}"
         slug = report.study.slug
-        visitor = f"PROLIFIC_PID=visitor-{secrets.token_hex(3)}&STUDY_ID=demo&SESSION_ID=demo"
+        ids = (participant_id(secrets.token_hex()) for _ in range(3))
+        visitor = "PROLIFIC_PID={}&STUDY_ID={}&SESSION_ID={}".format(*ids)
         _say()
         for what, where in (
             ("Be an annotator", f"{site}{reverse('annotation:entry', args=[slug])}?{visitor}"),
             ("The study", f"{site}{reverse('studies:detail', args=[slug])}"),
+            ("The recruiting", f"{site}{reverse('people:prolific', args=[slug])}"),
             (
                 "The report",
                 f"{site}{reverse('analysis:report', args=[slug, report.public_id])}",
@@ -203,7 +249,10 @@ class Demo:
         ):
             _say(f"  {what:<16} {where}")
         _say()
-        _say("People, annotators and judges are simulated: demo/demo_truth.json holds the truth.")
+        _say(
+            "People, annotators, judges, Prolific and its money are simulated: "
+            "demo/demo_truth.json holds the truth."
+        )
 
 
 def require_free(*ports: int) -> None:
@@ -216,12 +265,22 @@ def require_free(*ports: int) -> None:
             except OSError:
                 raise DemoError(
                     f"Port {port} is taken, perhaps by another demo. End that, or choose another "
-                    f"port (the demo takes it and the next one): PORT={ports[0] + 10} make demo"
+                    f"port (the demo takes it and the next two): PORT={ports[0] + 10} make demo"
                 ) from None
 
 
 def llm_command(port: int) -> list[str]:
     return [sys.executable, "-m", "demo.llm_server", "--port", str(port)]
+
+
+def prolific_command(port: int, *, state: Path) -> list[str]:
+    """It remembers everything in `state`, so that a demo that was killed goes on."""
+    return [sys.executable, "-m", "demo.prolific", "--port", str(port), "--state", str(state)]
+
+
+def _finish_late(person: Annotator) -> None:
+    person.continue_late()
+    person.finish()
 
 
 def _say(text: str = "") -> None:

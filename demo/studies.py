@@ -3,7 +3,7 @@
 import io
 import os
 import secrets
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -76,16 +76,17 @@ def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
     return _open(main), _open(tie)
 
 
-def mark_simulated(study: Study, world: World, pids: Collection[str]) -> None:
+def mark_simulated(study: Study, world: World, names: Mapping[str, str]) -> None:
     """Name simulated annotators so, and give those without seats yet a seed of the world's.
 
-    With it the seating, and with the name the order of rows in a report, is the same everywhere.
+    `names` are pseudonyms by platform id. With the seed the seating, and with the name the order
+    of rows in a report, is the same everywhere.
     """
     waiting = Annotator.objects.filter(study=study, assignments=None)
-    for annotator in waiting.filter(prolific_identity__pid__in=pids).select_related(
+    for annotator in waiting.filter(prolific_identity__pid__in=names).select_related(
         "prolific_identity"
     ):
-        annotator.pseudonym = annotator.prolific_identity.pid
+        annotator.pseudonym = names[annotator.prolific_identity.pid]
         annotator.seed = int(uniform(world.seed, "seats", study.slug, annotator.pseudonym) * 2**31)
         annotator.save(update_fields=["pseudonym", "seed"])
 

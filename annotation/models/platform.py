@@ -58,6 +58,9 @@ class Recruitment(models.Model):
     # What must not be sent twice is sent by one at a time; a crash ends the claim by the clock.
     busy_until = models.DateTimeField(null=True, blank=True)
     webhooks_at = models.DateTimeField(null=True, blank=True)
+    account = models.JSONField(
+        default=dict, blank=True, help_text="Balance and least pay, as last read; minor units."
+    )
     last_error = models.TextField(blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -120,6 +123,8 @@ class ProlificSubmission(models.Model):
     demographics = models.JSONField(default=dict, blank=True)
     # A person has confirmed the approval; it is asked for until Prolific shows it.
     approval_asked_at = models.DateTimeField(null=True, blank=True)
+    # The status that the person's part has followed: who goes on after it is not stopped again.
+    followed = models.CharField(max_length=40, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

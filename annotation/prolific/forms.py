@@ -68,7 +68,7 @@ class PlanForm(forms.Form):
     )  # fmt: skip
     workspace = forms.CharField(
         required=False, max_length=64, label="Workspace",
-        help_text="Its id; needed for webhooks and for workspaces of your own.",
+        help_text="Its id; needed only where your account has several.",
     )  # fmt: skip
 
     @classmethod

@@ -217,9 +217,15 @@ def _is_latest(submission: ProlificSubmission) -> bool:
 
 
 def _move(submission: ProlificSubmission) -> None:
-    """Let the person's part follow; what does not fit the state they are in changes nothing."""
+    """Let the person's part follow; what does not fit the state they are in changes nothing.
+
+    Who left there may go on here afterwards: a return or time-out is followed once.
+    """
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
+        return
+    has_left = status in (types.RETURNED, types.TIMED_OUT)
+    if has_left and submission.followed == status:
         return
     state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
     try:
@@ -240,6 +246,8 @@ def _move(submission: ProlificSubmission) -> None:
     except (WrongStep, Unfinished) as error:
         # They ended another way here, or the work is not whole: settling shows both sides.
         logger.info("submission %s is %s: %s", submission.pk, status, error)
+    # Afterwards: a crash before this line is made up for by the next look.
+    ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
 
 
 def _ask_again(study: Study, client: Client) -> None:

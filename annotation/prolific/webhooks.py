@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import json
@@ -10,13 +11,14 @@ import re
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import ProlificEvent, ProlificStudy, Recruitment
-from annotation.prolific.account import IN_WORKER, connect
-from annotation.prolific.errors import NotAllowed
+from annotation.prolific.account import IN_WORKER, alone, connect, is_local
+from annotation.prolific.client import Client
+from annotation.prolific.errors import NotAllowed, NotFound
 from annotation.prolific.launch import mirror, plan_of
 from annotation.prolific.sync import refresh_submission
 from studies.models import Study
@@ -100,31 +102,52 @@ def handle(*, event_id: int) -> bool:
     return ours
 
 
-def subscribe(*, study_id: int) -> str:
+def subscribe(*, study_id: int, user: User | None = None) -> str:
     """Subscribe the workspace's events to this installation and return its signing secret.
 
     A secret that the workspace has is kept: a new one would silence whoever else uses it.
-    What is subscribed already stays as it is.
+    What is subscribed already stays as it is. Raises `NotAllowed`, `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
-    workspace = plan_of(study).workspace
-    if not workspace:
-        raise NotAllowed("Webhooks belong to a workspace: give its id with --workspace.")
-    if not settings.PUBLIC_BASE_URL.startswith("https://"):
+    if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
         raise NotAllowed("Prolific calls public https addresses alone. Set PUBLIC_BASE_URL.")
     client = connect()
-    kept = client.secrets(workspace)
-    secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
+    with alone(study_id) as recruitment:
+        workspace = plan_of(study).workspace or _only_workspace(client)
+        kept = client.secrets(workspace)
+        secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
+        _subscribe_events(client, workspace)
+        recruitment.webhooks_at = timezone.now()
+        recruitment.save(update_fields=["webhooks_at"])
+    record(study, "webhooks subscribed", user=user)
+    return secret
+
+
+def _only_workspace(client: Client) -> str:
+    """The account's workspace. Raises `NotAllowed` when it has several: a person has to choose."""
+    workspaces = client.workspaces()
+    if len(workspaces) == 1:
+        return next(iter(workspaces))
+    if not workspaces:
+        raise NotAllowed("The account shows no workspace. Give its id with --workspace.")
+    named = ", ".join(f"{title} ({workspace})" for workspace, title in workspaces.items())
+    raise NotAllowed(f"Webhooks belong to a workspace. Choose one with --workspace: {named}.")
+
+
+def _subscribe_events(client: Client, workspace: str) -> None:
+    """One confirmed subscription for each event.
+
+    One whose answer was lost can never be confirmed: as long as no subscribing has come to its
+    end here, what is found is made anew.
+    """
     address = f"{settings.PUBLIC_BASE_URL}{reverse('prolific-webhook')}"
-    known = {
-        row.get("event_type")
-        for row in client.subscriptions(workspace)
-        if row.get("target_url") == address
-    }
+    ours = [row for row in client.subscriptions(workspace) if row.get("target_url") == address]
+    if not Recruitment.objects.filter(webhooks_at__isnull=False).exists():
+        for row in ours:
+            with contextlib.suppress(NotFound):
+                client.unsubscribe(str(row["id"]))
+        ours = []
+    known = {row.get("event_type") for row in ours}
     for event in EVENTS:
         if event not in known:
             client.subscribe(workspace=workspace, event=event, url=address)
-    with transaction.atomic():
-        Recruitment.objects.filter(study=study).update(webhooks_at=timezone.now())
-        record(study, "webhooks subscribed")
-    return secret

@@ -84,7 +84,7 @@ class Memory:
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
-        self.hook_secret = state["hook_secret"]
+        self.hook_secret = self.hook_secret or state["hook_secret"]
         self.approvals = set(state["approvals"])
 
     # Webhooks

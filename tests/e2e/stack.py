@@ -115,13 +115,15 @@ def _with_name(url: str, name: str) -> str:
 
 
 def free_ports() -> int:
-    """A port that is free and followed by a free one."""
+    """A port that is free and followed by two free ones."""
     while True:
-        with closing(socket.socket()) as probe, closing(socket.socket()) as following:
+        with closing(socket.socket()) as probe, closing(socket.socket()) as second:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
             try:
-                following.bind(("127.0.0.1", port + 1))
+                second.bind(("127.0.0.1", port + 1))
+                with closing(socket.socket()) as third:
+                    third.bind(("127.0.0.1", port + 2))
             except (OSError, OverflowError):
                 continue
             return port

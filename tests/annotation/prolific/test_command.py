@@ -199,8 +199,23 @@ def test_an_unknown_study_is_named(prolific):
         run("sync", "nothing")
 
 
-def test_webhooks_need_a_workspace(study, prolific):
+def test_webhooks_are_subscribed_in_the_only_workspace(study, prolific, settings, capsys):
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
     launched(study)
 
-    with pytest.raises(CommandError, match="--workspace"):
+    run("webhooks", study.slug)
+
+    assert prolific.world.hook_secret in capsys.readouterr().out
+    assert {hook.confirmed for hook in prolific.world.hooks.values()} == {True}
+
+
+@pytest.mark.parametrize("workspaces", [[], [("a" * 24, "Lab A"), ("b" * 24, "Lab B")]])
+def test_of_no_or_several_workspaces_a_person_names_one(workspaces, study, prolific, settings):
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    prolific.world.workspaces = [{"id": pk, "title": title} for pk, title in workspaces]
+    launched(study)
+
+    with pytest.raises(CommandError, match="--workspace") as told:
         run("webhooks", study.slug)
+
+    assert all(f"{title} ({pk})" in str(told.value) for pk, title in workspaces)

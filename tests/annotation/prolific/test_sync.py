@@ -116,6 +116,40 @@ def test_complete_here_and_timed_out_there_keeps_its_answers(study, row, prolifi
     assert ProlificSubmission.objects.get().status == "TIMED-OUT"
 
 
+@pytest.mark.parametrize("leave", ["time_out", "give_back"])
+def test_who_goes_on_after_leaving_is_not_stopped_again(leave, study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    getattr(prolific.world, leave)(person["submission"])
+    follow(study_id=study.pk)
+    services.resume(annotator_id=annotator.pk)
+
+    for _ in range(2):
+        follow(study_id=study.pk)
+        assert state_of(annotator) == State.ANNOTATING
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
+    follow(study_id=study.pk)
+
+    assert state_of(annotator) == State.COMPLETED
+    assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
+
+
+def test_a_move_that_a_crash_kept_from_happening_is_made_up_for(study, row, prolific, monkeypatch):
+    person, annotator = arrive(prolific, row)
+    prolific.world.give_back(person["submission"])
+
+    def crash(**_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services, "mark_returned", crash)
+        with pytest.raises(KeyboardInterrupt):
+            follow(study_id=study.pk)
+    follow(study_id=study.pk)
+
+    assert state_of(annotator) == State.RETURNED
+
+
 @pytest.mark.parametrize("status", ["UNKNOWN", "PROCESSING", "SCREENED OUT", "", "NEW THING"])
 def test_a_status_that_nobody_knows_changes_nothing(status, study, row, prolific):
     person, annotator = arrive(prolific, row)

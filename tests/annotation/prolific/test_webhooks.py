@@ -13,6 +13,7 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
+from annotation.prolific.errors import NotAllowed, ProlificError
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import is_signed, subscribe
@@ -217,6 +218,34 @@ def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prol
         "submission.status.change",
     ]
     assert all(hook.confirmed for hook in prolific.world.hooks.values())
+
+
+@pytest.mark.parametrize("fault", ["dropped_after", "malformed", "empty", "500"])
+@pytest.mark.parametrize("path", ["hooks/subscriptions/", "hooks/secrets/"])
+def test_a_subscription_whose_answer_was_lost_is_made_anew(path, fault, prolific, settings):
+    study = make_recruiting()
+    launched(study)
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    prolific.fault("POST", path, fault)
+
+    with pytest.raises(ProlificError):
+        subscribe(study_id=study.pk)
+    secret = subscribe(study_id=study.pk)
+
+    assert secret == prolific.world.hook_secret
+    assert sorted((h.event, h.confirmed) for h in prolific.world.hooks.values()) == [
+        ("study.status.change", True),
+        ("submission.status.change", True),
+    ]
+
+
+def test_webhooks_need_an_address_that_prolific_can_call(prolific, settings):
+    study = make_recruiting()
+    launched(study)
+    settings.PROLIFIC_BASE_URL = settings.PROLIFIC_BASE_URL.replace("127.0.0.1", "127.0.0.2")
+
+    with pytest.raises(NotAllowed, match="PUBLIC_BASE_URL"):
+        subscribe(study_id=study.pk)
 
 
 @pytest.mark.slow

@@ -1,0 +1,189 @@
+"""The demo's study on the simulated Prolific, from draft to payday.
+
+The researcher's side goes through the product's own command; the participants take places, leave
+and hand their codes in on the simulated platform.
+"""
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from django.core.management import CommandError, call_command
+
+from annotation.models import Annotation, ProlificStudy, ProlificSubmission, Recruitment
+from annotation.prolific.sync import follow
+from demo.annotators import Annotator, attributes, participant_id, pseudonym
+from demo.studies import DemoError
+from demo.truth import ANNOTATORS, World
+from studies.models import Study
+from studies.money import format_money
+
+_PLAN = ("--country", "United States", "--approval-rate", "95", "--age", "18-75")
+# What the platform knows of somebody, by what they say in the study.
+_SEX = {"woman": "Female", "man": "Male"}
+_POLITICS = {"democrat": "Democrat", "republican": "Republican", "independent": "Independent"}
+_SEES_IT_DIFFERENTLY = 12  # on the platform this person gave another answer
+
+
+@dataclass(frozen=True)
+class Leaver:
+    """Somebody who took the place of annotator `instead` first, answered some items, and left."""
+
+    instead: int
+    how: str  # return or time-out
+    answers: int
+    comes_back: bool = False
+
+    @property
+    def number(self) -> int:
+        """Numbers thirty apart say the same about themselves, so they fill the same group."""
+        return self.instead + ANNOTATORS
+
+
+LEAVERS = (
+    Leaver(5, "return", 8),
+    Leaver(12, "return", 0),
+    Leaver(21, "time-out", 12),
+    Leaver(26, "time-out", 20, comes_back=True),
+)
+
+
+class Platform:
+    """What participants do on the simulated Prolific."""
+
+    def __init__(self, base_url: str, study_id: str) -> None:
+        self._base_url = base_url
+        self._study_id = study_id
+
+    def people(self) -> dict[str, dict[str, str]]:
+        """Who has taken part so far, by id."""
+        answer = requests.get(
+            f"{self._base_url}/simulate/people", params={"study": self._study_id}, timeout=30
+        )
+        answer.raise_for_status()
+        return {card["participant"]: card for card in answer.json()["people"]}
+
+    def arrive(self, number: int) -> dict[str, str]:
+        body = {
+            "study": self._study_id,
+            "participant": platform_id(number),
+            "about": _about(number),
+        }
+        return self._post("arrive", body)
+
+    def leave(self, session: str, how: str) -> None:
+        self._post(how, {"submission": session})
+
+    def hand_in(self, session: str, code: str) -> None:
+        self._post("finish", {"submission": session, "code": code})
+
+    def _post(self, action: str, body: dict[str, Any]) -> dict[str, str]:
+        answer = requests.post(f"{self._base_url}/simulate/{action}", json=body, timeout=30)
+        answer.raise_for_status()
+        card: dict[str, str] = answer.json()
+        return card
+
+
+def platform_id(number: int) -> str:
+    return participant_id(pseudonym(number))
+
+
+def _about(number: int) -> dict[str, str]:
+    said = attributes(number)
+    about = {
+        "sex": _SEX.get(said["gender"], ""),
+        "us-political-affiliation": _POLITICS.get(said["politics"], ""),
+    }
+    if number == _SEES_IT_DIFFERENTLY:
+        about["us-political-affiliation"] = "Independent"
+    return {name: label for name, label in about.items() if label}
+
+
+class Recruiting:
+    """The recruiting of one study; every step may be repeated."""
+
+    def __init__(self, study: Study, platform_url: str) -> None:
+        self._study = study
+        self._url = platform_url
+        self._platform: Platform | None = None
+
+    @property
+    def platform(self) -> Platform:
+        if self._platform is None:
+            row = ProlificStudy.objects.get(study=self._study)
+            self._platform = Platform(self._url, str(row.prolific_id))
+        return self._platform
+
+    def launch(self) -> str:
+        """Make the draft, publish it, subscribe to its events; return what that cost."""
+        self._command("launch", *_PLAN)
+        row = ProlificStudy.objects.get(study=self._study)
+        if row.status == "UNPUBLISHED":
+            self._command("publish", "--yes")
+        if not Recruitment.objects.filter(study=self._study, webhooks_at__isnull=False).exists():
+            self._command("webhooks")
+        # Who left just before a kill is known here before they knock again.
+        follow(study_id=self._study.pk)
+        return format_money(row.reward * row.places, row.currency or self._study.currency)
+
+    def first(self) -> list[int]:
+        """Who takes the places at first: those who will leave are among them."""
+        instead = {leaver.instead: leaver.number for leaver in LEAVERS}
+        return [instead.get(number, number) for number in range(1, ANNOTATORS + 1)]
+
+    def arriving(self, numbers: Iterable[int], base_url: str, world: World) -> Iterator[Annotator]:
+        """People who have taken a place and hold a link; who left for good is left out."""
+        known = self.platform.people()
+        gone = {leaver.number for leaver in LEAVERS if not leaver.comes_back}
+        for number in numbers:
+            card = known.get(platform_id(number))
+            if card and card["status"] != "ACTIVE" and number in gone:
+                continue
+            card = card or self.platform.arrive(number)
+            yield Annotator(number, self._study.slug, base_url, world, link=card["url"])
+
+    def let_leave(self, people: Sequence[Annotator]) -> None:
+        """Those who leave answer what they will answer, leave, and their places are free."""
+        present = {person.number: person for person in people}
+        known = self.platform.people()
+        for leaver in LEAVERS:
+            person = present.get(leaver.number)
+            if person is None or known[person.pid]["status"] != "ACTIVE":
+                continue
+            person.answer_some(leaver.answers - self._answers_of(person))
+            self.platform.leave(person.session, leaver.how)
+        # The webhooks say so as well; nobody takes a place before it is known to be free.
+        follow(study_id=self._study.pk)
+
+    def _answers_of(self, person: Annotator) -> int:
+        return Annotation.objects.filter(
+            assignment__annotator__prolific_identity__pid=person.pid,
+            assignment__annotator__study=self._study,
+        ).count()
+
+    def hand_in(self, person: Annotator, code: str) -> None:
+        """Bring the code back to the platform, unless that was done before."""
+        if self.platform.people()[person.pid]["status"] == "ACTIVE":
+            self.platform.hand_in(person.session, code)
+
+    def settle(self) -> tuple[int, str, int, str]:
+        """Approve and pay everybody; return how many were approved and got a bonus, and sums."""
+        self._command("demographics")
+        self._command("settle", "--approve", "--bonuses", "--yes")
+        follow(study_id=self._study.pk)
+        submissions = ProlificSubmission.objects.filter(prolific_study__study=self._study)
+        rewards = [s.prolific_study.reward for s in submissions.filter(status="APPROVED")]
+        bonuses = [amount for s in submissions for amount in s.bonuses]
+        money = self._study.currency
+        return (
+            len(rewards), format_money(sum(rewards), money),
+            len(bonuses), format_money(sum(bonuses), money),
+        )  # fmt: skip
+
+    def _command(self, action: str, *options: str) -> None:
+        try:
+            call_command("prolific", action, self._study.slug, *options, stdout=io.StringIO())
+        except CommandError as problem:
+            raise DemoError(f"The simulated recruiting stopped at “{action}”: {problem}") from None
