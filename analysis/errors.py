@@ -11,3 +11,7 @@ class BadParameters(AnalysisError):
 
 class PlanIsFrozen(AnalysisError):
     """A plan was to be frozen for a study that has one."""
+
+
+class NotShareable(AnalysisError):
+    """A report was to be shared that is not done, or whose files are gone."""

@@ -6,17 +6,19 @@ from django.shortcuts import get_object_or_404
 
 from analysis.dataset import withdrawn_answers
 from analysis.models import Report
+from studies.models import Membership
 from studies.selectors import studies_for
 
 
-def reports_for(user: User | AnonymousUser, slug: str) -> QuerySet[Report]:
-    """Reports of the study `slug` that `user` may read, newest first, without their results.
+def reports_for(
+    user: User | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
+) -> QuerySet[Report]:
+    """Reports of the study `slug` in which `user` has `role`, newest first, without their results.
 
     Each says in `withdrawn_since` how many answers were withdrawn after it was built.
     """
-    return marked(Report.objects.filter(study__in=studies_for(user).filter(slug=slug))).defer(
-        "result"
-    )
+    studies = studies_for(user, role=role).filter(slug=slug)
+    return marked(Report.objects.filter(study__in=studies)).defer("result")
 
 
 def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
@@ -27,6 +29,8 @@ def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
     return reports.select_related("study", "requested_by").annotate(withdrawn_since=since)
 
 
-def get_report(user: User | AnonymousUser, slug: str, public_id: str) -> Report:
+def get_report(
+    user: User | AnonymousUser, slug: str, public_id: str, *, role: str = Membership.Role.VIEWER
+) -> Report:
     """One report; 404 where the user may not know that it exists."""
-    return get_object_or_404(reports_for(user, slug), public_id=public_id)
+    return get_object_or_404(reports_for(user, slug, role=role), public_id=public_id)

@@ -22,8 +22,7 @@ def request_report(
 ) -> Report:
     """Queue a report; while the same one is being built, return that instead.
 
-    What is not given is taken from the study's plan, or else its default. Raises `BadParameters`,
-    and `AnalysisError` where the plan was tampered with.
+    What is not given is taken from the study's plan, or else its default. Raises `BadParameters`.
     """
     # The lock makes a double press of the button one report.
     study = lock_study(study_id)

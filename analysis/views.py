@@ -16,6 +16,7 @@ from analysis.building import report_dir
 from analysis.errors import BadParameters
 from analysis.forms import ReportForm
 from analysis.models import Report
+from analysis.plans import registered
 from analysis.selectors import get_report, reports_for
 from analysis.services import request_report
 from studies.models import Membership
@@ -31,6 +32,7 @@ def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "reports": reports_for(request.user, slug),
+        "registered": registered(study),
         "form": ReportForm(study=study),
         "may_build": _may_build(request, slug),
     }
@@ -45,6 +47,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "reports": reports_for(request.user, slug)[:PANEL_REPORTS],
+        "registered": registered(study),
         "may_build": _may_build(request, slug),
     }
     return render(request, "analysis/_panel.html", context)
@@ -66,6 +69,7 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "reports": reports_for(request.user, slug),
+        "registered": registered(study),
         "form": form,
         "may_build": True,
     }
@@ -81,7 +85,11 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "study": report.study,
         "report": report,
         "headline": report.result["headline"] if report.result else None,
+        "registered": registered(report.study),
         "may_build": _may_build(request, slug),
+        "may_share": studies_for(request.user, role=Membership.Role.OWNER)
+        .filter(slug=slug)
+        .exists(),
     }
     return render(request, "analysis/report.html", context)
 

@@ -62,6 +62,7 @@ def _table(
         for side in (people, *judges)
     ]
     sizes = np.bincount(codes)
+    personas = [np.unique(shared.persona[codes == code]).size for code in range(len(names))]
     return {
         "by": kind,
         "label": label,
@@ -69,6 +70,7 @@ def _table(
             {
                 "value": value,
                 "items": int(sizes[code]),
+                "personas": int(personas[code]),
                 "people": _cell(sides[0], code),
                 "judges": [_cell(side, code) for side in sides[1:]],
             }

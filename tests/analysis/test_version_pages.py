@@ -1,0 +1,164 @@
+"""The pages of the analysis plan and of versions side by side."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.comparing import compare_reports
+from analysis.models import AnalysisPlan
+from analysis.services import request_report
+from annotation.models import Annotation
+from studies.models import Membership
+from tests.analysis.builders import answer, make_rater, random_study
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+SENT = {
+    "hypotheses": "Steady does as well as people.",
+    "analyses": ["accuracy", "difference"],
+    "judges": "steady\n\nsteady : certainty : none\n",
+    "threshold": "80",
+    "margin": "0.05",
+    "exclusions": "",
+    "bootstrap": "1000",
+    "seed": "7",
+    "final": "on",
+}
+
+
+def signed_in(client, study, role):
+    user = User.objects.create_user(role)
+    Membership.objects.create(user=user, study=study, role=role)
+    client.force_login(user)
+    return user
+
+
+def page(study, name="plan"):
+    return reverse(f"analysis:{name}", args=[study.slug])
+
+
+def test_an_editor_freezes_a_plan_and_everybody_reads_it(client):
+    study = make_study()
+    editor = signed_in(client, study, "editor")
+
+    response = client.post(page(study), SENT, follow=True)
+
+    plan = AnalysisPlan.objects.get()
+    assert plan.frozen_by == editor
+    assert [run["features"] for run in plan.content["judges"]] == ["all", "none"]
+    shown = response.content.decode()
+    assert plan.seal in shown
+    assert "before the first answer" in shown
+    assert "Freeze the plan" not in shown
+
+
+def test_a_plan_that_is_not_confirmed_is_sent_back_as_it_was(client):
+    study = make_study()
+    signed_in(client, study, "owner")
+
+    response = client.post(page(study), SENT | {"final": "", "judges": "steady:loud"})
+
+    shown = response.content.decode()
+    assert response.status_code == 422
+    assert "Confirm that the plan is final." in shown
+    assert "“loud” is not a setting" in shown
+    assert "Steady does as well as people." in shown
+    assert not AnalysisPlan.objects.exists()
+
+
+def test_a_second_plan_is_refused(client):
+    study = make_study()
+    signed_in(client, study, "owner")
+    client.post(page(study), SENT)
+
+    response = client.post(page(study), SENT | {"threshold": "70"})
+
+    assert response.status_code == 422
+    assert AnalysisPlan.objects.get().content["threshold"] == 80
+
+
+def test_a_viewer_reads_and_freezes_nothing(client):
+    study = make_study()
+    signed_in(client, study, "viewer")
+
+    assert "No plan has been frozen" in client.get(page(study)).content.decode()
+    assert client.post(page(study), SENT).status_code == 404
+    assert not AnalysisPlan.objects.exists()
+
+
+def test_a_late_plan_is_called_late_before_and_after(client):
+    study = make_study()
+    signed_in(client, study, "owner")
+    answer(make_rater(study=study), make_item(study=study), "r1")
+
+    assert "This is late" in client.get(page(study)).content.decode()
+    client.post(page(study), SENT)
+
+    assert "Frozen after the first data" in client.get(page(study)).content.decode()
+
+
+def test_a_plan_that_was_tampered_with_is_told_and_breaks_no_other_page(client):
+    study = make_study()
+    signed_in(client, study, "owner")
+    client.post(page(study), SENT)
+    AnalysisPlan.objects.update(answers=3)
+
+    assert "does not fit its seal" in client.get(page(study)).content.decode()
+    assert client.get(page(study, "list")).status_code == 200
+
+
+@pytest.fixture
+def two_versions(settings, tmp_path, monkeypatch):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
+    study = random_study(61, n_items=12)
+    reports = []
+    for _ in range(2):
+        reports.append(request_report(study_id=study.pk, bootstrap=100))
+        tasks.build_report(reports[-1].pk)
+        reports[-1].refresh_from_db()
+        Annotation.objects.filter(pk=Annotation.objects.first().pk).update(standing="released")
+    return study, reports
+
+
+def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
+    study, (first, second) = two_versions
+    signed_in(client, study, "viewer")
+
+    shown = client.get(page(study, "compare")).content.decode()
+
+    assert (first.number, second.number) == (1, 2)
+    assert '<th scope="col">v1</th><th scope="col">v2</th>' in shown
+    assert "inputs.annotations" in shown
+    assert "▲ yes" in shown
+
+
+def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_versions):
+    study, (first, second) = two_versions
+    signed_in(client, study, "viewer")
+    address = page(study, "compare")
+
+    turned = client.get(address, {"before": second.public_id, "after": first.public_id})
+    wrong = client.get(address, {"before": "nothing", "after": first.public_id})
+
+    assert [report.number for report in turned.context["chosen"]] == [2, 1]
+    assert wrong.status_code == 422
+    assert "There is a problem" in wrong.content.decode()
+
+
+def test_a_report_beside_itself_shows_no_change(two_versions):
+    _, (first, _) = two_versions
+
+    compared = compare_reports(first.result, first.result)
+
+    assert (compared.n_changes, compared.n_items) == (0, 0)
+    assert not any(row.is_changed for row in compared.made + compared.found)
+
+
+def test_one_report_has_nothing_beside_it(client):
+    study = make_study()
+    signed_in(client, study, "viewer")
+
+    assert "Two finished reports are needed" in client.get(page(study, "compare")).content.decode()
