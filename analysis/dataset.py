@@ -70,6 +70,7 @@ def load_dataset(slug: str) -> Dataset:
         raters=raters,
         rater_groups=groups,
         answers=answers,
+        attention=_attention(study, raters),
         people=_people(study),
         not_counted=_not_counted(study),
         runs=_runs(study, position),
@@ -233,19 +234,33 @@ def _answers(
         "assignment__shown_first",
         "active_ms",
         "elapsed_ms",
+        "assignment__position",
     )
     rows = list(found)
     raters = tuple(sorted({row[1] for row in rows}))
     number = {pseudonym: index for index, pseudonym in enumerate(raters)}
     coded = sorted(
-        (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed)
-        for item, rater, choice, certainty, first, active, elapsed in rows
+        (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
+        for item, rater, choice, certainty, first, active, elapsed, at in rows
     )
-    item, rater, choice, certainty, first, ms = columns(
-        coded, "int64", "int64", "int8", "float64", "int8", "float64"
+    item, rater, choice, certainty, first, ms, place = columns(
+        coded, "int64", "int64", "int8", "float64", "int8", "float64", "int64"
     )
     groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
-    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000)
+    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, place)
+
+
+def _attention(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Attention checks that each rater has seen and failed."""
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study, standing=Annotation.Standing.CHECK
+    ).values_list("assignment__annotator__pseudonym", "choice", "assignment__item__check_answer")
+    seen: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for rater, choice, right in found:
+        seen[rater] += 1
+        failed[rater] += choice != right
+    return tuple((seen[rater], failed[rater]) for rater in raters)
 
 
 def _people(study: Study) -> Mapping[str, int]:

@@ -174,9 +174,10 @@ def _changed_choices(study: Study) -> set[tuple[str, str]]:
 
 
 def _paces(study: Study) -> dict[str, list[int]]:
-    found = Annotation.objects.filter(assignment__annotator__study=study).values_list(
-        "assignment__annotator__pseudonym", "active_ms"
-    )
+    """Active times by person, over the items that count: a check is read at another pace."""
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
+    ).values_list("assignment__annotator__pseudonym", "active_ms")
     paces: dict[str, list[int]] = defaultdict(list)
     for person, pace in found:
         if pace is not None:

@@ -96,6 +96,8 @@ class Answers:
         The response on side A; -1 where it is unknown.
     seconds : ndarray of float, shape (n,)
         Active time; NaN where it is unknown.
+    position : ndarray of int, shape (n,)
+        Where the item stood in the rater's own order.
     """
 
     item: Index
@@ -104,6 +106,7 @@ class Answers:
     certainty: Floats
     shown_first: Codes
     seconds: Floats
+    position: Index
 
     def __len__(self) -> int:
         return self.item.size
@@ -186,7 +189,11 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Everything that a report of one study rests on."""
+    """Everything that a report of one study rests on.
+
+    `attention` holds the attention checks that each rater has seen and failed, in the order of
+    `raters`; it is empty where nothing is known of any.
+    """
 
     study: StudyFacts
     items: tuple[Item, ...]
@@ -194,6 +201,7 @@ class Dataset:
     raters: tuple[str, ...]
     rater_groups: tuple[Mapping[str, str], ...]
     answers: Answers
+    attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
@@ -217,7 +225,7 @@ class Dataset:
         # Items are many, and flat: no need to copy each one deeply.
         _feed(digest, "items", [vars(item) for item in self.items])
         _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
-        _feed(digest, "raters", [self.raters, self.rater_groups])
+        _feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
         _feed(digest, "people", [dict(self.people), dict(self.not_counted)])
         if self.plan is not None:
             _feed(digest, "plan", self.plan.seal)

@@ -57,7 +57,7 @@ def simulated(n_items: int, seed: int = 0):
     choice, certainty = answers_of(item)
     sides = rng.integers(0, 2, item.size).astype(np.int8)
     seconds = rng.gamma(4, 5, item.size)
-    answers = Answers(item, rater, choice, certainty, sides, seconds)
+    answers = Answers(item, rater, choice, certainty, sides, seconds, position=item % PER_PERSON)
 
     runs = []
     for number in range(JUDGES):

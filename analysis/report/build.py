@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.facts import CHOICES, Dataset
+from analysis.report.ablations import ablations
 from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.encode import Json, put, steps
 from analysis.report.groups import group_tables
@@ -23,7 +24,6 @@ from analysis.report.several import several_judges
 from analysis.report.shared import add_clusters, shared_by
 from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.versus import (
-    ablations,
     adjust_for_several,
     agreement_matrix,
     comparison_entry,
@@ -139,7 +139,7 @@ def build_report(
         ],
         "several_judges": several_judges(data, judges, shared, seed=seed, draws=bootstrap),
         "matrix": agreement_matrix(people, judges, data.truth),
-        "ablations": ablations(data.runs, judges),
+        "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
         "groups": group_tables(data, people, judges, shared, threshold=tau),
         "items": _items(data, people, judges),
         "bands": [

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.report.encode import Json, cell, ends, number, pick, put
+from analysis.report.encode import Json, cell, number, pick, put, put_interval
 from analysis.stats.calibration import (
     brier_score,
     calibration_error,
@@ -91,7 +91,7 @@ def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Js
             "coverage": point.coverage,
             **cell(point.accuracy),
         }
-        put(entry, "band", ends(point.band), "too_few_items")
+        put_interval(entry, "band", point.band, "too_few_items")
         points.append(entry)
     return points
 

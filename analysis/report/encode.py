@@ -50,13 +50,26 @@ def how(interval: Interval | None) -> Json:
     return {key: value for key, value in facts.items() if value is not None}
 
 
+def put_interval(
+    target: Json, key: str, interval: Interval | None, reason: str | None = None
+) -> None:
+    """Set the ends of an interval and how it was made, or why there is none."""
+    put(target, key, ends(interval), reason)
+    if interval is not None:
+        target[f"{key}_made"] = how(interval)
+
+
+def put_estimate(target: Json, key: str, result: Estimate) -> None:
+    """Set `key` to a number and ``<key>_ci`` to its interval."""
+    put(target, key, number(result.value), result.reason)
+    put_interval(target, f"{key}_ci", result.interval, result.interval_reason or result.reason)
+
+
 def cell(share: Proportion, key: str = "accuracy") -> Json:
     """A share with its counts and interval."""
     out: Json = {"n": share.n, "correct": share.correct}
     put(out, key, number(share.value), share.reason)
-    put(out, "ci", ends(share.interval), share.interval_reason or share.reason)
-    if share.interval is not None:
-        out["ci_made"] = how(share.interval)
+    put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
     return out
 
 
@@ -74,9 +87,7 @@ def estimate(result: Estimate, key: str = "value") -> Json:
     """A number with its interval."""
     out: Json = {}
     put(out, key, number(result.value), result.reason)
-    put(out, "ci", ends(result.interval), result.interval_reason or result.reason)
-    if result.interval is not None:
-        out["ci_made"] = how(result.interval)
+    put_interval(out, "ci", result.interval, result.interval_reason or result.reason)
     return out
 
 

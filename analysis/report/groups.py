@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.facts import Dataset
-from analysis.report.encode import Json, cell, ends, number, put
+from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
 from analysis.stats.groups import GroupComparison, compare_groups
@@ -93,7 +93,7 @@ def _differences(side: GroupComparison, names: Sequence[str]) -> list[Json]:
         found = pair.difference
         entry: Json = {"first": names[pair.first], "second": names[pair.second]}
         put(entry, "difference", number(found.value), found.reason)
-        put(entry, "ci", ends(found.interval), found.interval_reason or found.reason)
+        put_interval(entry, "ci", found.interval, found.interval_reason or found.reason)
         put(entry, "p", number(pair.p), found.interval_reason or "no_variation")
         put(entry, "p_holm", number(pair.p_adjusted), found.interval_reason or "no_variation")
         out.append(entry)

@@ -4,19 +4,19 @@ import numpy as np
 
 from analysis.facts import TIE, Dataset, Run
 from analysis.report.certain import calibration, chapter
-from analysis.report.encode import Json, cells, ends, number, pick, put, undefined
+from analysis.report.encode import Json, cells, number, pick, put, put_estimate, undefined
 from analysis.report.position import both_orders, single_order
 from analysis.report.verdicts import (
     Ints,
     Verdicts,
     agreement_certainty,
     probability_certainty,
+    repeated_readings,
     run_options,
 )
 from analysis.stats.accuracy import answer_accuracy
 from analysis.stats.bounds import accuracy_bounds
 from analysis.stats.noise import run_noise
-from analysis.stats.votes import Votes
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
@@ -126,25 +126,19 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 def _noise(data: Dataset, run: Run, truth: Ints, *, seed: int, draws: int) -> Json:
     """How much of what one reading says is chance; only where items were asked repeatedly."""
-    if run.samples < 2 or run.orders == "both":
-        return undefined("one_sample", "same_choice", "flipped", "accuracy_sd", "certainty_sd")
-    rows = run.judgments
-    votes = Votes.from_long(
-        rows.item,
-        rows.sample - 1,
-        rows.choice.astype(np.int64),
-        rows.certainty,
-        n_options=run_options(run),
-        n_items=len(data.items),
+    keys = ("accuracy_sd", "run_variance", "item_variance", "certainty_sd")
+    if run.samples < 2:
+        return undefined("one_sample", "same_choice", "flipped", *keys)
+    found = run_noise(
+        repeated_readings(data, run), truth, n_draws=draws, rng=np.random.default_rng(seed)
     )
-    found = run_noise(votes, truth, n_draws=draws, rng=np.random.default_rng(seed))
     out: Json = {"runs": found.n_runs, "items": found.n_items}
-    for key, share in (("same_choice", found.same_choice), ("flipped", found.flipped)):
-        put(out, key, number(share.value), share.reason)
-        put(out, f"{key}_ci", ends(share.interval), share.interval_reason or share.reason)
+    put_estimate(out, "same_choice", found.same_choice)
+    put_estimate(out, "flipped", found.flipped)
     few = found.accuracy_reason or found.reason
-    put(out, "accuracy_sd", number(found.accuracy_sd), few)
-    put(out, "certainty_sd", number(found.certainty_sd), found.reason)
+    for key in keys:
+        reason = found.reason if key == "certainty_sd" else few
+        put(out, key, number(getattr(found, key)), reason or "too_few_items")
     return out
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.facts import Dataset
-from analysis.report.encode import Json, ends, number, put, undefined
+from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.judges import identity
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
@@ -41,7 +41,7 @@ def several_judges(
     for pair in found.pairs:
         entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
         put(entry, "difference", number(pair.difference.value), pair.difference.reason)
-        put(entry, "ci", ends(pair.difference.interval), pair.difference.reason)
+        put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
         put(entry, "p", number(pair.p), "no_discordant")
         put(entry, "p_holm", number(pair.p_adjusted), "no_discordant")
         by_persona = joint.pairs.get((pair.first, pair.second))

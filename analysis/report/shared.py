@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.facts import Dataset
-from analysis.report.encode import Json, ends, how, put
+from analysis.report.encode import Json, put_interval
 from analysis.report.verdicts import Floats, Ints
 from analysis.stats.clusters import annotator_blocks
 from analysis.stats.multiway import multiway_proportion
@@ -77,9 +77,9 @@ def add_clusters(
             for name, label in NAMES.items()
             if name in found.n_clusters
         }
-        put(out, "ci", ends(share.interval), share.interval_reason or share.reason)
+        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
         if share.interval is not None:
-            out["ci_made"] = how(share.interval) | {"by": list(found.used)}
+            out["ci_made"]["by"] = list(found.used)
         cell["clusters"] = out
 
 

@@ -412,14 +412,33 @@ def leave_one_out(report: Report) -> Table:
 
 
 def aggregation(report: Report) -> Table:
-    rows = [[entry["rule"], entry, entry["undecided"]] for entry in report["human"]["aggregation"]]
-    columns = (Column("Rule"), Column("Accuracy", "share"), Column("Undecided", "count"))
+    rows = [
+        [entry["rule"], entry, entry["undecided"], _reached(entry)]
+        for entry in report["human"]["aggregation"]
+    ]
+    columns = (
+        Column("Rule"),
+        Column("Accuracy", "share"),
+        Column("Undecided", "count"),
+        Column("Steps"),
+    )
     return Table(
         "aggregation",
         "One answer of many, by other rules",
         columns,
         rows if report["human"]["answers"] else [],
-        "Every other table uses the first rule. Intervals (Wilson) hold for these people. A "
-        "confusion matrix per person (Dawid-Skene) is not fitted: a few dozen answers each do "
-        f"not carry it. {CONDITIONAL}",
+        "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
+        "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
+        "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
+        "either know or spam). GLAD adds how hard each item is. None of them knows the truth: "
+        f"mistakes that most people share are right answers to all four. {CONDITIONAL}",
     )
+
+
+def _reached(entry: Report) -> str | None:
+    """Steps that a model was given, and whether it settled; other rules take none."""
+    if "steps" not in entry:
+        return None
+    if entry["steps"] is None:
+        return reason(entry["steps_reason"])
+    return f"{entry['steps']}" if entry["converged"] else f"{entry['steps']}, not settled"

@@ -100,6 +100,8 @@ def noise(report: Report) -> Table:
             ("Items that flip", "percent", "noise.flipped"),
             ("SD of accuracy", "decimal", "noise.accuracy_sd"),
             ("SD of certainty", "number", "noise.certainty_sd"),
+            ("between readings", "decimal", "noise.run_variance", "Variance of being right"),
+            ("between items", "decimal", "noise.item_variance", "Variance of being right"),
         ],
         "The baseline for every other change: two readings of one item agree this often.",
     )
@@ -158,10 +160,18 @@ def ablations(report: Report) -> Table:
             ("Accuracy lost", "points", "accuracy_lost"),
             ("95 % interval", "points_range", "ci"),
             ("McNemar p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
             ("Same choice", "percent", "same_choice"),
             ("Certainty lost", "number", "certainty_drop"),
+            ("within a run", "percent", "beyond_noise.within", "Two readings agree"),
+            ("across", "percent", "beyond_noise.across", "Two readings agree"),
+            ("Change beyond noise", "points", "beyond_noise.excess"),
+            ("95 %", "points_range", "beyond_noise.ci"),
         ],
-        "Each run beside the run of the same judge and setting with every feature, item by item.",
+        "Each run beside the run of the same judge and setting with every feature, item by item. "
+        "Holm: adjusted over the feature sets of one judge and setting. Where both runs were read "
+        "several times, the last columns tell a change from what another reading would change "
+        "anyway: 0 where the features change nothing, however noisy the judge is.",
         first="Judge",
     )
 

@@ -12,34 +12,34 @@ Report = Mapping[str, Any]
 def agreement(report: Report) -> Table:
     found = report["human"]["agreement"]
     sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
-    # Name, where the value lies, its key, and where its interval lies.
-    measures = (
-        ("Pairs of people who agree", found, "percent", found["percent_ci"]),
+    # Name, where the value lies, its key, and the key of its interval.
+    measures: list[tuple[str, Report, str, str | None]] = [
+        ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
-        (
-            "Krippendorff's alpha",
-            found["krippendorff_alpha"],
-            "value",
-            found["krippendorff_alpha"]["ci"],
-        ),
-        ("Fleiss' kappa", found, "fleiss_kappa", None),
-        ("Gwet's AC1", found, "gwet_ac1", None),
-        ("Brennan-Prediger", found, "brennan_prediger", None),
+        ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
+        ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
+        ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
+        ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
         ("Items with one voice", found["unanimous"], "share", None),
-        (f"{name}: mean agreement", sheets, "mean", sheets["ci"]),
+        (f"{name}: mean agreement", sheets, "mean", "ci"),
         (f"{name}: standard deviation", sheets, "sd", None),
+        ("Alpha of certainty (interval)", found, "certainty_alpha", "certainty_alpha_ci"),
         (
-            "Alpha of certainty (interval)",
+            "Alpha of certainty (ordinal)",
             found,
-            "certainty_alpha",
-            found["certainty_alpha_ci"],
+            "certainty_alpha_ordinal",
+            "certainty_alpha_ordinal_ci",
         ),
-    )
+        ("AC2 of the five certainty bands", found, "certainty_bands_ac2", "certainty_bands_ac2_ci"),
+    ]
+    if report["study"]["allow_tie"]:
+        alpha = ("Krippendorff's alpha, without ties", found["without_ties"], "value", "ci")
+        measures.insert(3, alpha)
     rows = [
         [
             label,
             where[key],
-            interval,
+            where[interval] if interval else None,
             "" if where[key] is not None else reason(where[f"{key}_reason"]),
         ]
         for label, where, key, interval in measures
@@ -53,9 +53,10 @@ def agreement(report: Report) -> Table:
         "How far people agree",
         tuple(columns),
         rows if report["human"]["answers"] else [],
-        "Intervals resample items. A sheet is one annotator pair on each of 30 items drawn "
-        "without replacement: its standard deviation is the spread of one sheet, not the error of "
-        "the mean.",
+        "Intervals resample items. AC1 and Brennan-Prediger count the options that were offered, "
+        "chosen or not, and AC2 weighs bands by their squared distance. A sheet is one annotator "
+        "pair on each of 30 items drawn without replacement: its standard deviation is the spread "
+        "of one sheet, not the error of the mean.",
     )
 
 
@@ -69,15 +70,19 @@ def raters(report: Report) -> Table:
         ("AUROC", "decimal", "auroc"),
         ("Favourite option", "percent", "favourite_share"),
         ("Share A", "percent", "share_a"),
+        ("Longest run on a side", "count", "longest_run"),
+        ("Bits per answer", "decimal", "bits"),
         ("Median seconds", "number", "median_seconds"),
     )
     columns = (
         Column("Person"),
         Column("Accuracy", "share"),
         *(Column(heading, kind) for heading, kind, _ in fields),
+        Column("seen", "count", "Attention checks"),
+        Column("failed", "count", "Attention checks"),
     )
     rows = [
-        [row["rater"], row, *(row[key] for _, _, key in fields)]
+        [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
         for row in report["human"]["raters"]
     ]
     return Table(
@@ -86,7 +91,10 @@ def raters(report: Report) -> Table:
         columns,
         rows,
         "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
-        "better. AUROC needs ten right and ten wrong answers with a certainty.",
+        "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
+        "of answers on one side of the screen, in the order in which the person saw the items. "
+        "Bits: what one answer tells of the right one by the model of Dawid and Skene, 0 for "
+        "somebody who ignores the items; from a few dozen answers it is rough.",
     )
 
 

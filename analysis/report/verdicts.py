@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import MISSING, TIE, Dataset, Run
+from analysis.facts import CHOICES, MISSING, TIE, Dataset, Run
 from analysis.stats.aggregation import MajorityVote, majority_vote
 from analysis.stats.votes import Votes
 
@@ -90,6 +90,25 @@ def run_votes(data: Dataset, run: Run) -> Votes:
         rows.choice.astype(np.int64),
         rows.certainty,
         n_options=run_options(run),
+        n_items=len(data.items),
+    )
+
+
+def repeated_readings(data: Dataset, run: Run) -> Votes:
+    """A run's valid judgments with each sample as a rater, for what repetition alone changes.
+
+    Of a run in both orders only those that show response 1 first: otherwise the order would
+    count as chance.
+    """
+    rows = run.judgments
+    chosen = rows.shown_first == 0 if run.orders == "both" else np.ones(len(rows), dtype=np.bool_)
+    return Votes.from_long(
+        rows.item[chosen],
+        rows.sample[chosen] - 1,
+        rows.choice[chosen].astype(np.int64),
+        rows.certainty[chosen],
+        # A run that may say tie is compared with one that may not as if both might.
+        n_options=len(CHOICES),
         n_items=len(data.items),
     )
 

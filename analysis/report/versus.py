@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.facts import CHOICES, Dataset, Run
-from analysis.report.encode import Json, ends, how, number, pick, put
+from analysis.report.encode import Json, number, pick, put, put_estimate, put_interval
 from analysis.report.judges import identity
 from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
@@ -96,9 +96,8 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
     kappa = cohen_kappa(people.answer, judge.answer, n_options=n_options)
     out: Json = {"common_items": int(both.sum())}
     put(out, "agreement_with_majority", number(same.value), same.reason)
-    put(out, "agreement_ci", ends(same.interval), same.reason)
-    put(out, "cohen_kappa", number(kappa.value), kappa.reason)
-    put(out, "cohen_kappa_ci", ends(kappa.interval), kappa.interval_reason or kappa.reason)
+    put_interval(out, "agreement_ci", same.interval, same.reason)
+    put_estimate(out, "cohen_kappa", kappa)
     return out
 
 
@@ -116,13 +115,11 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
     verdict = equivalence(pairs, margin=margin)
     out: Json = {"n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
-    put(out, "ci", ends(difference.interval), difference.reason)
-    if difference.interval is not None:
-        out["ci_made"] = how(difference.interval)
+    put_interval(out, "ci", difference.interval, difference.reason)
     out["margin"] = margin
     put(out, "state", verdict.state, verdict.reason)
     put(out, "equivalence_p", number(verdict.p), verdict.reason)
-    put(out, "equivalence_ci", ends(verdict.interval), verdict.reason)
+    put_interval(out, "equivalence_ci", verdict.interval, verdict.reason)
     return out
 
 
@@ -140,7 +137,7 @@ def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json
     result = general_difference(np.where(both, judge.correct - people.correct, np.nan), votes)
     reason = result.interval_reason or result.reason
     out: Json = {"blocks": result.n_blocks}
-    put(out, "ci", ends(result.interval), reason)
+    put_interval(out, "ci", result.interval, reason)
     put(out, "p", number(result.p), reason)
     return out
 
@@ -159,7 +156,7 @@ def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) 
     }
     kappa = found.kappa
     put(out, "kappa", number(kappa.value), kappa.reason)
-    put(out, "ci", ends(kappa.interval), kappa.interval_reason or kappa.reason)
+    put_interval(out, "ci", kappa.interval, kappa.interval_reason or kappa.reason)
     return out
 
 
@@ -169,7 +166,7 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     difference = found.difference
     out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
     put(out, "difference", number(difference.value), difference.reason)
-    put(out, "ci", ends(difference.interval), difference.interval_reason or difference.reason)
+    put_interval(out, "ci", difference.interval, difference.interval_reason or difference.reason)
     put(out, "judge_agreement", number(found.model_agreement), difference.reason)
     put(out, "people_agreement", number(found.human_agreement), difference.reason)
     return out
@@ -200,7 +197,7 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
     reason = pooled.advantage.reason or pooled.advantage.interval_reason
     pooled_out: Json = {"epsilon": pooled.epsilon, "n": pooled.n}
     put(pooled_out, "advantage_of_people", number(pooled.advantage.value), pooled.advantage.reason)
-    put(pooled_out, "ci", ends(pooled.advantage.interval), reason)
+    put_interval(pooled_out, "ci", pooled.advantage.interval, reason)
     put(pooled_out, "p", number(pooled.p), reason)
 
     out: Json = {"alt_test": alt, "pooled_replacement": pooled_out}
@@ -209,41 +206,9 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
     kappas["pairs_skipped"] = likeness.n_pairs_skipped
     gap = likeness.difference
     put(kappas, "difference", number(gap.value), gap.reason)
-    put(kappas, "ci", ends(gap.interval), gap.interval_reason or gap.reason)
+    put_interval(kappas, "ci", gap.interval, gap.interval_reason or gap.reason)
     put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
     put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
     put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")
     out["human_likeness"] = kappas
     return out
-
-
-def ablations(runs: Sequence[Run], verdicts: Sequence[Verdicts]) -> list[Json]:
-    """Runs that saw less of the persona beside the run of the same judge that saw all of it."""
-    whole = {
-        (run.judge, run.setting): index
-        for index, run in reversed(list(enumerate(runs)))
-        if run.features == "all"
-    }
-    entries = []
-    for index, run in enumerate(runs):
-        base = whole.get((run.judge, run.setting))
-        if base is None or run.features == "all":
-            continue
-        full, less = verdicts[base], verdicts[index]
-        pairs = count_pairs(full.correct, less.correct)
-        difference = paired_difference(pairs)
-        answered = (full.answer >= 0) & (less.answer >= 0)
-        same = wilson_proportion((full.answer == less.answer)[answered])
-        certain = ~np.isnan(full.certainty) & ~np.isnan(less.certainty)
-        drop = (full.certainty - less.certainty)[certain]
-        entry = identity(run) | {"compared_with": runs[base].run, "n": pairs.n}
-        put(entry, "accuracy_lost", number(difference.value), difference.reason)
-        put(entry, "ci", ends(difference.interval), difference.reason)
-        test = mcnemar(pairs)
-        put(entry, "p", number(test.p), test.reason)
-        put(entry, "same_choice", number(same.value), same.reason)
-        entry["same_choice_n"] = same.n
-        put(entry, "certainty_drop", float(drop.mean()) if drop.size else None)
-        entry["certainty_n"] = int(drop.size)
-        entries.append(entry)
-    return entries

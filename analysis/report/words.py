@@ -27,6 +27,7 @@ REASONS = {
     "one_judge": "fewer than two runs saw the whole persona",
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
+    "too_large": "the study is too large for it",
     "no_threshold": "this way of labelling has no threshold",
 }
 

@@ -34,11 +34,12 @@ def answer(
     *,
     standing: str = "counted",
     shown_first: str = "r1",
+    position: int | None = None,
 ) -> Annotation:
     assignment = Assignment.objects.create(
         annotator=rater,
         item=item,
-        position=rater.assignments.count() + 1,
+        position=rater.assignments.count() + 1 if position is None else position,
         shown_first=shown_first,
         is_surplus=standing != "counted",
         state=Assignment.State.ANSWERED,

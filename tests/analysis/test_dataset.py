@@ -89,7 +89,8 @@ def test_the_order_of_storing_leaves_no_trace():
         for key in "ba"[::order]:
             for name in ("P-1", "P-2")[::order]:
                 choice = {"aP-1": "r1", "aP-2": "r2", "bP-1": "r2", "bP-2": "r2"}[key + name]
-                answer(raters[name], items[key], choice, 60)
+                place = "ab".index(key) + 1
+                answer(raters[name], items[key], choice, 60, position=place)
         loaded.append(load_dataset(study.slug))
 
     one, two = loaded
@@ -167,7 +168,22 @@ def test_a_larger_study_takes_no_more_queries():
             load_dataset(study.slug)
         counts.append(len(queries))
 
-    assert counts[0] == counts[1] <= 11
+    assert counts[0] == counts[1] <= 13
+
+
+def test_attention_checks_are_counted_beside_the_answers_and_not_among_them():
+    study = make_study()
+    careful, careless = (make_rater(study=study, pseudonym=name) for name in ("P-1", "P-2"))
+    check = make_item(study=study, split="attention_check", check_answer="r1")
+    for rater, choice in ((careful, "r1"), (careless, "r2")):
+        answer(rater, make_item(study=study), "r1", position=2)
+        answer(rater, check, choice, standing="check", position=1)
+
+    data = load_dataset(study.slug)
+
+    assert data.raters == ("P-1", "P-2")
+    assert data.attention == ((1, 0), (1, 1))
+    assert (len(data.answers), data.answers.position.tolist()) == (2, [2, 2])
 
 
 def test_an_unknown_study_is_named():

@@ -125,6 +125,30 @@ def undefined(value: Any, path: str = "") -> Iterator[str]:
             yield from undefined(inner, f"{path}[{number}]")
 
 
+def intervals(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Paths of all intervals, and what stands beside them about how they were made."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if inner is not None and (key in {"ci", "band"} or key.endswith("_ci")):
+                yield f"{path}.{key}", value.get(f"{key}_made", {})
+            yield from intervals(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from intervals(inner, f"{path}[{number}]")
+
+
+def test_every_interval_says_how_it_was_made():
+    report = built(random_study(3, **VARIANTS["many"]))
+
+    found = list(intervals(report))
+
+    assert len(found) > 200
+    assert [path for path, how in found if not {"method", "level", "n_items"} <= how.keys()] == []
+    resampled = [how for _, how in found if "bootstrap" in how["method"]]
+    assert resampled
+    assert all({"seed", "draws"} <= how.keys() for how in resampled)
+
+
 def test_naming_the_responses_the_other_way_round_changes_no_statistic():
     truths = ("r1", "r2", "r1", "")
 
@@ -143,16 +167,12 @@ def test_naming_the_responses_the_other_way_round_changes_no_statistic():
 def without_chance(value: Any) -> None:
     """Drop what is drawn at random (other codes draw other samples) and the names of runs."""
     if isinstance(value, dict):
-        made = value.get("ci_made") or {}
-        if "draws" in made:
-            value.pop("ci")
+        drawn = [key for key, how in value.items() if key.endswith("_made") and "draws" in how]
+        by_chance = "seed" in str(value.get("rule"))
         for key in (
-            "same_choice_ci",
-            "flipped_ci",
-            "percent_ci",
-            "certainty_alpha_ci",
+            *(key.removesuffix("_made") for key in drawn),
+            *(("correct", "accuracy", "ci") if by_chance else ()),
             "bootstrap",
-            "band",
             "like_for_like",
             "held_out",  # halves by the persona's key, which each study gives anew
             "run",
