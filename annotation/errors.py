@@ -21,6 +21,10 @@ class EntryRefused(AnnotationError):
     """The id is not one that may enter: malformed, an unfilled placeholder, not invited."""
 
 
+class TookPartBefore(AnnotationError):
+    """The person took part in a study whose people this one does not take."""
+
+
 class WrongStep(AnnotationError):
     """The person's state does not allow this step; show the step they are at."""
 
@@ -55,3 +59,7 @@ class ComprehensionError(AnnotationError):
 
 class InvitationError(AnnotationError):
     """Ids cannot be put on a study's list; the message says how to mend them, and names none."""
+
+
+class PlacesError(AnnotationError):
+    """Places cannot be changed as asked; the message says why and how to go on."""

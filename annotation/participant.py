@@ -169,6 +169,13 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
     return render(request, f"annotation/endings/{template}.html", context, status=403)
 
 
+def took_part(request: HttpRequest, study: Study) -> HttpResponse:
+    """Say that people of a related study cannot take part, and how to give the place back."""
+    code = code_for(study_id=study.pk, ending=Ending.INELIGIBLE)
+    context = {"study": study, **code_context(study, code)}
+    return render(request, "annotation/endings/ineligible.html", context, status=403)
+
+
 def code_context(study: Study, code: str) -> dict[str, str]:
     """A completion code, and the address that takes it on the platform."""
     on_platform = study.entry == Study.Entry.PROLIFIC and code

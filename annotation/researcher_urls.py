@@ -1,6 +1,6 @@
 from django.urls import path
 
-from annotation import person_views, preview_frames, setup_views
+from annotation import person_views, places_views, preview_frames, setup_views
 from annotation import researcher_views as views
 from annotation.prolific import settle_views as settling
 from annotation.prolific import views as prolific
@@ -27,5 +27,7 @@ urlpatterns = [
     path("preview/", preview_frames.frames, name="preview"),
     path("preview/<slug:step>/", preview_frames.frames, name="preview-step"),
     path("invitations/", setup_views.invitations, name="invitations"),
+    path("places/", places_views.places, name="places"),
+    path("places/related/", places_views.related, name="related"),
     path("panel/", views.panel, name="panel"),
 ]

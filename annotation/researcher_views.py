@@ -76,6 +76,7 @@ _PLATFORM_ACTIONS = {
     Ending.QUOTA_FULL: "Request a return",
     Ending.DISQUALIFIED: "Request a return",
     Ending.CLOSED: "Request a return",
+    Ending.INELIGIBLE: "Request a return",
     Ending.WITHDREW: "Request a return",
 }
 

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import services
 from annotation.deadline import deadline_of
-from annotation.errors import EntryRefused, StudyNotOpen
+from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
 from annotation.flow import ending_of, step_of
 from annotation.forms import AboutForm, ConsentForm, FeedbackForm
 from annotation.item_views import next_url
@@ -24,6 +24,7 @@ from annotation.participant import (
     see_other,
     step_url,
     study_page,
+    took_part,
 )
 from annotation.progress import progress_of
 from annotation.prolific.entry import verify_entry
@@ -56,6 +57,8 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
         )
     except EntryRefused:
         return no_identity(request, study)
+    except TookPartBefore:
+        return took_part(request, study)
     except StudyNotOpen:
         return closed(request, study)
     return bind(request, redirect(step_url(annotator)), annotator)

@@ -14,6 +14,7 @@ from annotation.models.people import (
     DemographicQuestion,
     Ending,
     QuotaCell,
+    RelatedStudy,
     random_code,
 )
 from annotation.models.platform import (
@@ -48,5 +49,6 @@ __all__ = [
     "ProlificSubmission",
     "QuotaCell",
     "Recruitment",
+    "RelatedStudy",
     "random_code",
 ]

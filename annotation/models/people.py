@@ -34,6 +34,7 @@ class Ending(models.TextChoices):
     QUOTA_FULL = "quota_full", "group full"
     DISQUALIFIED = "disqualified", "comprehension check"
     CLOSED = "closed", "study closed"
+    INELIGIBLE = "ineligible", "took part in a related study"
     TIMED_OUT = "timed_out", "timed out"
     WITHDREW = "withdrew", "withdrew"
     RETURNED = "returned", "returned"
@@ -229,6 +230,27 @@ class AnnotatorEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator_id}: {self.event}"
+
+
+class RelatedStudy(models.Model):
+    """People who took part in `related` are not let into `study`: they know its material."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="related_studies")
+    related = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "related studies"
+        constraints = [
+            models.UniqueConstraint(fields=["study", "related"], name="related_study_once"),
+            models.CheckConstraint(
+                condition=~Q(study=F("related")), name="related_study_is_another"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id} after {self.related_id}"
 
 
 class CompletionCode(models.Model):

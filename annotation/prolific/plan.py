@@ -170,6 +170,7 @@ _CODES: dict[Ending, tuple[str, str]] = {
     Ending.WITHDREW: ("OTHER", "You withdrew your answers."),
     Ending.DISQUALIFIED: ("SCREENED_OUT", "The instructions were not clear to you."),
     Ending.QUOTA_FULL: ("SCREENED_OUT", "Your group was full already."),
+    Ending.INELIGIBLE: ("OTHER", "You took part in a related study before."),
     Ending.CLOSED: ("OTHER", "The study was closed before you finished."),
 }
 

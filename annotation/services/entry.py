@@ -4,9 +4,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import flow
-from annotation.errors import EntryRefused, StudyNotOpen
+from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
 from annotation.identity import check_ids, identity_hash, identity_hashes
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
+from annotation.services.related import took_part_before
 from studies.models import Study
 
 
@@ -17,12 +18,16 @@ def enter(
 
     Idempotent: reload, second tab and second device get the same person. Somebody new needs an
     open study; who is known comes back at any time and is shown where they stand.
-    Raises `EntryRefused` (malformed or not invited) and `StudyNotOpen` (somebody new).
+    Raises `EntryRefused` (malformed or not invited) and, for somebody new, `StudyNotOpen` and
+    `TookPartBefore`: nothing is stored then.
     """
     study = Study.objects.get(pk=study_id)
     check_ids(study, pid=pid, prolific_study_id=prolific_study_id, session_id=session_id)
-    known = Annotator.objects.filter(study=study, identity_hash__in=identity_hashes(pid)).first()
+    hashes = identity_hashes(pid)
+    known = Annotator.objects.filter(study=study, identity_hash__in=hashes).first()
     if known is None:
+        if took_part_before(study, hashes):
+            raise TookPartBefore(f"study {study.pk} does not take people of its related studies")
         with transaction.atomic():
             known = _arrive(study, identity_hash=identity_hash(pid))
             ProlificIdentity.objects.get_or_create(

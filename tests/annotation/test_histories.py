@@ -7,19 +7,20 @@ from datetime import timedelta
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annotation import flow, services
 from annotation.errors import AnnotationError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quotas import Cell, Question, set_quotas
+from annotation.services.places import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-ITEMS, SEATS, EACH = 6, 2, 3
+ITEMS, SEATS, MOST_SEATS, EACH = 6, 2, 4, 3
 GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
 
 people = st.integers(0, 9)
@@ -28,10 +29,12 @@ events = st.lists(
         st.tuples(st.just("arrive"), st.sampled_from(["woman", "man", "prefer_not_to_say"])),
         st.tuples(st.just("answer"), people),
         st.tuples(st.just("answer_all"), people),
+        st.tuples(st.just("raise"), st.just(0)),
         st.tuples(
             st.sampled_from(
                 ["complete", "withdraw", "mark_returned", "time_out", "reject", "reinstate",
-                 "resume", "expire", "exclude", "exclude_and_reopen", "include"]
+                 "resume", "expire", "exclude", "exclude_and_reopen", "include", "skip",
+                 "revise", "extend", "draft"]
             ),
             people,
         ),
@@ -45,6 +48,13 @@ def happen(study: Study, event: str, argument: int | str) -> None:
     if event == "arrive":
         walk_in(study, gender=str(argument))
         return
+    if event == "raise":
+        study.refresh_from_db()
+        more = min(study.annotations_per_item + 1, MOST_SEATS)
+        raise_places(
+            study_id=study.pk, version=study.version, annotations_per_item=more, targets={}
+        )
+        return
     everybody = list(study.annotators.order_by("pk"))
     if not everybody:
         return
@@ -54,6 +64,19 @@ def happen(study: Study, event: str, argument: int | str) -> None:
         if open_one:
             services.record_answer(
                 annotator_id=annotator.pk, assignment_id=open_one.pk, choice="r1", certainty=50
+            )
+    elif event == "revise":
+        if answered := annotator.assignments.exclude(annotation=None).last():
+            services.record_answer(
+                annotator_id=annotator.pk, assignment_id=answered.pk, choice="r2", certainty=20
+            )
+    elif event == "skip":
+        if open_one := annotator.assignments.filter(annotation=None).last():
+            services.skip_item(annotator_id=annotator.pk, assignment_id=open_one.pk)
+    elif event == "draft":
+        if open_one := annotator.assignments.filter(annotation=None, draft=None).first():
+            services.save_draft(
+                annotator_id=annotator.pk, assignment_id=open_one.pk, stamp="0.0", choice="r1"
             )
     elif event == "answer_all":
         answer_all(annotator)
@@ -74,23 +97,25 @@ def check(study: Study) -> None:
     assignments = list(
         Assignment.objects.filter(annotator__study=study).select_related("annotator", "annotation")
     )
-    seats = Counter(a.item_id for a in assignments if a.state != "released" and not a.is_surplus)
+    held = [a for a in assignments if a.state != "released" and not a.is_surplus]
+    seats = Counter(a.item_id for a in held)
     standings = {a.pk: a.annotation.standing for a in assignments if hasattr(a, "annotation")}
     counted = Counter(a.item_id for a in assignments if standings.get(a.pk) == "counted")
     for item in study.all_items.all():
-        assert item.seats_taken == seats[item.pk] <= SEATS
+        assert item.seats_taken == seats[item.pk] <= item.seats_needed
         assert item.answered == counted[item.pk]
     for a in assignments:
         expected = {
             "reserved": {None},
             "answered": {"surplus" if a.is_surplus else "counted"},
             "released": {None, "released", "withdrawn"},
+            "skipped": {None},
         }[a.state]
         assert standings.get(a.pk) in expected
         if a.annotator.works_surplus:
             assert a.state == "released" or a.is_surplus
         if a.annotator.state not in {*flow.ACTIVE, "completed"}:
-            assert a.state == "released"
+            assert a.state in ("released", "skipped")
     per_person = Counter(a.annotator_id for a in assignments)
     assert set(per_person.values()) <= {EACH}
     for annotator in study.annotators.all():
@@ -111,8 +136,17 @@ def live(study: Study, history: list[tuple[str, int | str]]) -> None:
         check(study)
 
 
+# Somebody skips, loses their seats to others, comes back, and finishes after all.
+_RESUMED = [
+    ("arrive", "woman"), ("skip", 0), ("answer", 0), ("time_out", 0), ("arrive", "woman"),
+    ("answer_all", 1), ("resume", 0), ("raise", 0), ("answer_all", 0), ("complete", 0),
+    ("complete", 1), ("exclude_and_reopen", 0), ("include", 0), ("withdraw", 1),
+]  # fmt: skip
+
+
 @settings(max_examples=40, deadline=None)
 @given(events)
+@example(_RESUMED)
 def test_counters_and_rows_agree_after_every_event(history):
     with transaction.atomic():
         study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
@@ -139,7 +173,9 @@ def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(
         for annotator in study.annotators.filter(state__in=flow.ACTIVE):
             services.time_out(annotator_id=annotator.pk)
         # Enough for every seat, if each arrival takes what is open.
-        for _ in range(ITEMS * SEATS // EACH + 1):
+        study.refresh_from_db()
+        seats = study.annotations_per_item
+        for _ in range(ITEMS * seats // EACH + 1):
             annotator = walk_in(study)
             answer_all(annotator)
             services.complete(annotator_id=annotator.pk)
@@ -149,7 +185,7 @@ def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(
                 standing="counted", assignment__annotator__study=study
             ).values_list("assignment__item", flat=True)
         )
-        assert set(answers.values()) == {SEATS}
+        assert set(answers.values()) == {seats}
         assert len(answers) == ITEMS
         assert study.annotators.filter(state=Annotator.State.ANNOTATING).count() == 0
 

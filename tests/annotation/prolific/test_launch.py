@@ -62,7 +62,7 @@ def test_every_ending_has_its_code_and_none_rejects_by_itself(prolific):
 
     codes = {c["code"]: c for c in prolific.world.studies[row.prolific_id]["completion_codes"]}
     kinds = {c["code_type"]: [a["action"] for a in c["actions"]] for c in codes.values()}
-    assert len(codes) == 8
+    assert len(codes) == 9
     assert kinds["COMPLETED"] == ["MANUALLY_REVIEW"]
     assert kinds["FAILED_ATTENTION_CHECK"] == ["MANUALLY_REVIEW"]
     assert kinds["NO_CONSENT"] == ["REQUEST_RETURN"]

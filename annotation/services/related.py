@@ -1,0 +1,42 @@
+"""Studies whose people a study does not take, because they know its material."""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import Annotator, RelatedStudy
+from studies.models import Study
+from studies.services import lock_study, record
+
+
+def took_part_before(study: Study, hashes: Collection[str]) -> bool:
+    """Whether the person with one of these identity hashes agreed to take part in a related study.
+
+    The hash is the same in every study and stays when the platform's ids are deleted.
+    """
+    related = RelatedStudy.objects.filter(study=study).values("related")
+    return Annotator.objects.filter(
+        study__in=related, identity_hash__in=hashes, consented_at__isnull=False
+    ).exists()
+
+
+@transaction.atomic
+def set_related_studies(
+    *, study_id: int, related_ids: Collection[int], user: User | None = None
+) -> None:
+    """Take in nobody who took part in one of these studies; who is in already stays.
+
+    The study itself is passed over. Repeats change nothing.
+    """
+    study = lock_study(study_id)
+    wanted = set(related_ids) - {study_id}
+    present = set(study.related_studies.values_list("related", flat=True))
+    if wanted == present:
+        return
+    study.related_studies.exclude(related__in=wanted).delete()
+    RelatedStudy.objects.bulk_create(
+        RelatedStudy(study=study, related_id=pk) for pk in sorted(wanted - present)
+    )
+    slugs = Study.objects.filter(pk__in=wanted).order_by("slug").values_list("slug", flat=True)
+    record(study, "related studies set", user=user, studies=list(slugs))

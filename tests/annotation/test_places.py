@@ -1,0 +1,162 @@
+"""More seats and places while a study runs: what it takes is shown first, nothing is lowered."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation import services
+from annotation.errors import PlacesError
+from annotation.models import Annotation, QuotaCell
+from annotation.places import places_of
+from annotation.quotas import Cell, Question, set_quotas
+from annotation.services.places import raise_places
+from studies.models import Membership, Study
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    study = make_study(items_per_annotator=5, annotations_per_item=2, reward=450)
+    make_items(study, 10)
+    return study
+
+
+@pytest.fixture
+def groups(study):
+    gender = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+    set_quotas(
+        study_id=study.pk,
+        questions=[gender],
+        cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
+    )
+    return list(QuotaCell.objects.filter(study=study))
+
+
+@pytest.fixture
+def editor(study):
+    user = User.objects.create_user("editor")
+    Membership.objects.create(user=user, study=study, role=Membership.Role.EDITOR)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def address(study):
+    return f"/studies/{study.slug}/people/places/"
+
+
+def test_what_is_open_takes_so_many_people_and_so_much_pay(study):
+    answer_all(walk_in(study))
+
+    now = places_of(study)
+
+    assert (now.seats, now.taken, now.open, now.people, now.pay) == (20, 5, 15, 3, "$13.50")
+    then = places_of(study, annotations_per_item=3)
+    assert (then.seats, then.open, then.people, then.pay) == (30, 25, 5, "$22.50")
+
+
+def test_nobody_sits_twice_at_an_item_so_few_items_take_as_many_people_as_answers():
+    study = make_study(items_per_annotator=30, annotations_per_item=3)
+    make_items(study, 7)
+
+    assert places_of(study).people == 3
+    assert places_of(study, annotations_per_item=5).people == 5
+
+
+def test_a_study_without_items_needs_nobody():
+    assert places_of(make_study()).people == 0
+
+
+def test_raising_opens_seats_at_every_item_and_keeps_what_there_is(study):
+    for _ in range(4):
+        annotator = walk_in(study)
+        answer_all(annotator)
+        services.complete(annotator_id=annotator.pk)
+    assert walk_in(study).assignments.filter(is_surplus=False).count() == 0
+
+    raise_places(study_id=study.pk, version=study.version, annotations_per_item=3, targets={})
+
+    assert set(study.all_items.values_list("seats_needed", "seats_taken")) == {(3, 2)}
+    assert Annotation.objects.filter(standing="counted").count() == 20
+    assert walk_in(study).assignments.filter(is_surplus=False).count() == 5
+    assert study.log.get(event="seats added").detail == {"before": 2, "after": 3}
+
+
+def test_a_group_gets_more_places_and_no_group_fewer(study, groups):
+    woman, man, _ = groups
+
+    raise_places(
+        study_id=study.pk,
+        version=study.version,
+        annotations_per_item=2,
+        targets={woman.pk: 4, man.pk: 1},
+    )
+
+    woman.refresh_from_db()
+    assert woman.target == 4
+    assert study.log.filter(event="group's places").count() == 1
+    with pytest.raises(PlacesError, match="none is taken away"):
+        raise_places(
+            study_id=study.pk, version=study.version, annotations_per_item=2, targets={woman.pk: 3}
+        )
+
+
+def test_nothing_is_lowered_and_all_or_nothing_is_stored(study, groups):
+    with pytest.raises(PlacesError, match="would take seats away"):
+        raise_places(study_id=study.pk, version=study.version, annotations_per_item=1, targets={})
+    with pytest.raises(PlacesError, match="is gone"):
+        raise_places(
+            study_id=study.pk,
+            version=study.version,
+            annotations_per_item=5,
+            targets={groups[0].pk: 9, 0: 9},
+        )
+
+    study.refresh_from_db()
+    groups[0].refresh_from_db()
+    assert (study.annotations_per_item, groups[0].target) == (2, 2)
+
+
+def test_who_read_old_numbers_is_asked_to_look_again(study):
+    read = study.version
+    raise_places(study_id=study.pk, version=read, annotations_per_item=3, targets={})
+
+    with pytest.raises(PlacesError, match="Somebody changed this study"):
+        raise_places(study_id=study.pk, version=read, annotations_per_item=4, targets={})
+
+
+def test_the_page_shows_the_cost_first_and_opens_the_places_when_sent_again(study, groups, editor):
+    asked = {"annotations_per_item": "3", **{f"target-{g.pk}": str(g.target) for g in groups}}
+
+    shown = editor.post(address(study), asked).content.decode()
+    study.refresh_from_db()
+    assert study.annotations_per_item == 2
+    assert "$27.00" in shown
+    assert "The groups let 4 more people in, and 6 are needed" in shown
+    done = editor.post(address(study), {**asked, "version": str(study.version), "sure": "yes"})
+
+    study.refresh_from_db()
+    assert done.status_code == 302
+    assert study.annotations_per_item == 3
+
+
+@pytest.mark.parametrize("typed", ["1", "2", "", "abc", "-3", "3.5", "1001", "９"])
+def test_a_number_that_opens_nothing_is_refused_in_words(study, editor, typed):
+    response = editor.post(address(study), {"annotations_per_item": typed})
+
+    assert response.status_code == 422
+    assert "There is a problem" in response.content.decode()
+
+
+def test_viewers_and_strangers_cannot_open_places(study):
+    for role, status in ((Membership.Role.VIEWER, 404), (None, 404)):
+        client = Client()
+        user = User.objects.create_user(f"user-{role}")
+        if role:
+            Membership.objects.create(user=user, study=study, role=role)
+        client.force_login(user)
+        assert client.get(address(study)).status_code == status
+        assert client.post(f"{address(study)}related/").status_code == status
+    assert Study.objects.get().annotations_per_item == 2

@@ -1,0 +1,116 @@
+"""People who took part in a related study are not let in, kindly and without a trace."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from annotation import services
+from annotation.errors import TookPartBefore
+from annotation.models import Annotator, CompletionCode, RelatedStudy
+from annotation.prolific.plan import completion_codes
+from annotation.services.identities import purge_identities
+from annotation.services.related import set_related_studies
+from studies.models import Membership
+from tests.annotation.pages.walking import PID, arrive, entry_url, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def earlier():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    return study
+
+
+@pytest.fixture
+def study(earlier):
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    set_related_studies(study_id=study.pk, related_ids=[earlier.pk])
+    return study
+
+
+def test_who_took_part_there_gets_a_page_and_a_code_and_nothing_is_stored(study, earlier):
+    start(earlier)
+
+    response = Client().get(entry_url(study))
+
+    page = response.content.decode()
+    code = CompletionCode.objects.get(study=study, ending="ineligible").code
+    assert response.status_code == 403
+    assert "You have taken part in a related study" in page
+    assert f"submissions/complete?cc={code}" in page
+    assert not study.annotators.exists()
+    assert f"participant-{study.slug}" not in response.cookies
+
+
+def test_the_code_of_that_page_asks_prolific_for_the_place(study):
+    codes = {row["code"]: row["actions"] for row in completion_codes(study)}
+
+    code = CompletionCode.objects.get(study=study, ending="ineligible").code
+    assert codes[code][0]["action"] == "REQUEST_RETURN"
+
+
+def test_it_holds_after_the_ids_themselves_were_deleted(study, earlier):
+    start(earlier)
+    purge_identities(study_id=earlier.pk)
+
+    with pytest.raises(TookPartBefore):
+        services.enter(study_id=study.pk, pid=PID)
+
+
+def test_who_only_looked_there_and_who_declined_may_come(study, earlier):
+    arrive(earlier, "looked-only")
+    declined = arrive(earlier, "declined-it")
+    declined.post(f"/s/{earlier.slug}/consent/", {"consent": "no"})
+
+    for pid in ("looked-only", "declined-it"):
+        assert Client().get(entry_url(study, pid)).status_code == 302
+
+
+def test_who_is_in_already_stays(study, earlier):
+    RelatedStudy.objects.all().delete()
+    start(earlier)
+    start(study)
+    set_related_studies(study_id=study.pk, related_ids=[earlier.pk])
+
+    assert Client().get(entry_url(study)).status_code == 302
+    assert study.annotators.count() == 1
+
+
+def test_the_earlier_study_still_takes_people_of_this_one(study, earlier):
+    start(study)
+
+    assert Client().get(entry_url(earlier)).status_code == 302
+
+
+def test_a_german_study_says_it_in_german(study, earlier):
+    start(earlier)
+    study.language = "de"
+    study.save()
+
+    page = Client().get(entry_url(study)).content.decode()
+
+    assert "Sie haben an einer verwandten Studie teilgenommen" in page
+
+
+def test_editors_name_studies_that_they_can_see_and_no_others(study, earlier):
+    hidden = make_study()
+    user = User.objects.create_user("editor")
+    for seen, role in ((study, "editor"), (earlier, "viewer")):
+        Membership.objects.create(user=user, study=seen, role=role)
+    client = Client()
+    client.force_login(user)
+    RelatedStudy.objects.all().delete()
+    page = f"/studies/{study.slug}/people/places/"
+
+    client.post(f"{page}related/", {"related": [earlier.slug, hidden.slug, study.slug]})
+
+    assert list(study.related_studies.values_list("related", flat=True)) == [earlier.pk]
+    assert study.log.filter(event="related studies set", user=user).count() == 1
+    shown = client.get(page).content.decode()
+    assert f'value="{earlier.slug}" checked' in shown
+    assert hidden.title not in shown
+    assert Annotator.objects.count() == 0
