@@ -97,8 +97,8 @@ def check(study: Study) -> None:
     assignments = list(
         Assignment.objects.filter(annotator__study=study).select_related("annotator", "annotation")
     )
-    held = [a for a in assignments if a.state != "released" and not a.is_surplus]
-    seats = Counter(a.item_id for a in held)
+    holding = [a for a in assignments if a.state != "released" and not a.is_surplus]
+    seats = Counter(a.item_id for a in holding)
     standings = {a.pk: a.annotation.standing for a in assignments if hasattr(a, "annotation")}
     counted = Counter(a.item_id for a in assignments if standings.get(a.pk) == "counted")
     for item in study.all_items.all():
