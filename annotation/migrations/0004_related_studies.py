@@ -5,53 +5,103 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotation', '0003_prolific_account_and_followed'),
-        ('studies', '0001_initial'),
+        ("annotation", "0003_prolific_account_and_followed"),
+        ("studies", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='RelatedStudy',
+            name="RelatedStudy",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'verbose_name_plural': 'related studies',
-                'ordering': ['pk'],
+                "verbose_name_plural": "related studies",
+                "ordering": ["pk"],
             },
         ),
         migrations.RemoveConstraint(
-            model_name='completioncode',
-            name='completion_code_ending',
+            model_name="completioncode",
+            name="completion_code_ending",
         ),
         migrations.AlterField(
-            model_name='completioncode',
-            name='ending',
-            field=models.CharField(choices=[('completed', 'completed'), ('failed_attention', 'completed, attention checks failed'), ('declined', 'no consent'), ('quota_full', 'group full'), ('disqualified', 'comprehension check'), ('closed', 'study closed'), ('ineligible', 'took part in a related study'), ('timed_out', 'timed out'), ('withdrew', 'withdrew'), ('returned', 'returned'), ('rejected', 'rejected')], max_length=20),
+            model_name="completioncode",
+            name="ending",
+            field=models.CharField(
+                choices=[
+                    ("completed", "completed"),
+                    ("failed_attention", "completed, attention checks failed"),
+                    ("declined", "no consent"),
+                    ("quota_full", "group full"),
+                    ("disqualified", "comprehension check"),
+                    ("closed", "study closed"),
+                    ("ineligible", "took part in a related study"),
+                    ("timed_out", "timed out"),
+                    ("withdrew", "withdrew"),
+                    ("returned", "returned"),
+                    ("rejected", "rejected"),
+                ],
+                max_length=20,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='completioncode',
-            constraint=models.CheckConstraint(condition=models.Q(('ending__in', ['completed', 'failed_attention', 'declined', 'quota_full', 'disqualified', 'closed', 'ineligible', 'timed_out', 'withdrew', 'returned', 'rejected'])), name='completion_code_ending'),
+            model_name="completioncode",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "ending__in",
+                        [
+                            "completed",
+                            "failed_attention",
+                            "declined",
+                            "quota_full",
+                            "disqualified",
+                            "closed",
+                            "ineligible",
+                            "timed_out",
+                            "withdrew",
+                            "returned",
+                            "rejected",
+                        ],
+                    )
+                ),
+                name="completion_code_ending",
+            ),
         ),
         migrations.AddField(
-            model_name='relatedstudy',
-            name='related',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='studies.study'),
+            model_name="relatedstudy",
+            name="related",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="studies.study"
+            ),
         ),
         migrations.AddField(
-            model_name='relatedstudy',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='related_studies', to='studies.study'),
+            model_name="relatedstudy",
+            name="study",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="related_studies",
+                to="studies.study",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='relatedstudy',
-            constraint=models.UniqueConstraint(fields=('study', 'related'), name='related_study_once'),
+            model_name="relatedstudy",
+            constraint=models.UniqueConstraint(
+                fields=("study", "related"), name="related_study_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='relatedstudy',
-            constraint=models.CheckConstraint(condition=models.Q(('study', models.F('related')), _negated=True), name='related_study_is_another'),
+            model_name="relatedstudy",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("study", models.F("related")), _negated=True),
+                name="related_study_is_another",
+            ),
         ),
     ]
