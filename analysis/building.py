@@ -17,8 +17,8 @@ from analysis.models import Report
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables, combined_tables
 from analysis.report.figures import write_figures
+from analysis.report.paper import write_tables
 from analysis.report.render import content_security_policy, render_html
-from analysis.report.tables import write_tables
 
 logger = logging.getLogger(__name__)
 

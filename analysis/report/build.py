@@ -22,6 +22,7 @@ from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
 from analysis.report.several import several_judges
 from analysis.report.shared import add_clusters, shared_by
+from analysis.report.thresholds import Grid, by_threshold
 from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.versus import (
     adjust_for_several,
@@ -116,7 +117,10 @@ def build_report(
         comparisons.append(versus)
     adjust_for_several(comparisons)
 
+    on_progress(85, "Trying other thresholds.")
+    thresholds = by_threshold(data, people, alone, judges, shared, Grid.around(tau, registered))
     on_progress(88, "Looking at topics and personas.")
+    groups, group_rows = group_tables(data, people, judges, shared, threshold=tau)
     report: Json = {
         "schema": SCHEMA,
         "study": _study(data),
@@ -140,8 +144,9 @@ def build_report(
         "several_judges": several_judges(data, judges, shared, seed=seed, draws=bootstrap),
         "matrix": agreement_matrix(people, judges, data.truth),
         "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
-        "groups": group_tables(data, people, judges, shared, threshold=tau),
-        "items": _items(data, people, judges),
+        "groups": groups,
+        "by_threshold": thresholds,
+        "items": _items(data, people, judges, group_rows),
         "bands": [
             {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}
             for b in BANDS
@@ -233,8 +238,10 @@ def _selective(entry: Json, verdicts: Verdicts, threshold: float) -> Json:
     return out
 
 
-def _items(data: Dataset, people: Verdicts, judges: list[Verdicts]) -> list[Json]:
-    """One row per item: the truth, how people voted, what each run said."""
+def _items(
+    data: Dataset, people: Verdicts, judges: list[Verdicts], group_rows: list[list[int]]
+) -> list[Json]:
+    """One row per item: the truth, how people voted, what each run said, its row in each group."""
     counts = people.majority.counts
     # Taken once: a property of the vote is counted anew each time it is read.
     undecided = [side.majority.undecided for side in (people, *judges)]
@@ -251,6 +258,7 @@ def _items(data: Dataset, people: Verdicts, judges: list[Verdicts]) -> list[Json
             _verdict(verdicts, ties, index)
             for verdicts, ties in zip(judges, undecided[1:], strict=True)
         ]
+        row["groups"] = group_rows[index]
         rows.append(row)
     return rows
 

@@ -36,12 +36,16 @@ NAME_LENGTH = 48
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot: its own title (in small multiples), the drawing, and its words for the blind."""
+    """One plot: its own title (in small multiples), the drawing, and its words for the blind.
+
+    `marks` is what the page needs to move the drawing's marks to another threshold.
+    """
 
     title: str
     alt: str
     height: int
     drawing: Mapping[str, Any]
+    marks: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels under one active title; `table` names the table that holds their numbers."""
+    """Panels under one active title; `table` names the table that holds their numbers.
+
+    `neutral` is the title while a reader tries another threshold: the active one is a finding at
+    the report's own.
+    """
 
     name: str
     title: str
@@ -68,10 +76,15 @@ class Figure:
     table: str
     panels: Sequence[Panel]
     key: Sequence[Key] = ()
+    neutral: str = ""
 
     @property
     def is_multiple(self) -> bool:
         return len(self.panels) > 1
+
+    @property
+    def has_threshold(self) -> bool:
+        return any(panel.marks for panel in self.panels)
 
 
 def plain(text: str) -> str:
@@ -80,7 +93,15 @@ def plain(text: str) -> str:
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def panel(title: str, alt: str, traces: Sequence[Any], *, height: int, **layout: Any) -> Panel:
+def panel(
+    title: str,
+    alt: str,
+    traces: Sequence[Any],
+    *,
+    height: int,
+    marks: Mapping[str, Any] | None = None,
+    **layout: Any,
+) -> Panel:
     """A plot in the house style; the browser gives it its width."""
     base = {
         "template": "none",
@@ -92,7 +113,7 @@ def panel(title: str, alt: str, traces: Sequence[Any], *, height: int, **layout:
         "bargap": 0.12,
     }
     figure = go.Figure(list(traces), base | layout)
-    return Panel(title, alt, height, figure.to_plotly_json())
+    return Panel(title, alt, height, figure.to_plotly_json(), marks)
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:

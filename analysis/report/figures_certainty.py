@@ -42,6 +42,7 @@ class Side:
     dash: str
     symbol: str
     unit: str
+    steps: Sequence[Report]
 
     @property
     def key(self) -> Key:
@@ -55,13 +56,17 @@ class Side:
 def _sides(report: Report) -> list[Side]:
     human = report["human"]
     sides = [
-        Side("People, majority", human["majority"], PEOPLE, "solid", "circle", "item"),
-        Side("People, single", human["individual"], PEOPLE, "dot", "circle-open", "answer"),
+        Side(name, human[unit], PEOPLE, dash, symbol, counted, report["by_threshold"][unit])
+        for name, unit, dash, symbol, counted in (
+            ("People, majority", "majority", "solid", "circle", "item"),
+            ("People, single", "individual", "dot", "circle-open", "answer"),
+        )
     ]
     # Runs that saw less of the persona have a section of their own.
     names, drawn = run_names(report), styles(report)
     for index in whole_runs(report):
-        sides.append(Side(names[index], report["judges"][index], *drawn[index], "item"))
+        steps = report["by_threshold"]["judges"][index]
+        sides.append(Side(names[index], report["judges"][index], *drawn[index], "item", steps))
     return [side for side in sides if side.entry["certainty"]["summary"]["n"]]
 
 
@@ -83,6 +88,7 @@ def histograms(report: Report) -> Figure | None:
         "certainty_histogram",
         [_histogram(side, tallest[side.unit]) for side in sides],
         key=(Key("right", CORRECT), Key("wrong", WRONG, "stripes")),
+        neutral="Right and wrong answers by certainty",
     )
 
 
@@ -136,6 +142,15 @@ def _histogram(side: Side, top: int) -> Panel:
         f"{side.name}, by certainty: " + ", ".join(told),
         traces,
         height=260,
+        marks={
+            "kind": "corner",
+            "all": [side.entry["correct"], side.entry["n"]],
+            "steps": [
+                [step["from"]]
+                + [step[part][key] for part in ("high", "low") for key in ("correct", "n")]
+                for step in side.steps
+            ],
+        },
         barmode="stack",
         xaxis=axis("certainty", tickangle=-45, tickfont={"size": 10}),
         yaxis=axis(f"{side.unit}s", range=[0, top * 1.12]),
@@ -227,6 +242,7 @@ def risk_coverage(report: Report) -> Figure | None:
                 x=[p["coverage"] for p in points],
                 y=[p["accuracy"] for p in points],
                 name=plain(name),
+                meta="line",
                 mode="lines",
                 line={"color": colour, "dash": side.dash, "width": 2, "shape": "linear"},
                 customdata=[[p["threshold"], p["n"]] for p in points],
@@ -234,44 +250,57 @@ def risk_coverage(report: Report) -> Figure | None:
                 + "<br>≥ %{customdata[0]:.0f}: %{y:.1%} of %{customdata[1]}<extra></extra>",
             )
         )
-        marked = [p for p in points if p["threshold"] >= tau]
-        if marked:
-            at = marked[0]
-            words.append(f"{name} {percent(at['accuracy'])} at {percent(at['coverage'])}")
-            traces.append(
-                go.Scatter(
-                    x=[at["coverage"]],
-                    y=[at["accuracy"]],
-                    mode="markers",
-                    marker={
-                        "color": colour,
-                        "symbol": side.symbol,
-                        "size": 12,
-                        "line": {"color": "#0b0c0c", "width": 1.5},
-                    },
-                    showlegend=False,
-                    hovertemplate=f"{plain(name)} at ≥ {tau}: %{{y:.1%}}<extra></extra>",
-                )
+        marked = [p for p in points if p["threshold"] >= tau][:1]
+        words += [f"{name} {percent(at['accuracy'])} at {percent(at['coverage'])}" for at in marked]
+        traces.append(
+            go.Scatter(
+                x=[at["coverage"] for at in marked],
+                y=[at["accuracy"] for at in marked],
+                name=plain(name),
+                meta="mark",
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": side.symbol,
+                    "size": 12,
+                    "line": {"color": "#0b0c0c", "width": 1.5},
+                },
+                showlegend=False,
+                hovertemplate=f"{plain(name)} at the threshold: %{{y:.1%}}<extra></extra>",
             )
+        )
     if not traces:
         return None
+    alt = "Accuracy against the share of answers accepted."
     drawing = panel(
         "",
-        f"Accuracy against the share of answers accepted. At certainty {tau}: " + "; ".join(words),
+        f"{alt} At certainty {tau}: {'; '.join(words)}",
         traces,
         height=380,
+        marks={"kind": "coverage", "alt": alt},
         xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
         yaxis=share_axis("right among them"),
     )
     return Figure(
         "risk_coverage",
         _coverage_title(report),
-        f"Accuracy of the most certain answers as more are accepted; marks: certainty ≥ {tau}. "
-        "Thresholds that accept fewer than 10 answers are not drawn.",
+        "Accuracy of the most certain answers as more are accepted; the marks are at the "
+        "threshold of high certainty. Thresholds that accept fewer than 10 answers are not drawn. "
+        "AURC: the mean share of wrong answers over all coverages, lower is better.",
         "thresholds",
         [drawing],
-        key=[side.key for side in _sides(report) if side.unit == "item"],
+        key=[
+            Key(f"{side.name}{_area(side)}", side.colour, side.dash)
+            for side in _sides(report)
+            if side.unit == "item"
+        ],
+        neutral="Accuracy when only certain answers are accepted",
     )
+
+
+def _area(side: Side) -> str:
+    area = side.entry["calibration"]["aurc"]
+    return "" if area is None else f" (AURC {area:.3f})"
 
 
 def _coverage_title(report: Report) -> str:
@@ -317,6 +346,7 @@ def certainty_curves(report: Report) -> Figure | None:
         ),
         traces,
         height=340,
+        marks={"kind": "line"},
         xaxis=axis("certainty", range=[0, 101], dtick=20),
         yaxis=share_axis("answers at most as certain", range=[0, 1.02]),
         shapes=[vertical(tau, REFERENCE)],
@@ -324,8 +354,8 @@ def certainty_curves(report: Report) -> Figure | None:
     return Figure(
         "certainty_curves",
         _curves_title(report),
-        f"Cumulative share of single answers by stated certainty; the dashed line marks {tau}. "
-        "A line further right is a more certain rater.",
+        "Cumulative share of single answers by stated certainty; the dashed line marks the "
+        "threshold of high certainty. A line further right is a more certain rater.",
         "certainty",
         [drawing],
         key=[side.key for side in sides],

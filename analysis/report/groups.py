@@ -4,14 +4,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.facts import Dataset
 from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Verdicts
+from analysis.report.verdicts import Ints, Verdicts
 from analysis.stats.groups import GroupComparison, compare_groups
 from analysis.stats.multiway import multiway_proportion
 from analysis.stats.proportions import EMPTY
+from analysis.stats.results import Proportion
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30
@@ -21,26 +23,30 @@ MIN_SHARE = 0.8
 
 def group_tables(
     data: Dataset, people: Verdicts, judges: Sequence[Verdicts], shared: Shared, *, threshold: float
-) -> list[Json]:
+) -> tuple[list[Json], list[list[int]]]:
     """Accuracy of the majority and of every run, by topic and by each persona feature.
 
     Intervals allow for personas and questions in common. Pairs of groups with at least 30 items
-    each are compared, adjusted by Holm over the pairs of one side and one table.
+    each are compared, adjusted by Holm over the pairs of one side and one table. Beside the tables
+    stands each item's row in every one of them.
     """
-    tables = []
+    tables, rows = [], []
     topics = [item.topic for item in data.items]
     if any(topics):
-        table = _table("topic", "Topic", topics, people, judges, shared)
+        table, codes = _table("topic", "Topic", topics, people, judges, shared)
         _add_high_and_low(table, topics, people, judges, shared, threshold)
         tables.append(table)
+        rows.append(codes)
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
     for label in labels:
         value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
         values = [value_of[item.persona] for item in data.items]
         said = sum(map(bool, values))
         if 1 < len(set(values)) <= MAX_VALUES and said >= MIN_SHARE * len(values):
-            tables.append(_table("feature", label, values, people, judges, shared))
-    return tables
+            table, codes = _table("feature", label, values, people, judges, shared)
+            tables.append(table)
+            rows.append(codes)
+    return tables, [list(row) for row in zip(*rows, strict=True)] or [[] for _ in data.items]
 
 
 def _table(
@@ -50,7 +56,7 @@ def _table(
     people: Verdicts,
     judges: Sequence[Verdicts],
     shared: Shared,
-) -> Json:
+) -> tuple[Json, list[int]]:
     names = sorted(set(values))
     code_of = {value: code for code, value in enumerate(names)}
     codes = np.array([code_of[value] for value in values], dtype=np.int64)
@@ -63,7 +69,7 @@ def _table(
     ]
     sizes = np.bincount(codes)
     personas = [np.unique(shared.persona[codes == code]).size for code in range(len(names))]
-    return {
+    table = {
         "by": kind,
         "label": label,
         "rows": [
@@ -81,6 +87,7 @@ def _table(
             "judges": [_differences(side, names) for side in sides[1:]],
         },
     }
+    return table, codes.tolist()
 
 
 def _cell(side: GroupComparison, code: int) -> Json:
@@ -109,16 +116,32 @@ def _add_high_and_low(
     threshold: float,
 ) -> None:
     """Split each cell of the table by the side's own certainty."""
+    members = members_of(values)
+    for row in table["rows"]:
+        items = members[row["value"]]
+        for cells, side in zip((row["people"], *row["judges"]), (people, *judges), strict=True):
+            high, low = by_certainty(side, items, shared, threshold, by_people=side is people)
+            cells |= {"high": cell(high), "low": cell(low)}
+
+
+def members_of(values: Sequence[str]) -> dict[str, Ints]:
+    """Positions of the items that have each value."""
     members: dict[str, list[int]] = defaultdict(list)
     for index, value in enumerate(values):
         members[value].append(index)
-    for row in table["rows"]:
-        items = np.array(members[row["value"]])
-        for cells, side in zip((row["people"], *row["judges"]), (people, *judges), strict=True):
-            scored = items[side.correct[items] >= 0]
-            certainty = side.certainty[scored]
-            for key, rows in (("high", certainty >= threshold), ("low", certainty < threshold)):
-                chosen = scored[rows]
-                clusters = shared.of_items(chosen, by_people=side is people)
-                share = multiway_proportion(side.correct[chosen] == 1, clusters).proportion
-                cells[key] = cell(share)
+    return {value: np.array(items, dtype=np.int64) for value, items in members.items()}
+
+
+def by_certainty(
+    side: Verdicts, items: Ints, shared: Shared, threshold: float, *, by_people: bool
+) -> tuple[Proportion, Proportion]:
+    """A side's accuracy on some items, where its own certainty is high and where it is low."""
+    scored = items[side.correct[items] >= 0]
+    certainty = side.certainty[scored]
+
+    def share(rows: npt.NDArray[np.bool_]) -> Proportion:
+        chosen = scored[rows]
+        clusters = shared.of_items(chosen, by_people=by_people)
+        return multiway_proportion(side.correct[chosen] == 1, clusters).proportion
+
+    return share(certainty >= threshold), share(certainty < threshold)

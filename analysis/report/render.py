@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date as Date
 from functools import cache
 from pathlib import Path
@@ -16,11 +16,18 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
-from analysis.report.tables import Table
+from analysis.report.paper import TEX
+from analysis.report.tables import Table, compact
+from analysis.report.tables_accuracy import threshold_words
 from analysis.report.words import run_names
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
+# The page's own script, in the order in which its parts need one another.
+SCRIPTS = (
+    "report", "report-tables", "report-zip", "report-figures", "report-threshold", "report-items",
+    "report-start",
+)  # fmt: skip
 # Beyond this many rows the page shows the first ones and points to the CSV file.
 MAX_ROWS = 1000
 
@@ -38,10 +45,7 @@ class Shown:
 
     @property
     def rows(self) -> list[Any]:
-        cut = Table(
-            self.table.name, self.table.title, self.table.columns, self.table.rows[: self.limit]
-        )
-        return cut.cells
+        return replace(self.table, rows=self.table.rows[: self.limit]).cells
 
     @property
     def left_out(self) -> int:
@@ -67,11 +71,20 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
             for name, judge in zip(names, report["judges"], strict=True)
         ],
         "prompts": _prompts(report),
+        "item_rows": list(_item_rows(report, tables)),
+        "threshold": threshold_words(report),
         "source": list(_flat(report["study"]["source"])),
         "date": date,
         "plots": _json(_plots(figures)),
+        "facts": _json(
+            {
+                "slug": report["study"]["slug"],
+                "threshold": report["parameters"]["threshold"],
+                "tex": TEX,
+            }
+        ),
         "style": _file("css/report.css"),
-        "script": _file("js/report.js"),
+        "script": _script(),
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
         "policy": content_security_policy(),
     }
@@ -85,8 +98,7 @@ def content_security_policy() -> str:
     Styles are inline because plotly writes its own; they cannot send anything anywhere.
     """
     hashes = " ".join(
-        f"'sha256-{_sha256(text)}'"
-        for text in (_file("js/report.js"), _file(str(PLOTLY.relative_to(STATIC))))
+        f"'sha256-{_sha256(text)}'" for text in (_script(), _file(str(PLOTLY.relative_to(STATIC))))
     )
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
@@ -94,8 +106,27 @@ def content_security_policy() -> str:
     )
 
 
+def _item_rows(report: Mapping[str, Any], tables: Mapping[str, Shown]) -> Iterator[Any]:
+    """The rows of the table of items, each with what the filters ask of it."""
+    if "items" not in tables:
+        return
+    for row, item in zip(tables["items"].rows, report["items"], strict=False):
+        sides = [
+            [side["choice"], side["certainty"], {True: 1, False: 0, None: None}[side["correct"]]]
+            for side in (item["people"], *item["judges"])
+        ]
+        groups = " ".join(f"{number}.{code}" for number, code in enumerate(item["groups"]))
+        yield row, {"key": item["item"], "sides": compact(sides), "groups": groups}
+
+
 def _sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _script() -> SafeString:
+    """One script of all parts: they share their names, and the policy one hash."""
+    return mark_safe("\n".join(_file(f"js/{name}.js") for name in SCRIPTS))  # noqa: S308  as below
 
 
 @cache
@@ -116,7 +147,7 @@ def _json(value: Any) -> SafeString:
 def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
     """What the browser draws, by the id of its place."""
     return {
-        f"{figure.name}-{number}": panel.drawing
+        f"{figure.name}-{number}": {**panel.drawing, "marks": panel.marks}
         for figure in figures.values()
         for number, panel in enumerate(figure.panels, start=1)
     }

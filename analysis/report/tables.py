@@ -3,11 +3,10 @@
 A cell keeps its raw value; rounding belongs to the two forms that people read.
 """
 
-import csv
+import json
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from analysis.report import words
@@ -23,23 +22,6 @@ SHADES = (0.5, 0.6, 0.7, 0.8)
 
 # What a spreadsheet would take for a formula; a quote in front makes it text.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-    "−": "$-$",
-    "≥": r"$\geq$",
-    "×": r"$\times$",
-    "\n": " ",
-}
 
 
 @dataclass(frozen=True)
@@ -54,12 +36,29 @@ class Column:
     def is_text(self) -> bool:
         return self.kind == "text"
 
+    @property
+    def csv_names(self) -> list[str]:
+        """Headings of the columns that it takes in a CSV file."""
+        name = f"{self.group} {self.heading}".strip()
+        if self.kind == "share":
+            parts = ("accuracy", "correct", "n", "low", "high")
+            return [f"{name} {part}".strip() for part in parts]
+        if self.kind in RANGES:
+            return [f"{name} low", f"{name} high"]
+        return [name]
+
+    @property
+    def csv_names_json(self) -> str:
+        return compact(self.csv_names)
+
 
 @dataclass(frozen=True)
 class Cell:
     """A cell as people read it: the figure, what stands below it, whether it is a small n.
 
     `shade` is 1 to 5 for an accuracy below 50 % to one of 80 % and more; 0 without an accuracy.
+    `raw` is what a CSV file holds. `steps` has what the cell becomes at other thresholds: from
+    which one on, n, correct, and the ends of the interval.
     """
 
     text: str
@@ -67,17 +66,31 @@ class Cell:
     small: bool = False
     is_text: bool = False
     shade: int = 0
+    raw: tuple[Any, ...] = ()
+    steps: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def raw_json(self) -> str:
+        return compact(self.raw)
+
+    @property
+    def steps_json(self) -> str:
+        return compact(self.steps)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `name` is its file name, `note` says what a reader must know."""
+    """A table; `name` is its file name, `note` says what a reader must know.
+
+    `threshold` is said of tables whose cells depend on it: “80, registered” or “70, explored”.
+    """
 
     name: str
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[Sequence[Any]]
     note: str = ""
+    threshold: str = ""
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -100,17 +113,16 @@ class Table:
 
 def read(value: Any, kind: Kind) -> Cell:
     """A value as people read it."""
+    raw = tuple(csv_cells(value, kind))
     if kind == "text":
-        return Cell("–" if value is None else str(value), is_text=True)
+        return Cell("–" if value is None else str(value), is_text=True, raw=raw)
     if kind == "share":
-        return _share(value)
+        return _share(value, raw)
     if value is None:
-        return Cell("–")
-    if kind == "count":
-        return Cell(f"{value:,}")
-    if kind == "number":
-        return Cell(f"{value:.1f}")
+        return Cell("–", raw=raw)
     forms: dict[str, Callable[[Any], str]] = {
+        "count": lambda n: f"{n:,}",
+        "number": lambda x: f"{x:.1f}",
         "range": words.decimal_range,
         "points_range": words.points_range,
         "percent_range": words.percent_range,
@@ -120,51 +132,45 @@ def read(value: Any, kind: Kind) -> Cell:
         "decimal": words.decimal,
         "p": words.p_cell,
     }
-    return Cell(forms[kind](value))
+    return Cell(forms[kind](value), raw=raw)
 
 
-def _share(share: Mapping[str, Any]) -> Cell:
+def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
+    steps = tuple(
+        (step["from"], step["n"], step["correct"], *(step["ci"] or ()))
+        for step in share.get("steps", ())
+    )
     counts = f"({share['correct']}/{share['n']})"
     if share["n"] == 0:
-        return Cell("–", ("(0/0)",))
+        return Cell("–", ("(0/0)",), raw=raw, steps=steps)
     if share["n"] < TOO_SMALL:
-        return Cell("too few", (counts,), small=True)
+        return Cell("too few", (counts,), small=True, raw=raw, steps=steps)
     figure = f"{share['accuracy'] * 100:.1f}"
     below = [counts]
     if share["ci"] is not None:
         below.append(words.percent_range(share["ci"]))
     shade = 1 + bisect(SHADES, share["accuracy"])
-    return Cell(figure, tuple(below), small=share["n"] < SMALL, shade=shade)
+    return Cell(figure, tuple(below), small=share["n"] < SMALL, shade=shade, raw=raw, steps=steps)
 
 
-def write_tables(tables: Sequence[Table], folder: Path) -> None:
-    """Write every table as CSV with raw values and as LaTeX with rounded ones."""
-    folder.mkdir(parents=True)
-    for table in tables:
-        with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([name for column in table.columns for name in _csv_names(column)])
-            for row in table.rows:
-                writer.writerow(
-                    [
-                        cell
-                        for value, column in zip(row, table.columns, strict=True)
-                        for cell in _csv_cells(value, column.kind)
-                    ]
-                )
-        (folder / f"{table.name}.tex").write_text(to_tex(table), encoding="utf-8")
+def csv_rows(table: Table) -> list[list[Any]]:
+    """Heading and rows of the CSV file."""
+    heading = [name for column in table.columns for name in column.csv_names]
+    rows = [
+        [
+            cell
+            for value, column in zip(row, table.columns, strict=True)
+            for cell in csv_cells(value, column.kind)
+        ]
+        for row in table.rows
+    ]
+    if table.threshold:
+        return [[*heading, "threshold"], *([*row, table.threshold] for row in rows)]
+    return [heading, *rows]
 
 
-def _csv_names(column: Column) -> list[str]:
-    name = f"{column.group} {column.heading}".strip()
-    if column.kind == "share":
-        return [f"{name} {part}".strip() for part in ("accuracy", "correct", "n", "low", "high")]
-    if column.kind in RANGES:
-        return [f"{name} low", f"{name} high"]
-    return [name]
-
-
-def _csv_cells(value: Any, kind: Kind) -> list[Any]:
+def csv_cells(value: Any, kind: Kind) -> list[Any]:
+    """What a value is in a CSV file: at full precision, empty where undefined, no formula."""
     if kind == "share":
         low, high = value["ci"] or ("", "")
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
@@ -178,27 +184,6 @@ def _csv_cells(value: Any, kind: Kind) -> list[Any]:
     return [value]
 
 
-def to_tex(table: Table) -> str:
-    """The table for a paper: booktabs, small cells in italics, the note as a comment."""
-    layout = "".join("l" if column.is_text else "r" for column in table.columns)
-    lines = [f"% {line}" for line in (table.title, *table.note.splitlines()) if line]
-    lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
-    if table.groups:
-        spans = (rf"\multicolumn{{{n}}}{{c}}{{{tex(group)}}}" for group, n in table.groups)
-        lines.append(" & ".join(spans) + r" \\")
-    lines.append(" & ".join(tex(column.heading) for column in table.columns) + r" \\")
-    lines.append(r"\midrule")
-    for row in table.cells:
-        lines.append(" & ".join(_tex_cell(cell) for cell in row) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}", ""]
-    return "\n".join(lines)
-
-
-def _tex_cell(cell: Cell) -> str:
-    figure = rf"\textit{{{tex(cell.text)}}}" if cell.small else tex(cell.text)
-    return f"{figure} {tex(cell.below[0])}" if cell.below else figure
-
-
-def tex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(_TEX.get(sign, sign) for sign in text)
+def compact(value: Any) -> str:
+    """JSON as short as it gets."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

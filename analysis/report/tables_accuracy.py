@@ -1,6 +1,6 @@
 """Tables of accuracy: at a glance, by certainty as the source article prints it, by group."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.tables import Column, Table
@@ -8,6 +8,7 @@ from analysis.report.words import run_names, whole_runs
 
 Report = Mapping[str, Any]
 
+HIGH = "High: a certainty of at least the threshold."
 CONDITIONAL = (
     "Italics: fewer than 30 answers. “too few”: fewer than 10. “–” (0/0): none. "
     "Below each accuracy (in %): correct/total and the 95 % interval."
@@ -44,29 +45,33 @@ def at_a_glance(report: Report) -> Table:
 
 def table_a(report: Report) -> Table:
     """As Table 2 of the source article, with a row for each topic: raters × high and low."""
-    people = report["human"]["majority"]
-    columns = [Column("Data")]
-    rows: list[list[Any]] = [[report["study"]["title"]]]
+    steps = report["by_threshold"]
     topics = [row for group in report["groups"] if group["by"] == "topic" for row in group["rows"]]
-    rows += [[topic["value"] or "(no topic)"] for topic in topics]
+    values = [topic["value"] or "(no topic)" for topic in topics]
+    rows: list[list[Any]] = [[name] for name in (report["study"]["title"], *values)]
+    columns = [Column("Data")]
     names = run_names(report)
-    sides = [("People", people, [topic["people"] for topic in topics])]
+    people = [report["human"]["majority"], *(topic["people"] for topic in topics)]
+    steps_of_people = [steps["majority"], *(topic["people"] for topic in steps["topics"])]
+    sides = [("People", people, steps_of_people)]
     for index in whole_runs(report):
-        of_topics = [topic["judges"][index] for topic in topics]
-        sides.append((names[index], report["judges"][index], of_topics))
-    for name, side, of_topics in sides:
+        cells = [report["judges"][index], *(topic["judges"][index] for topic in topics)]
+        of_topics = (topic["judges"][index] for topic in steps["topics"])
+        sides.append((names[index], cells, [steps["judges"][index], *of_topics]))
+    for name, cells, changes in sides:
         # A run that states no certainty has neither cell.
-        if side is not people and side["high"]["n"] + side["low"]["n"] == 0:
+        if cells is not people and cells[0]["high"]["n"] + cells[0]["low"]["n"] == 0:
             continue
         columns += [Column("High", "share", name), Column("Low", "share", name)]
-        for row, cells in zip(rows, (side, *of_topics), strict=True):
-            row += [cells["high"], cells["low"]]
+        for row, side, change in zip(rows, cells, changes, strict=True):
+            row += high_and_low(side, change)
     return Table(
         "table_a",
         "Table A. Accuracy at high and low certainty",
         tuple(columns),
         rows,
-        f"High: certainty of at least {report['parameters']['threshold']}. {CONDITIONAL}",
+        f"{HIGH} {CONDITIONAL}",
+        threshold=threshold_words(report),
     )
 
 
@@ -83,11 +88,10 @@ def table_b_single(report: Report) -> Table:
 
 
 def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Table:
-    sides = [
-        ("People", report["human"][unit]),
-        *zip(run_names(report), report["judges"], strict=True),
-    ]
-    rows = [[who, side["high"], side["low"], side] for who, side in sides]
+    steps = report["by_threshold"]
+    sides = [("People", report["human"][unit], steps[unit])]
+    sides += zip(run_names(report), report["judges"], steps["judges"], strict=True)
+    rows = [[who, *high_and_low(side, change), side] for who, side, change in sides]
     columns = (
         Column("Who"),
         Column("High", "share"),
@@ -99,9 +103,23 @@ def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Ta
         title,
         columns,
         rows,
-        f"High: certainty of at least {report['parameters']['threshold']}, which is high but in "
-        f"the band “Confident”. {CONDITIONAL}",
+        f"{HIGH} A certainty of 80 is high but in the band “Confident”. {CONDITIONAL}",
+        threshold=threshold_words(report),
     )
+
+
+def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
+    """A side's two cells, each with what it becomes at other thresholds."""
+    return [
+        {**side[part], "steps": [{"from": step["from"], **step[part]} for step in steps]}
+        for part in ("high", "low")
+    ]
+
+
+def threshold_words(report: Report) -> str:
+    parameters = report["parameters"]
+    kind = "explored" if parameters["explored"] else "registered"
+    return f"{parameters['threshold']}, {kind}"
 
 
 def groups(report: Report) -> list[Table]:

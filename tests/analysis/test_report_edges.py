@@ -8,8 +8,8 @@ from analysis.building import to_json
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
+from analysis.report.paper import to_tex
 from analysis.report.render import render_html
-from analysis.report.tables import to_tex
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study

@@ -13,8 +13,8 @@ import pytest
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
+from analysis.report.paper import to_tex, write_tables
 from analysis.report.render import content_security_policy, render_html
-from analysis.report.tables import to_tex, write_tables
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
 
@@ -94,14 +94,17 @@ def test_hostile_text_stays_text(hostile):
     page = Page(render_html(hostile, date=DATE))
 
     assert not [tag for tag, _ in page.tags if tag == "img"]
-    assert [attrs.get("type") for attrs, _ in page.scripts] == ["application/json", None, None]
+    assert [attrs.get("type") for attrs, _ in page.scripts] == [
+        *["application/json"] * 2,
+        *[None] * 2,
+    ]
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
 
 
 def test_hostile_names_cannot_leave_the_data_of_the_figures(hostile):
     page = Page(render_html(hostile, date=DATE))
 
-    data = page.scripts[0][1]
+    data = page.scripts[1][1]
     assert "<" not in data
     labels = json.dumps(json.loads(data))
     assert "<script" not in labels
@@ -157,7 +160,7 @@ def test_every_id_is_there_once(hostile):
 def test_simulated_data_are_labelled_at_the_top_and_on_every_figure(hostile):
     text = render_html(hostile, date=DATE)
 
-    assert text.count('class="stamp"') == len(all_figures(hostile)) > 3
+    assert text.count('<p class="stamp">Simulated data</p>') == len(all_figures(hostile)) > 3
     assert "<strong>Simulated data.</strong>" in text
     real = report_of(random_study(1))
     assert "Simulated data" not in render_html(real, date=DATE)
@@ -176,7 +179,7 @@ def test_every_figure_has_title_caption_words_and_numbers():
     text = render_html(report, date=DATE)
     for figure in figures.values():
         assert f'id="figure-{figure.name}"' in text
-        assert f'data-csv="{figure.table}"' in text
+        assert f'data-name="{figure.table}"' in text
     assert "60 items, 20 November 2026" in text
 
 
@@ -185,7 +188,7 @@ def test_every_table_is_on_the_page():
 
     text = render_html(report, date=DATE)
 
-    missing = [name for name in all_tables(report) if f'data-csv="{name}"' not in text]
+    missing = [name for name in all_tables(report) if f'data-name="{name}"' not in text]
     assert missing == []
 
 

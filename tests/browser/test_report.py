@@ -1,5 +1,6 @@
 """A report in Chromium: opens from a file, fetches nothing, draws, fits a phone and A4."""
 
+import csv
 import datetime
 import re
 
@@ -9,30 +10,39 @@ from django.db import transaction
 
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.contents import all_figures
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.paper import to_markdown, to_tex
 from analysis.report.render import render_html
+from analysis.report.tables import csv_rows
 from tests.analysis.builders import random_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
+TRIED = (80, 50, 56, 81, 95)
 A4_AT_96_DPI = {"width": 794 - 2 * 57, "height": 1123}
 
 
 @pytest.fixture(scope="module")
-def report(django_db_setup, django_db_blocker):
-    """One report for all tests; the study that it was made from is gone again."""
+def built(django_db_setup, django_db_blocker):
+    """The report at the study's own threshold, and at others; the study itself is gone again."""
     with django_db_blocker.unblock(), transaction.atomic():
         study = random_study(
             1,
             n_items=60,
             n_raters=10,
             truths=("r1", "r2"),
-            title="A study with <b>markup</b> in its title",
+            title="A study with <b>markup</b> & 5 % 中 in its title",
             is_simulated=True,
         )
-        built = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+        data = load_dataset(study.slug)
+        reports = {tau: build_report(data, seed=1, bootstrap=100, threshold=tau) for tau in TRIED}
         transaction.set_rollback(True)
-    return built
+    return reports
+
+
+@pytest.fixture(scope="module")
+def report(built):
+    return built[80]
 
 
 @pytest.fixture(scope="module")
@@ -148,15 +158,166 @@ def test_a_figure_is_saved_as_a_file(open_file, label, ending):
     assert download.value.path().stat().st_size > 100
 
 
+def move_threshold(page, threshold):
+    page.evaluate(
+        """threshold => {
+            const slider = document.getElementById("threshold-value");
+            slider.value = threshold;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+        }""",
+        threshold,
+    )
+
+
+def saved(page, place, label):
+    """Name and text of the file that a button of a table gives."""
+    with page.expect_download() as download:
+        page.locator(place).get_by_role("button", name=label, exact=True).click()
+    return download.value.suggested_filename, download.value.path().read_text("utf-8")
+
+
+@pytest.mark.parametrize("threshold", [tau for tau in TRIED if tau != 80])
+def test_another_threshold_shows_what_a_report_with_it_would(open_file, built, threshold):
+    page = open_file()
+
+    move_threshold(page, threshold)
+
+    tables = all_tables(built[threshold])
+    for name in ("table_a", "table_b", "table_b_single"):
+        shown = page.evaluate(
+            """name => [...document.querySelectorAll(`#table-${name} tbody tr`)].map(row =>
+                [...row.cells].map(cell => [cell.firstChild.textContent,
+                    ...[...cell.querySelectorAll(".below")].map(line => line.textContent)]))""",
+            name,
+        )
+        assert shown == [[[c.text, *c.below] for c in row] for row in tables[name].cells], name
+        file, text = saved(page, f"#table-{name}", "CSV")
+        assert file == f"{name}-explored-{threshold}.csv"
+        rows = list(csv.reader(text.splitlines()))
+        assert as_numbers(rows) == as_numbers(csv_rows(tables[name]))
+    corner = "[...document.querySelectorAll('.plot')].find(e => e.id === 'histograms-1')"
+    said = page.evaluate(f"{corner}.layout.annotations[0].text")
+    high = built[threshold]["human"]["majority"]["high"]
+    assert f"({high['correct']}/{high['n']})" in said
+    assert f"high from {threshold}, explored" in said
+
+
+def as_numbers(rows):
+    return [[value if not is_number(value) else float(value) for value in row] for row in rows]
+
+
+def is_number(value):
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_threshold_that_was_tried_is_called_explored_until_it_is_set_back(open_file):
+    page = open_file()
+    stamps = page.locator("#table-table_a .threshold-stamp")
+    before = page.locator("main").inner_text()
+
+    move_threshold(page, 70)
+
+    assert stamps.inner_text() == "Threshold 70, explored"
+    assert "Explored threshold 70." in page.locator("#threshold [role=status]").inner_text()
+    page.get_by_role("button", name="Back to 80").click()
+    assert stamps.inner_text() == "Threshold 80, registered"
+    assert page.locator("main").inner_text() == before
+
+
+def test_the_marks_of_the_figures_follow_the_threshold(open_file, built):
+    page = open_file()
+
+    move_threshold(page, 56)
+
+    marks = page.evaluate(
+        "document.getElementById('risk_coverage-1').data.filter(t => t.meta === 'mark')"
+        ".map(t => [t.x[0], t.y[0]])"
+    )
+    expected = [
+        [trace["x"][0], trace["y"][0]]
+        for trace in all_figures(built[56])["risk_coverage"].panels[0].drawing["data"]
+        if trace["meta"] == "mark"
+    ]
+    assert marks == expected
+    line = "document.getElementById('certainty_curves-1').layout.shapes[0].x0"
+    assert page.evaluate(line) == 56
+
+
+def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(open_file, report):
+    page = open_file()
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+
+    write = """([name, label]) => FORMATS[label].write(document.querySelector(
+        `table[data-name="${name}"]`))"""
+    for name, table in all_tables(report).items():
+        assert page.evaluate(write, [name, "LaTeX"]) == to_tex(table), name
+        assert page.evaluate(write, [name, "Markdown"]) == to_markdown(table), name
+        rows = list(csv.reader(page.evaluate(write, [name, "CSV"]).splitlines()))
+        assert as_numbers(rows) == as_numbers(csv_rows(table)), name
+    assert saved(page, "#table-table_b", "LaTeX") == (
+        "table_b.tex",
+        to_tex(all_tables(report)["table_b"]),
+    )
+
+
 def test_items_are_filtered_by_what_they_contain(open_file, report):
     page = open_file()
     page.locator("#items summary").click()
 
-    page.get_by_label("Show items that contain").fill("i017")
+    page.get_by_label("Words").fill("i017")
 
     rows = page.locator("#table-items tbody tr:visible")
     assert rows.count() == 1
     assert "i017" in rows.inner_text()
+    assert page.locator(".items output").inner_text() == "1 of 60 items"
+
+
+def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(open_file, report):
+    page = open_file()
+    page.locator("#items summary").click()
+
+    page.get_by_label("Which").select_option("people right, judge wrong")
+    page.get_by_label("Judge", exact=True).select_option(index=1)
+
+    wanted = [
+        item["item"]
+        for item in report["items"]
+        if item["people"]["correct"] is True and item["judges"][1]["correct"] is False
+    ]
+    assert page.locator("#table-items tbody tr:visible th").all_inner_texts() == wanted
+    rows = list(csv.reader(saved(page, "#table-items", "CSV")[1].splitlines()))
+    assert [row[0] for row in rows[1:]] == wanted
+
+
+def test_items_are_filtered_by_group(open_file, report):
+    page = open_file()
+    page.locator("#items summary").click()
+
+    page.get_by_label("Group").select_option("0.1")
+
+    topic = report["groups"][0]["rows"][1]["value"]
+    shown = page.locator("#table-items tbody tr:visible td:nth-child(2)").all_inner_texts()
+    assert set(shown) == {topic}
+    assert len(shown) == report["groups"][0]["rows"][1]["items"]
+
+
+def test_items_are_sorted_by_a_column_and_say_so(open_file):
+    page = open_file()
+    page.locator("#items summary").click()
+    heading = page.locator("#table-items thead th.number").first
+
+    heading.get_by_role("button").click()
+    heading.get_by_role("button").click()
+
+    column = heading.evaluate("th => th.cellIndex + 1")
+    cells = page.locator(f"#table-items tbody tr > :nth-child({column})").all_inner_texts()
+    values = [float(text) for text in cells if text != "–"]
+    assert values == sorted(values, reverse=True)
+    assert heading.get_attribute("aria-sort") == "descending"
 
 
 def test_without_javascript_the_numbers_are_there(browser, report_file):

@@ -1,0 +1,149 @@
+"""Tables as papers take them: CSV with raw values; LaTeX and Markdown as people read them."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from analysis.report.tables import Cell, Table, csv_rows
+
+# More rows than a page of a paper holds: such a table is in its own file, not in all.tex.
+LONG = 60
+
+# Signs that pdfLaTeX would execute, or has no character for.
+TEX: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "\n": " ",
+    "\t": " ",
+    "\u00a0": "~",
+    "–": "--",
+    "—": "---",
+    "−": "$-$",
+    "‘": "`",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+    "„": r"\quotedblbase{}",
+    "…": r"\ldots{}",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "→": r"$\rightarrow$",
+    "α": r"$\alpha$",
+    "ε": r"$\varepsilon$",
+    "κ": r"$\kappa$",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "ω": r"$\omega$",
+}
+# Letters of Latin scripts that the T1 encoding has; others are written as their code point.
+_LATIN = range(0xC0, 0x17F)
+
+PREAMBLE = r"""\documentclass[a4paper,landscape]{article}
+\usepackage[T1]{fontenc}
+\usepackage{booktabs,graphicx}
+\usepackage[margin=15mm]{geometry}
+\setlength{\parindent}{0pt}
+\newcommand{\fitted}[1]{\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{#1}}
+\begin{document}"""
+
+
+def write_tables(tables: Sequence[Table], folder: Path) -> None:
+    """Write every table as CSV, LaTeX and Markdown, and a LaTeX document that shows them."""
+    folder.mkdir(parents=True)
+    for table in tables:
+        with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(csv_rows(table))
+        (folder / f"{table.name}.tex").write_text(to_tex(table), encoding="utf-8")
+        (folder / f"{table.name}.md").write_text(to_markdown(table), encoding="utf-8")
+    (folder / "all.tex").write_text(to_document(tables), encoding="utf-8")
+
+
+def to_tex(table: Table) -> str:
+    """The table for a paper: booktabs, small cells in italics, the note as a comment."""
+    layout = "".join("l" if column.is_text else "r" for column in table.columns)
+    lines = [f"% {line}" for line in (table.title, *_notes(table)) if line]
+    lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
+    if table.groups:
+        spans = (rf"\multicolumn{{{n}}}{{c}}{{{tex(group)}}}" for group, n in table.groups)
+        lines.append(" & ".join(spans) + r" \\")
+    lines.append(" & ".join(tex(column.heading) for column in table.columns) + r" \\")
+    lines.append(r"\midrule")
+    for row in table.cells:
+        lines.append(" & ".join(_tex_cell(cell) for cell in row) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(lines)
+
+
+def to_document(tables: Sequence[Table]) -> str:
+    """A document that compiles as it is and shows the tables that a page can hold."""
+    lines = [PREAMBLE]
+    for table in tables:
+        if len(table.rows) > LONG:
+            lines.append(f"% {table.name}.tex has {len(table.rows)} rows: too long for a page.")
+            continue
+        notes = "".join(rf"\\{{\footnotesize {tex(note)}}}" for note in _notes(table))
+        lines.append(
+            rf"\begin{{minipage}}{{\linewidth}}\textbf{{{tex(table.title)}}}\\[4pt]"
+            rf"\fitted{{\input{{{table.name}.tex}}}}{notes}\end{{minipage}}\par\bigskip"
+        )
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+def _notes(table: Table) -> list[str]:
+    stamp = [f"Threshold of high certainty: {table.threshold}."] if table.threshold else []
+    return [*stamp, *table.note.splitlines()]
+
+
+def _tex_cell(cell: Cell) -> str:
+    figure = rf"\textit{{{tex(cell.text)}}}" if cell.small else tex(cell.text)
+    return f"{figure} {tex(cell.below[0])}" if cell.below else figure
+
+
+def tex(text: str) -> str:
+    """Text that LaTeX prints as it is; a letter that it has no font for as its code point."""
+    return "".join(TEX.get(sign) or _letter(sign) for sign in text)
+
+
+def _letter(sign: str) -> str:
+    code = ord(sign)
+    if code > 0x7E and code not in _LATIN:
+        return f"[U+{code:04X}]"
+    return sign if code >= 0x20 else " "
+
+
+def to_markdown(table: Table) -> str:
+    """The table for a README or a reply to a reviewer: small cells in italics."""
+    heads = [f"{column.group} {column.heading}".strip() for column in table.columns]
+    lines = [f"**{_markdown(table.title)}**", ""]
+    lines.append(f"| {' | '.join(map(_markdown, heads))} |")
+    lines.append("|" + "|".join(":--" if c.is_text else "--:" for c in table.columns) + "|")
+    for row in table.cells:
+        lines.append(f"| {' | '.join(_markdown_cell(cell) for cell in row)} |")
+    notes = [_markdown(note) for note in _notes(table)]
+    return "\n".join([*lines, "", *notes, ""]) if notes else "\n".join([*lines, ""])
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = _markdown(cell.text)
+    figure = f"*{text}*" if cell.small else text
+    return f"{figure} {_markdown(cell.below[0])}" if cell.below else figure
+
+
+def _markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    escaped = "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|" else sign for sign in text)
+    return " ".join(escaped.split())

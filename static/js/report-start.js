@@ -1,0 +1,38 @@
+// Gives the report its buttons, draws it, and prepares it for paper.
+
+document.querySelectorAll("figure").forEach(addFigureTools);
+document.querySelectorAll(".table-box").forEach(addTableTools);
+document.querySelectorAll("[data-download]").forEach((element) => {
+  const [kind, name] = [element.dataset.download, element.dataset.file];
+  const text = () => document.getElementById(kind).textContent;
+  element.addEventListener("click", () => (kind === "figures" ? saveFigures() : save(name, text(), "text/plain")));
+});
+document.querySelectorAll("[data-print]").forEach((element) => element.addEventListener("click", () => window.print()));
+document.querySelectorAll(".items").forEach(addItemFilters);
+document.addEventListener("toggle", fitOpened, true);
+Promise.all(places.map(draw)).then(() => {
+  document.querySelectorAll("form.threshold").forEach(addThreshold);
+  document.querySelectorAll(".needs-script").forEach((element) => { element.hidden = false; });
+  document.body.setAttribute("data-drawn", "yes");
+});
+
+let waiting = 0;
+window.addEventListener("resize", () => {
+  window.clearTimeout(waiting);
+  waiting = window.setTimeout(() => fit(isPrinting), 150);
+});
+
+// Paper has a width of its own, and shows what a reader would have to open.
+const closed = () => document.querySelectorAll("#methods details:not([open]), #certainty > details:not([open]), .heat:not([open])");
+let opened = [];
+window.addEventListener("beforeprint", () => {
+  isPrinting = true;
+  opened = [...closed()];
+  opened.forEach((details) => { details.open = true; });
+  fit(true);
+});
+window.addEventListener("afterprint", () => {
+  isPrinting = false;
+  opened.forEach((details) => { details.open = false; });
+  fit(false);
+});

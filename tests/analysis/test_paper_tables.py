@@ -1,0 +1,111 @@
+"""Tables for papers: LaTeX that a parser accepts and pdfLaTeX compiles, Markdown, CSV."""
+
+import shutil
+import string
+import subprocess
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_tables
+from analysis.report.paper import tex, to_document, to_markdown, to_tex, write_tables
+from analysis.report.tables import Column, Table
+from tests.analysis import latex
+from tests.analysis.builders import random_study
+
+HOSTILE = (
+    r"50% & \input{x} #1 a_b ~^ $x$ {y} <b> |p| “q” … ≥ τ Ω 中 é ß ł \\ "
+    + string.punctuation
+    + "\nline\ttab\u00a0\x07"
+)
+
+
+@pytest.fixture
+def tables(db):
+    study = random_study(3, n_items=60, title=HOSTILE)
+    return list(all_tables(build_report(load_dataset(study.slug), seed=1, bootstrap=100)).values())
+
+
+def test_every_table_is_latex_that_a_parser_accepts(tables):
+    for table in tables:
+        text = to_tex(table)
+
+        latex.check(text)
+        head = 2 if table.groups else 1
+        assert len(latex.rows(text)) == head + len(table.rows), table.name
+
+
+def test_the_document_of_all_tables_is_latex_that_a_parser_accepts(tables):
+    text = to_document(tables)
+
+    latex.check(text)
+    assert r"\input{table_a.tex}" in text
+    assert "% items.tex has 60 rows" not in text
+
+
+def test_a_table_too_long_for_a_page_is_not_in_the_document():
+    table = Table("long", "Long", (Column("A"),), [["x"]] * 61)
+
+    text = to_document([table])
+
+    assert r"\input" not in text
+    assert "% long.tex has 61 rows: too long for a page." in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\textbf{x", r"a}b", r"\begin{tabular}{l}", "$x", "50% of", "a_b", r"\unknown", "中"],
+)
+def test_the_parser_refuses_what_latex_would_stop_at(text):
+    with pytest.raises(latex.BadLatex):
+        latex.check(text)
+
+
+def test_the_parser_refuses_a_row_that_does_not_fill_its_columns():
+    with pytest.raises(latex.BadLatex, match="1 of 2 columns"):
+        latex.rows("\\begin{tabular}{lr}\n\\toprule\na \\\\\n\\midrule\n\\bottomrule")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdfLaTeX and booktabs")
+def test_the_document_compiles_as_it_is(tables, tmp_path):
+    write_tables(tables, tmp_path / "tables")
+
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
+        cwd=tmp_path / "tables",
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_letters_without_a_font_are_written_as_their_code_point():
+    assert tex("é ł 中 Ω") == "é ł [U+4E2D] [U+03A9]"
+
+
+def test_markdown_shows_text_as_it_is_and_small_cells_in_italics():
+    share = {"n": 12, "correct": 6, "accuracy": 0.5, "ci": None}
+    table = Table(
+        "t", "A | b", (Column("Who"), Column("High", "share", "People")), [["*x*", share]]
+    )
+
+    lines = to_markdown(table).splitlines()
+
+    assert lines == [
+        r"**A \| b**",
+        "",
+        "| Who | People High |",
+        "|:--|--:|",
+        r"| \*x\* | *50.0* (6/12) |",
+    ]
+
+
+def test_a_table_that_depends_on_the_threshold_says_which(tables):
+    table = next(table for table in tables if table.name == "table_a")
+
+    assert to_tex(table).splitlines()[1] == "% Threshold of high certainty: 80, registered."
+    assert "Threshold of high certainty: 80, registered." in to_markdown(table)
