@@ -111,7 +111,7 @@ def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Ta
 def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
     """A side's two cells, each with what it becomes at other thresholds."""
     return [
-        {**side[part], "steps": [{"from": step["from"], **step[part]} for step in steps]}
+        {**side[part], "tried": [{"from": step["from"], **step[part]} for step in steps]}
         for part in ("high", "low")
     ]
 
