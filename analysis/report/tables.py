@@ -137,7 +137,7 @@ def read(value: Any, kind: Kind) -> Cell:
 
 def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     steps = tuple(
-        (step["from"], step["n"], step["correct"], *(step["ci"] or ()))
+        (step["from"], step["n"], step["correct"], *(step["ends"] or ()))
         for step in share.get("tried", ())
     )
     counts = f"({share['correct']}/{share['n']})"

@@ -72,6 +72,7 @@ def by_threshold(
     out: Json = {
         "from": grid.low,
         "to": grid.high,
+        "ends": "of the 95 % interval, made as that of the same cell at the report's threshold",
         "majority": grid.steps(people.certainty, people.correct, majority),
         "individual": grid.steps(votes.certainty, alone, individual),
         "judges": [],
@@ -109,5 +110,5 @@ def _of_items(
 
 def _cell(share: Proportion) -> Json:
     out: Json = {"n": share.n, "correct": share.correct}
-    put(out, "ci", ends(share.interval), share.interval_reason or share.reason)
+    put(out, "ends", ends(share.interval), share.interval_reason or share.reason)
     return out

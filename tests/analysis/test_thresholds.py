@@ -18,8 +18,9 @@ def at(steps, threshold):
 
 def assert_cells(step, side):
     for part in ("high", "low"):
-        expected = {key: side[part][key] for key in ("n", "correct", "ci")}
-        assert {key: step[part][key] for key in expected} == expected, part
+        cell, expected = step[part], side[part]
+        assert (cell["n"], cell["correct"]) == (expected["n"], expected["correct"]), part
+        assert cell["ends"] == expected["ci"], part
 
 
 def test_every_cell_is_what_a_report_with_that_threshold_says():
