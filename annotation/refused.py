@@ -1,18 +1,51 @@
-"""What people read when the protection of forms refuses what they sent."""
+"""What people read when a request goes wrong: participants in the language of their study."""
 
+import re
+
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
 
 from studies.models import Study
 
+_BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
+
+
+def _study_of(request: HttpRequest) -> Study | None:
+    """The study that the address lies below; None also when the database does not answer."""
+    match = _BELOW_A_STUDY.match(request.path_info)
+    if match is None:
+        return None
+    try:
+        return Study.objects.only("slug", "language", "contact").filter(slug=match[1]).first()
+    except DatabaseError:
+        return None
+
+
+def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
+    """Render `template` in the study's language, elsewhere in English."""
+    study = _study_of(request)
+    language = study.language if study else "en"
+    with translation.override(language):
+        return render(request, template, {"study": study, "language": language}, status=status)
+
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Say how to go on, to participants in the language of their study."""
-    language = "en"
-    match = request.resolver_match
-    if match is not None and match.app_name == "annotation":
-        languages = Study.objects.filter(slug=match.kwargs["slug"]).values_list("language")
-        language = next((value for (value,) in languages), language)
-    with translation.override(language):
-        return render(request, "403_csrf.html", {"language": language}, status=403)
+    return _page(request, "403_csrf.html", 403)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, "400.html", 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, "403.html", 403)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _page(request, "404.html", 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _page(request, "500.html", 500)

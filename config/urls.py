@@ -22,3 +22,8 @@ urlpatterns = [
     path("s/<slug:slug>/", include("annotation.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]
+
+handler400 = "annotation.refused.bad_request"
+handler403 = "annotation.refused.permission_denied"
+handler404 = "annotation.refused.page_not_found"
+handler500 = "annotation.refused.server_error"

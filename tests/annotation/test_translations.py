@@ -20,7 +20,8 @@ CATALOGUE = ROOT / "locale/de/LC_MESSAGES/django.po"
 # What researchers see, in folders of its own, is English.
 TEMPLATES = [
     ROOT / "templates/base.html",
-    ROOT / "templates/403_csrf.html",
+    *sorted(ROOT.glob("templates/[45]0*.html")),
+    ROOT / "templates/includes/study_contact.html",
     ROOT / "templates/base_annotator.html",
     *sorted((ROOT / "templates/annotation").glob("*.html")),
     *sorted((ROOT / "templates/annotation/endings").glob("*.html")),

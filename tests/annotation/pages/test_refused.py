@@ -1,8 +1,11 @@
-"""A form that comes without its proof: people learn how to go on, in the study's language."""
+"""When a request goes wrong, people learn how to go on, in the study's language."""
 
 import pytest
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import OperationalError
 from django.test import Client
 
+from annotation.refused import bad_request, permission_denied
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_study
 
@@ -29,3 +32,82 @@ def test_elsewhere_it_is_english():
 
     assert response.status_code == 403
     assert "Please send that again" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "direction"),
+    [
+        ("en", "There is no such page", "ltr"),
+        ("de", "Diese Seite gibt es nicht", "ltr"),
+        ("ar", "There is no such page", "rtl"),
+    ],
+)
+@pytest.mark.parametrize("path", ["nowhere/", "quiz/x/", "preview/task/"])
+def test_a_page_that_is_not_there_leads_back_in_the_language_of_the_study(
+    language, words, direction, path
+):
+    study = make_study(language=language, contact="study@example.org")
+    client = arrive(study)
+
+    response = client.get(f"/s/{study.slug}/{path}")
+
+    page = response.content.decode()
+    assert response.status_code == 404
+    assert words in page
+    assert f'<html lang="{language}" dir="{direction}"' in page
+    assert f'href="/s/{study.slug}/"' in page
+    assert "mailto:study@example.org" in page
+
+
+@pytest.mark.parametrize("path", ["/s/no-such-study/", "/s/no-such-study/task/", "/nowhere/"])
+def test_where_no_study_is_known_it_is_english(path):
+    response = Client().get(path)
+
+    assert response.status_code == 404
+    assert "There is no such page" in response.content.decode()
+    assert '<html lang="en" dir="ltr"' in response.content.decode()
+
+
+def test_a_fault_on_our_side_is_told_in_the_language_of_the_study(monkeypatch):
+    study = make_study(language="de", contact="study@example.org")
+    client = arrive(study)
+    client.raise_request_exception = False
+
+    def fail(*_args, **_kwargs):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("annotation.views.consent_text", fail)
+    response = client.get(f"/s/{study.slug}/consent/")
+
+    page = response.content.decode()
+    assert response.status_code == 500
+    assert "Auf unserer Seite ist etwas schiefgegangen" in page
+    assert '<html lang="de" dir="ltr"' in page
+    assert "mailto:study@example.org" in page
+
+
+def test_a_database_that_does_not_answer_still_leaves_a_page(monkeypatch):
+    study = make_study(language="de")
+    client = Client(raise_request_exception=False)
+
+    def fail(*_args, **_kwargs):
+        raise OperationalError("no database")
+
+    monkeypatch.setattr("django.db.models.query.QuerySet.get", fail)
+    monkeypatch.setattr("django.db.models.query.QuerySet.first", fail)
+    response = client.get(f"/s/{study.slug}/")
+
+    assert response.status_code == 500
+    assert "Something went wrong on our side" in response.content.decode()
+
+
+def test_what_is_forbidden_and_what_is_broken_speak_the_language_too(rf):
+    study = make_study(language="de")
+    request = rf.get(f"/s/{study.slug}/task/")
+
+    forbidden = permission_denied(request, exception=PermissionDenied())
+    broken = bad_request(request, exception=SuspiciousOperation())
+
+    assert (forbidden.status_code, broken.status_code) == (403, 400)
+    assert "Sie dürfen diese Seite nicht sehen" in forbidden.content.decode()
+    assert "Das ließ sich nicht lesen" in broken.content.decode()
