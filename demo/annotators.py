@@ -1,7 +1,8 @@
 """Simulated annotators: people who answer through the study's real pages.
 
 They read what the page shows, find person, question and replies in the text bank, and give the
-answer that the truth model holds for them. They know nothing of the database.
+answer that the truth model holds for them. They have understood the instructions, and they read
+attention checks. They know nothing of the database.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 from demo.browser import Browser, Form, Page
-from demo.planted import active_ms
+from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer
 from demo.truth import Answer, DemoItem, World, uniform
 
 # The quota grid, gender × politics, and who fills it: thirty places exactly.
@@ -34,6 +35,21 @@ PHONE = "Mozilla/5.0 (simulated; Mobile)"
 DESKTOP = "Mozilla/5.0 (simulated)"
 PREFERS_NOT_TO_SAY = "prefer_not_to_say"
 
+# What somebody who has read the standard instructions answers to the questions on them.
+UNDERSTOOD = {
+    "The one that fits the person in the profile",
+    "I choose my best guess and give a low number",
+    "I choose my best guess",
+    "I choose “No clear difference”",
+    "Yes, until I finish",
+}
+PRACTICE = {"choice": "a", "certainty": "60"}
+CHECK_CERTAINTY = "100"
+
+_BEFORE_ITEMS = ("instructions", "quiz", "practice")
+_STARTS_ITEMS = "Start with the first item"
+
+_CHECK = re.compile(r"choose the response that begins with “(\w+)”")
 _CODE = re.compile(r"\b[A-Z0-9]{6,20}\b")
 
 
@@ -67,13 +83,17 @@ def pseudonym(number: int) -> str:
 
 @dataclass
 class Annotator:
-    """One simulated person in one study, who came by `link` where a platform gave them one."""
+    """One simulated person in one study, who came by `link` where a platform gave them one.
+
+    With `planted` some behave badly on purpose.
+    """
 
     number: int
     slug: str
     base_url: str
     world: World
     link: str = ""
+    planted: bool = False
     on_answer: Callable[[], None] = lambda: None
     acknowledged: list[Acknowledged] = field(default_factory=list)
 
@@ -106,9 +126,15 @@ class Annotator:
             page = self._pass(page)
         self._page = page
 
+    def prepare(self) -> None:
+        """Walk up to the page behind which the items are: through the check and the practice."""
+        while self._page.step in _BEFORE_ITEMS and _STARTS_ITEMS not in self._page.texts:
+            self._page = self._pass(self._page)
+
     def take_seat(self) -> None:
-        """Leave the instructions: the study gives this person their items."""
-        while self._page.step == "instructions":
+        """Go on to the items: the study gives this person theirs."""
+        self.prepare()
+        while self._page.step in _BEFORE_ITEMS:
             self._page = self._pass(self._page)
 
     def answer_some(self, count: int) -> None:
@@ -124,13 +150,19 @@ class Annotator:
         self._page = page
 
     def finish(self) -> str:
-        """Answer everything that is left and return the completion code."""
+        """Answer everything that is left and return the completion code; a drop-out has none."""
         page = self._page
-        while page.step != "done":
+        while page.step != "done" and not self._leaves():
             page = self._pass(page)
         self._page = page
         self._browser.close()
-        return completion_code(page)
+        return "" if self._leaves() else completion_code(page)
+
+    def behaves(self, behaviour: str) -> bool:
+        return self.planted and BEHAVIOURS[self.number] == behaviour
+
+    def _leaves(self) -> bool:
+        return self.behaves("drop_out") and len(self.acknowledged) == DROP_OUT_AT - 1
 
     def _pass(self, page: Page) -> Page:
         """Fill in the page and go on to the next one."""
@@ -138,6 +170,8 @@ class Annotator:
             "consent": self._consent,
             "about": self._about,
             "instructions": self._go_on,
+            "quiz": self._understand,
+            "practice": self._practise,
             "task": self._answer,
             "feedback": self._go_on,
         }.get(page.step)
@@ -161,10 +195,30 @@ class Annotator:
     def _go_on(self, page: Page) -> str:
         return self._browser.send(page.forms[-1])
 
+    def _understand(self, page: Page) -> str:
+        form = page.form_with("answer")
+        options = form.options["answer"]
+        right = [value for value in options if page.labels.get(f"answer-{value}") in UNDERSTOOD]
+        if len(right) != 1:
+            raise UnexpectedPage(f"{page.url} has {len(right)} answers that follow instructions")
+        return self._browser.send(form, answer=right[0])
+
+    def _practise(self, page: Page) -> str:
+        for form in page.forms:
+            if "understood" in form.options:
+                return self._browser.send(form, understood=form.options["understood"][0])
+        form = page.form_with("choice")
+        return self._browser.send(form, **{k: v for k, v in PRACTICE.items() if _asks(form, k)})
+
     def _answer(self, page: Page) -> str:
+        if check := _CHECK.search(" ".join(page.texts)):
+            return self._pass_check(page, check[1])
         form = page.form_with("choice")
         item, first = recognise(self.world, page)
-        answer = self.world.answer(self.number, item.id)
+        if self.planted:
+            answer = planted_answer(self.world, self.number, item.id, first)
+        else:
+            answer = self.world.answer(self.number, item.id)
         fields = {
             "choice": _as_displayed(answer, first),
             "active_ms": str(active_ms(self.world, self.number, item.id)),
@@ -176,6 +230,17 @@ class Annotator:
         self.acknowledged.append(Acknowledged(item.id, answer.choice, answer.certainty))
         self.on_answer()
         return target
+
+    def _pass_check(self, page: Page, word: str) -> str:
+        """Follow the instruction of an attention check, unless this person never reads one."""
+        told = "a" if page.by_id["text-a"].startswith(word) else "b"
+        form = page.form_with("choice")
+        fields = {
+            "choice": {"a": "b", "b": "a"}[told] if self.behaves("inattentive") else told,
+            "certainty": CHECK_CERTAINTY,
+            "active_ms": str(active_ms(self.world, self.number, f"check {word}")),
+        }
+        return self._browser.send(form, **{k: v for k, v in fields.items() if _asks(form, k)})
 
 
 def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
@@ -219,6 +284,10 @@ def _require(form: Form, answer: Answer) -> None:
         raise UnexpectedPage(f"{form.action} offers {form.options['choice']}, not {wanted}")
     if answer.certainty is not None and "certainty" not in form.fields:
         raise UnexpectedPage(f"{form.action} asks for no certainty")
+
+
+def _asks(form: Form, name: str) -> bool:
+    return name in form.fields or name in form.options
 
 
 def _is_attribute(name: str) -> bool:

@@ -66,6 +66,12 @@ class Judges:
         words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
         return f"{words} [[{certainty}]]" if reading.wants_certainty else words
 
+    def decide(self, model: str, item: DemoItem) -> str:
+        """The reply (r1 or r2) that `model` picks when it reads the whole profile."""
+        reading = Reading(item.topic, "r1", item, item.stratum, False, True)
+        side, _ = self._verdict(model, reading, "")
+        return "r1" if side == "A" else "r2"
+
     def read(self, prompt: str) -> Reading:
         """Find question, person and what is asked for. Raises `UnknownPrompt`."""
         topic = next((t for t in BANK.topics if t.question in prompt), None)

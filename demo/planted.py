@@ -1,11 +1,13 @@
 """Annotators who behave badly on purpose, so that quality checks have known answers.
 
-A fixture: `make demo` itself has thirty careful annotators.
+A fixture: `make demo` itself has thirty careful annotators. Whoever comes after the seats are
+filled does surplus work. Everybody but the inattentive one reads attention checks.
 """
 
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from demo.judges import Judges
 from demo.truth import ANNOTATORS, Answer, World, other, uniform
 
 DROP_OUT_AT = 12  # the item at which the drop-out returns the place
@@ -20,8 +22,17 @@ BEHAVIOURS = {
     29: "inattentive",
     30: "drop_out",
     REFILL: "careful",
+    32: "assisted",
+    33: "assisted",
 }
-EXPECTED_FLAGS = {"straight_line": [27], "speed": [28], "attention": [29], "returned": [30]}
+ASSISTANT = "demo-steady"  # the model that the assisted ones ask, and believe
+EXPECTED_FLAGS = {
+    "straight_line": [27],
+    "speed": [28],
+    "attention": [29],
+    "returned": [30],
+    "assistant": [32, 33],
+}
 EXCLUDED = (27, 28, 29)
 
 
@@ -54,6 +65,9 @@ def planted_answer(world: World, annotator: int, item: str, shown_first: str) ->
         return Answer(annotator, item, answer.choice, certainty)
     if behaviour == "straight_liner":
         return Answer(annotator, item, shown_first, answer.certainty)
+    if behaviour == "assisted":
+        choice = Judges(world).decide(ASSISTANT, world.by_id[item])
+        return Answer(annotator, item, choice, answer.certainty)
     if behaviour in ("speeder", "inattentive"):
         coin = uniform(world.seed, "coin", annotator, item) < 0.5
         choice = shown_first if coin else other(shown_first)
@@ -69,8 +83,13 @@ def planted_answers(world: World) -> list[Answer]:
 
 
 def active_ms(world: World, annotator: int, item: str) -> int:
-    """Time spent on an item: log-normal with median 24 s; a speeder takes 1.5 to 3 s."""
+    """Time spent on an item: log-normal with median 24 s.
+
+    A speeder takes 1.5 to 3 s; handing the texts to a model and copying its answer 9 to 14 s.
+    """
     u = uniform(world.seed, "time", annotator, item)
     if BEHAVIOURS.get(annotator) == "speeder":
         return round(1500 + 1500 * u)
+    if BEHAVIOURS.get(annotator) == "assisted":
+        return round(9000 + 5000 * u)
     return round(24_000 * 2.718281828 ** NormalDist(0, 0.5).inv_cdf(max(u, 2**-64)))

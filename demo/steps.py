@@ -35,7 +35,7 @@ from judging.models import JudgeRun, Judgment
 from judging.selectors import run_progress
 from judging.services.judges import add_judge
 from judging.services.runs import start_run
-from studies.models import Study
+from studies.models import Item, Study
 from studies.progress import ProgressBar
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
@@ -110,6 +110,7 @@ class Demo:
             annotator__study__in=[main, ties],
             annotator__prolific_identity__pid__in=[person.pid for person in finishing],
             state=Assignment.State.RESERVED,
+            item__split=Item.Split.MAIN,
         ).count()
         lock = Lock()
         with _bar(left, "People") as bar, ThreadPoolExecutor(len(finishing) + len(late)) as pool:
@@ -163,6 +164,8 @@ class Demo:
             person.arrive()
             people.append(person)
         mark_simulated(study, self._world, {p.pid: pseudonym(p.number) for p in people})
+        with ThreadPoolExecutor(max(1, len(people))) as pool:
+            list(pool.map(Annotator.prepare, people))
         for person in people:
             person.take_seat()
         return people

@@ -9,7 +9,8 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from annotation.models import Annotator
+from annotation.comprehension import set_questions, standard_questions
+from annotation.models import Annotator, ComprehensionAnswer
 from annotation.quotas import Cell, Question, set_quotas
 from demo.annotators import EVERYONE_ELSE, QUOTA
 from demo.bundle import write_bundles
@@ -27,6 +28,13 @@ _QUESTIONS = (
              {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"}),
 )  # fmt: skip
 _CELLS = (*(Cell(places, criteria) for criteria, places in QUOTA), Cell(EVERYONE_ELSE))
+_HERE = Path(__file__).parent
+# One item to try out, and two that check that people read.
+CHECK_ITEMS = _HERE / "check_items.jsonl"
+_AI_POLICY = (
+    "Please answer by yourself. An AI assistant would answer as a model does, and this study asks "
+    "how people answer. At the end we ask whether you used one; saying so costs you nothing."
+)
 _DEBRIEF = (
     "This study is a demonstration. Its people, questions and replies are invented, and its "
     "thirty annotators and three judges are simulated."
@@ -73,7 +81,16 @@ def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
         reward=140,
     )
     _import(tie, ties, world)
+    for study in (main, tie):
+        add_checks(study, world)
     return _open(main), _open(tie)
+
+
+def add_checks(study: Study, world: World) -> None:
+    """Questions on the instructions, an item to try out, and attention checks."""
+    _import(study, CHECK_ITEMS, world)
+    if not ComprehensionAnswer.objects.filter(question__study=study).exists():
+        set_questions(study_id=study.pk, questions=standard_questions(study))
 
 
 def mark_simulated(study: Study, world: World, names: Mapping[str, str]) -> None:
@@ -105,6 +122,8 @@ def _study(slug: str, world: World, owner: User, **fields: object) -> Study:
         seed=world.seed,
         persona_style=Study.PersonaStyle.FACTS,
         contact="demo@example.org",
+        consent=(_HERE / "consent.md").read_text("utf-8"),
+        ai_policy=_AI_POLICY,
         debrief=_DEBRIEF,
         **fields,
     )
