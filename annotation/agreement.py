@@ -1,7 +1,7 @@
 """Each person's answers beside those that others gave to the same items; no database here."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,19 +52,14 @@ class Agreement:
         return at_least(self.against, self.chances)
 
 
-def agreements(answers: Iterable[Said]) -> dict[int, Agreement]:
-    """The agreement of everybody in `answers`, by the annotator's id."""
-    rows = list(answers)
-    said: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        if row.counts:
-            said[row.item][row.choice] += 1
-    found: defaultdict[int, Agreement] = defaultdict(Agreement)
-    for row in rows:
-        votes = said[row.item].copy()
+def agreement(own: Iterable[Said], said: Mapping[int, Mapping[str, int]]) -> Agreement:
+    """The agreement of one person with what everybody `said`: answers that count, by item."""
+    person = Agreement()
+    for row in own:
+        votes = Counter(said.get(row.item, {}))
         if not row.counts:
             votes[row.choice] += 1
-        person, total, alike = found[row.annotator], votes.total(), votes[row.choice]
+        total, alike = votes.total(), votes[row.choice]
         person.same += alike - 1
         person.compared += total - 1
         most = max(votes.values())
@@ -72,7 +67,7 @@ def agreements(answers: Iterable[Said]) -> dict[int, Agreement]:
         if len(winners) == 1 and most < total:
             person.chances.append((total - most) / total)
             person.against += row.choice != winners[0]
-    return found
+    return person
 
 
 def at_least(successes: int, chances: Sequence[float]) -> float:

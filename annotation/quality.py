@@ -4,16 +4,18 @@ Every flag names its rule, the value and the threshold. Disagreement and wrong g
 offence: what leads to an exclusion is for a person to say, with a reason.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from math import comb
 from statistics import median, stdev
 from typing import NamedTuple
 
-from annotation.agreement import Agreement, Said, agreements
-from annotation.models import Annotation
-from studies.models import Item, Study
+from django.db.models import Count, Exists, OuterRef, Q
+
+from annotation.agreement import Agreement, Said, agreement
+from annotation.models import Annotation, Assignment
+from studies.models import Choice, Item, Study
 
 # Faster than anybody reads who means to understand: skimming ends at about this pace.
 FASTEST_WORDS_PER_MINUTE = 700
@@ -23,6 +25,9 @@ IMPROBABLE = 0.001
 SMALLEST_SPREAD = 3
 # Fewer answers say nothing about a person.
 FEWEST = 10
+
+_STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+_CHOICES = tuple(Choice.values)
 
 RULES = {
     "speed": "Faster than reading",
@@ -110,23 +115,31 @@ class _Row(NamedTuple):
     excluded: object
 
 
-@dataclass
-class _Study:
-    """What people are held against: how long the items are, and what the others said."""
+@dataclass(frozen=True)
+class Others:
+    """What people are held against: how long the items are, and what everybody said there.
 
-    words: dict[int, int] = field(default_factory=dict)
-    agreement: dict[int, Agreement] = field(default_factory=dict)
-
-
-def quality_of(study: Study) -> dict[int, Quality]:
-    """The quality figures of everybody with answers, by the annotator's id; two queries.
-
-    Answers of people who withdrew are not looked at.
+    `said` counts the answers that stand in the analysis, by item: r1, r2, ties.
     """
-    rows = [
-        _Row(*row)
-        for row in Annotation.objects.filter(assignment__annotator__study=study)
-        .exclude(standing=Annotation.Standing.WITHDRAWN)
+
+    words: Mapping[int, int]
+    said: Mapping[int, tuple[int, ...]]
+
+
+def quality_of(
+    study: Study, people: Collection[int] | None = None, others: Others | None = None
+) -> dict[int, Quality]:
+    """The quality figures of everybody with answers, or of `people`, by the annotator's id.
+
+    Answers of people who withdrew are not looked at. Three queries; whoever goes through a large
+    study in parts reads `others_in` once and hands it over.
+    """
+    others = others_in(study) if others is None else others
+    found = Annotation.objects.filter(assignment__annotator__study=study)
+    if people is not None:
+        found = found.filter(assignment__annotator__in=people)
+    rows = (
+        found.exclude(standing=Annotation.Standing.WITHDRAWN)
         .order_by("assignment__annotator", "assignment__position")
         .values_list(
             "assignment__annotator",
@@ -141,13 +154,26 @@ def quality_of(study: Study) -> dict[int, Quality]:
             "standing",
             "assignment__annotator__excluded_at",
         )
-    ]
-    main = [row for row in rows if row.split == Item.Split.MAIN]
-    around = _Study(_words(study) if main else {}, agreements(map(_said, main)))
-    by_person: defaultdict[int, list[_Row]] = defaultdict(list)
-    for row in rows:
-        by_person[row.annotator].append(row)
-    return {annotator: _quality(own, around) for annotator, own in by_person.items()}
+    )
+    by_person = groupby((_Row(*row) for row in rows.iterator()), key=lambda row: row.annotator)
+    return {annotator: _quality(list(own), others) for annotator, own in by_person}
+
+
+def others_in(study: Study) -> Others:
+    """What everybody's answers to the study's items say together; no answer is kept."""
+    counted = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study,
+            assignment__annotator__excluded_at=None,
+            assignment__item__split=Item.Split.MAIN,
+            standing__in=_STANDING,
+        )
+        .values_list("assignment__item")
+        .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
+        .order_by()
+    )
+    said = {item: tuple(counts) for item, *counts in counted.iterator()}
+    return Others(_words(study), said)
 
 
 def _words(study: Study) -> dict[int, int]:
@@ -155,37 +181,50 @@ def _words(study: Study) -> dict[int, int]:
 
     The profile is left out: whoever has just read it for another item need not read it again.
     """
-    rows = Item.objects.filter(study=study, assignments__isnull=False).values_list(
-        "pk", "question", "context", "r1__text", "r2__text"
+    asked = Exists(Assignment.objects.filter(item=OuterRef("pk")))
+    rows = (
+        Item.objects.filter(asked, study=study)
+        .order_by()
+        .values_list("pk", "question", "context", "r1__text", "r2__text")
     )
-    return {pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows}
+    return {
+        pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows.iterator()
+    }
 
 
-def _said(row: _Row) -> Said:
-    """Others are held against answers that stand in the analysis."""
-    stands = row.standing in (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
-    return Said(row.annotator, row.item, row.choice, stands and row.excluded is None)
+def _agreement(rows: Sequence[_Row], others: Others) -> Agreement:
+    """How a person's answers compare with those that stand in the analysis."""
+    own = [
+        Said(row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded)
+        for row in rows
+    ]
+    nobody = (0,) * len(_CHOICES)
+    said = {
+        row.item: dict(zip(_CHOICES, others.said.get(row.item, nobody), strict=True))
+        for row in rows
+    }
+    return agreement(own, said)
 
 
-def _quality(rows: Sequence[_Row], around: _Study) -> Quality:
+def _quality(rows: Sequence[_Row], others: Others) -> Quality:
     main = [row for row in rows if row.split == Item.Split.MAIN]
     checks = [row for row in rows if row.split == Item.Split.ATTENTION_CHECK]
     sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]
     certainties = [row.certainty for row in main if row.certainty is not None]
-    agreement = around.agreement.get(rows[0].annotator, Agreement())
+    compared = _agreement(main, others)
     figures = Quality(
         answers=len(main),
-        words_per_minute=_pace(main, around.words),
+        words_per_minute=_pace(main, others.words),
         median_active_seconds=_median_seconds([row.active_ms for row in main]),
         median_elapsed_seconds=_median_seconds([row.elapsed_ms for row in main]),
         share_a=sum(sides) / len(sides) if sides else None,
         sd_certainty=stdev(certainties) if len(certainties) > 1 else None,
         checks_seen=len(checks),
         checks_failed=sum(row.choice != row.right for row in checks),
-        agreement=agreement.share,
-        compared=agreement.compared,
+        agreement=compared.share,
+        compared=compared.compared,
     )
-    flags = _flags(figures, sides, len(certainties), agreement)
+    flags = _flags(figures, sides, len(certainties), compared)
     return Quality(**{**figures.__dict__, "flags": tuple(flags)})
 
 
@@ -229,7 +268,7 @@ def _is_side(row: _Row) -> bool:
     return row.choice != "tie"
 
 
-def _pace(rows: Sequence[_Row], words: dict[int, int]) -> float | None:
+def _pace(rows: Sequence[_Row], words: Mapping[int, int]) -> float | None:
     """The median of the words read a minute, by the slower of the two clocks of each answer.
 
     The server's clock starts again at a reload, the browser's stops while the page is hidden:

@@ -2,11 +2,12 @@
 
 import math
 import random
+from collections import Counter, defaultdict
 from itertools import product
 
 import pytest
 
-from annotation.agreement import Said, agreements, at_least
+from annotation.agreement import Agreement, Said, agreement, at_least
 from annotation.quality import IMPROBABLE
 
 
@@ -18,6 +19,16 @@ def said(*rows: str) -> list[Said]:
         for person, letter in enumerate(row)
         if letter != "."
     ]
+
+
+def agreements(answers: list[Said]) -> dict[int, Agreement]:
+    """The agreement of everybody in `answers`, by person."""
+    votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for row in answers:
+        if row.counts:
+            votes[row.item][row.choice] += 1
+    people = {row.annotator for row in answers}
+    return {n: agreement([row for row in answers if row.annotator == n], votes) for n in people}
 
 
 def test_pairs_and_votes_are_counted_item_by_item():

@@ -166,11 +166,11 @@ def test_every_rule_has_words(study):
     assert len(found) == 3
 
 
-def test_figures_cost_two_queries_however_many_people(study, django_assert_num_queries):
+def test_figures_cost_three_queries_however_many_people(study, django_assert_num_queries):
     for _ in range(4):
         work(study)
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         quality_of(study)
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from analysis.export_rows import ANNOTATION_COLUMNS, JUDGMENT_COLUMNS
+from analysis.exports import columns
 from studies.importers.read import FORMATS
 from studies.importers.readers import COLUMNS
 from studies.importers.validate import KEYS
@@ -22,7 +22,15 @@ def test_the_example_of_an_item_is_sound_and_complete():
 
 
 def test_every_column_and_format_is_described():
-    names = {*COLUMNS, *ANNOTATION_COLUMNS, *JUDGMENT_COLUMNS}
+    names = {
+        *COLUMNS,
+        *columns.names(columns.ANNOTATIONS),
+        *columns.names(columns.JUDGMENTS),
+        *columns.names(columns.AGGREGATES),
+        *columns.names(columns.ANNOTATORS),
+        *columns.names(columns.FREE_TEXT),
+        *columns.names(columns.IDENTIFIED),
+    }
 
     assert sorted(name for name in names if f"`{name}`" not in TEXT) == []
     assert f"--format {'|'.join(FORMATS)}" in TEXT

@@ -1,3 +1,4 @@
+import getpass
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.exports import FORMATS, WHAT, export_study
-from annotation.models import Annotation
-from judging.models import Judgment
-from studies.models import Item, Study
+from analysis.exports.licences import LICENCES
+from analysis.exports.service import expected_rows, export_study
+from analysis.exports.tables import FORMATS, WHAT
+from studies.models import Study
 from studies.progress import ProgressBar
 
 
@@ -22,33 +23,39 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--what", choices=WHAT, required=True)
-        parser.add_argument("--format", choices=FORMATS, default="jsonl")
+        parser.add_argument("--format", choices=FORMATS, default="", help="default: jsonl or csv")
         parser.add_argument("--out", type=Path, required=True, help="a file; a folder for “all”")
         parser.add_argument(
             "--identified",
             action="store_true",
-            help="with platform ids, for paying people; the file is readable by its owner alone",
+            help="with platform ids, for paying people; the file is readable by its owner alone, "
+            "the study's log says who made it, and a terminal is asked first",
         )
+        parser.add_argument("--free-text", action="store_true", help="with what people wrote")
         parser.add_argument(
             "--fresh-pseudonyms",
             action="store_true",
             help="name everybody anew; earlier exports join with later ones no more",
+        )
+        parser.add_argument(
+            "--licence", choices=LICENCES, default="", help="under which the answers leave"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study “{options['study']}”.")
+        if options["identified"]:
+            self._confirm(study)
+        names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
         try:
-            with ProgressBar(sys.stderr, total=_rows(study, options), label="rows") as bar:
+            total = expected_rows(study, options["what"])
+            with ProgressBar(sys.stderr, total=total, label="rows") as bar:
                 counts = export_study(
                     study,
-                    what=options["what"],
-                    format=options["format"],
-                    out=options["out"],
-                    identified=options["identified"],
-                    fresh_pseudonyms=options["fresh_pseudonyms"],
                     on_row=bar.step,
+                    by=f"{getpass.getuser()}, at the command line",
+                    **{name: options[name] for name in names},
                 )
         except AnalysisError as error:
             raise CommandError(str(error)) from error
@@ -57,17 +64,13 @@ class Command(BaseCommand):
         rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         self.stdout.write(f"Wrote {rows} to {options['out']}.")
 
-
-def _rows(study: Study, options: dict[str, Any]) -> int:
-    """About how many rows will be written."""
-    sizes = {
-        "items": lambda: Item.everything.filter(study=study).count(),
-        "annotations": lambda: Annotation.objects.filter(
-            assignment__annotator__study=study
-        ).count(),
-        "judgments": lambda: Judgment.objects.filter(run__study=study).count(),
-        "annotators": lambda: study.annotators.count(),
-    }
-    if options["what"] != "all":
-        return sizes[options["what"]]()
-    return sum(size() for size in sizes.values()) * (3 if options["format"] == "parquet" else 2)
+    def _confirm(self, study: Study) -> None:
+        """Ask a person; a script that names the option has said it."""
+        if not sys.stdin.isatty():
+            return
+        self.stderr.write(
+            f"This export will name the people of “{study.title}”. Make it only if you have the "
+            "right to, for example to pay them. The study's log will say that you did."
+        )
+        if input(f"Type {study.slug} to go on: ").strip() != study.slug:
+            raise CommandError("Nothing was exported.")

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import StudyError
 from studies.importers.bundle import Bundle, open_path
 from studies.importers.faults import Refused
+from studies.importers.like import only_listed, read_list
 from studies.importers.read import FORMATS, ReadItems, read_bundle
 from studies.importers.store import import_items
 from studies.management.explain import explain
@@ -38,6 +39,12 @@ class Command(BaseCommand):
         parser.add_argument("--create", action="store_true", help="make the study if missing")
         parser.add_argument("--task", choices=Task.values, help="of items that name no task")
         parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
+        parser.add_argument(
+            "--like",
+            type=Path,
+            metavar="ITEMS",
+            help="only the items that an export's items.jsonl lists by hash, each unchanged",
+        )
         parser.add_argument("--limit", type=positive, metavar="N", help="first N items of a file")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -48,6 +55,8 @@ class Command(BaseCommand):
                 self._read(open_path(path), options["format"], task, options["limit"])
                 for path in options["files"]
             ]
+            if options["like"]:
+                files = only_listed(files, read_list(options["like"]))
             result = import_items(
                 options["study"], files, create=options["create"], dry_run=options["dry_run"]
             )

@@ -1,8 +1,7 @@
-"""Exports: the shapes, what may leave and what may not, and that everything comes back."""
+"""Exports: the shapes, what may leave and what may not, and that answers come back."""
 
 import csv
 import datetime as dt
-import hashlib
 import io
 import json
 import re
@@ -14,60 +13,13 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.exports import export_study
+from analysis.exports.service import export_study
 from analysis.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from annotation import services
 from annotation.models import Annotation, Annotator, DemographicQuestion
-from judging.models import Judge, JudgeRun, Judgment
-from studies.importers.bundle import open_path
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
 from studies.models import Item, Study
+from tests.analysis.exports.helpers import PID, export, judged, rows
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
-
-PID = "5f0c1b2a3d4e5f6a7b8c9d0e"
-
-
-def export(study, what, out, **options):
-    export_study(study, what=what, format=options.pop("format", "jsonl"), out=out, **options)
-    return out
-
-
-def rows(path):
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-@pytest.fixture
-def study(db):
-    study = make_study(slug="one", annotations_per_item=3, items_per_annotator=2)
-    make_item(study=study, key="i1")
-    make_item(study=study, key="i2")
-    person = walk_in(study, pid=PID)
-    answer_all(person, choice="r2", certainty=81)
-    return study
-
-
-def judged(study, **overrides):
-    judge, _ = Judge.objects.get_or_create(
-        name="steady", defaults={"model": "m", "backend": "replay"}
-    )
-    run, _ = JudgeRun.objects.get_or_create(
-        study=study,
-        judge=judge,
-        key="k" * 64,
-        defaults={"setting": "certainty", "seed": 1, "feature_keys": ["age"], "features": "age"},
-    )
-    fields = {
-        "shown_first": "r2",
-        "state": "done",
-        "choice": "r2",
-        "certainty": 90,
-        "replies": 1,
-        "raw_text": "A]] [[90]]",
-        "answered_at": dt.datetime(2024, 5, 1, 12, 30, 59, tzinfo=dt.UTC),
-    }
-    item = overrides.pop("item", None) or Item.objects.get(study=study, key="i1")
-    return Judgment.objects.create(run=run, item=item, **fields | overrides)
 
 
 def test_an_answer_has_its_content_its_side_and_its_band(study, tmp_path):
@@ -236,58 +188,6 @@ def test_a_source_that_forbids_redistribution_keeps_its_texts_and_quotes_of_them
     assert "forbids redistribution" in (out / "README.md").read_text()
 
 
-def test_a_whole_export_has_a_card_prompts_and_true_checksums(study, tmp_path):
-    judged(study)
-
-    out = export(study, "all", tmp_path / "out")
-
-    lines = (out / "CHECKSUMS.sha256").read_text().splitlines()
-    files = {path for path in out.rglob("*") if path.is_file()} - {out / "CHECKSUMS.sha256"}
-    assert {out / line[66:] for line in lines} == files
-    for line in lines:
-        assert hashlib.sha256((out / line[66:]).read_bytes()).hexdigest() == line[:64]
-    card = (out / "README.md").read_text()
-    assert card.startswith("---\npretty_name: ")
-    assert "| annotations | 2 |" in card
-    assert "| judgments | 1 |" in card
-    assert len(list((out / "prompts").iterdir())) == 6
-    assert sorted(path.name for path in (out / "csv").iterdir()) == [
-        "annotations.csv", "annotators.csv", "items.csv", "judgments.csv",
-    ]  # fmt: skip
-
-
-def test_a_simulated_study_says_so_in_its_card(study, tmp_path):
-    Study.objects.update(is_simulated=True)
-    study.refresh_from_db()
-
-    out = export(study, "all", tmp_path / "out")
-
-    assert "**Answers in this data set are simulated.**" in (out / "README.md").read_text()
-
-
-def test_a_title_cannot_break_out_of_the_head_of_the_card(study, tmp_path):
-    study.title = "---\nlicense: mit"
-
-    head = (export(study, "all", tmp_path / "out") / "README.md").read_text().split("---\n")[1]
-
-    assert head.startswith('pretty_name: "---\\nlicense: mit"\n')
-
-
-@pytest.mark.parametrize("path", ["jsonl", "csv/items.csv"])
-def test_exported_items_come_back_as_the_same_items(study, tmp_path, path):
-    out = export(study, "all", tmp_path / "out")
-    read = read_bundle(open_path(out / path), task="preference")
-
-    copy = import_items("two", [read], create=True)
-    again = import_items("two", [read])
-
-    assert (copy.created, again.created, again.unchanged) == (2, 0, 2)
-    texts = ["question", "r1__text", "r2__text", "first_person", "persona__features", "task"]
-    assert list(copy.study.all_items.order_by("key").values_list(*texts)) == list(
-        study.all_items.order_by("key").values_list(*texts)
-    )
-
-
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_exported_answers_can_be_imported_elsewhere(study, tmp_path, format):
     path = export(study, "annotations", tmp_path / f"a.{format}", format=format)
@@ -311,7 +211,7 @@ def test_an_export_that_fails_leaves_nothing(study, tmp_path, monkeypatch):
     def broken(study):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.exports.judgment_table", broken)
+    monkeypatch.setattr("analysis.exports.tables.judgment_table", broken)
 
     with pytest.raises(CommandError, match="cannot be written: No space left on device"):
         call_command("export", "one", "--what", "all", "--out", str(tmp_path / "out"))
@@ -353,7 +253,62 @@ def test_queries_do_not_grow_with_the_answers(db, tmp_path, django_assert_max_nu
     for item in Item.objects.filter(study=study):
         judged(study, item=item)
 
-    with django_assert_max_num_queries(45):
+    with django_assert_max_num_queries(90):
         counts = export_study(study, what="all", format="csv", out=Path(tmp_path / "out"))
 
-    assert counts == {"items": 20, "annotations": 60, "judgments": 20, "annotators": 3}
+    assert counts == {
+        "items": 20,
+        "annotations": 60,
+        "judgments": 20,
+        "aggregates": 40,
+        "annotators": 3,
+    }
+
+
+def test_free_text_about_people_leaves_only_when_it_is_asked_for(study, tmp_path):
+    person = Annotator.objects.get()
+    Annotator.objects.update(feedback="It was fun.")
+    services.exclude(annotator_id=person.pk, reason="too fast")
+
+    plain = export(study, "annotators", tmp_path / "a.jsonl")
+    asked = export(study, "annotators", tmp_path / "b.jsonl", free_text=True)
+    answers = export(study, "annotations", tmp_path / "c.jsonl", free_text=True)
+
+    assert "fun" not in plain.read_text()
+    (row,) = rows(asked)
+    assert (row["feedback"], row["exclude_reason"]) == ("It was fun.", "too fast")
+    assert {row["exclude_reason"] for row in rows(answers)} == {"too fast"}
+    assert study.log.filter(event="exported", detail__free_text=True).count() == 2
+
+
+@pytest.mark.parametrize(("what", "format"), [("wide", "jsonl"), ("items", "json")])
+def test_a_table_has_only_the_formats_that_make_sense(study, tmp_path, what, format):
+    with pytest.raises(CommandError, match=f"is written as .*not as {format}"):
+        call_command("export", "one", "--what", what, "--format", format, "--out", str(tmp_path))
+
+
+def test_the_log_names_who_exported_at_the_command_line(study, tmp_path):
+    out = tmp_path / "a"
+    call_command("export", "one", "--what", "annotators", "--identified", "--out", str(out))
+
+    detail = study.log.get(event="exported").detail
+    assert detail["identified"]
+    assert detail["by"].endswith(", at the command line")
+    assert detail["rows"] == {"annotators": 1}
+
+
+@pytest.mark.parametrize(("typed", "written"), [("one", True), ("two", False), ("", False)])
+def test_a_person_at_a_terminal_confirms_an_export_that_names_people(
+    study, tmp_path, monkeypatch, typed, written
+):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda prompt: typed)
+    words = ("export", "one", "--what", "annotators", "--identified", "--out", str(tmp_path / "a"))
+
+    if written:
+        call_command(*words)
+    else:
+        with pytest.raises(CommandError, match="Nothing was exported"):
+            call_command(*words)
+
+    assert (tmp_path / "a").exists() is written

@@ -1,0 +1,116 @@
+"""One answer per item of people together and of each run, counted by the database.
+
+The rules are those of the report: the majority of the answers that count, a shared maximum is no
+verdict, the certainty is the mean of those that gave it, and an own answer “tie” is no truth
+where no tie was offered.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from django.db.models import Avg, Count, F, Q, QuerySet
+
+from analysis.dataset import COUNTED
+from analysis.exports.columns import AGGREGATES, names
+from annotation.models import Annotation
+from annotation.wording import setting_of
+from judging.models import JudgeRun, Judgment
+from studies.models import Choice, Item, Study
+
+_CHUNK = 2_000
+
+
+def aggregate_table(study: Study) -> Iterator[dict[str, Any]]:
+    """First people, then every run; an item is missing where nobody was asked about it."""
+    columns = names(AGGREGATES)
+    for row in chain(people_verdicts(study), run_verdicts(study)):
+        yield {column: row.get(column) for column in columns}
+
+
+def people_verdicts(study: Study) -> Iterator[dict[str, Any]]:
+    """The majority of people for every item that has an answer, by item key."""
+    answers = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at=None,
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    counted: QuerySet[Annotation, Any] = (
+        answers.values(key=F("assignment__item__key"), truth=F("assignment__item__first_person"))
+        .annotate(**_counts())
+        .order_by("key")
+    )
+    setting = setting_of(study)
+    for row in counted.iterator(chunk_size=_CHUNK):
+        yield {
+            "rater_kind": "human",
+            "rater_id": "people",
+            "setting": setting,
+            **_verdict(row, offers_tie=study.allow_tie),
+        }
+
+
+def run_verdicts(study: Study, items: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Every run's verdict on every item it was asked about, or on `items`, by judge and run.
+
+    Where no reply could be read there is a row without a verdict.
+    """
+    judgments: QuerySet[Judgment] = Judgment.objects.filter(
+        run__study=study, item__split=Item.Split.MAIN
+    ).exclude(state__in=Judgment.OPEN)
+    if items is not None:
+        judgments = judgments.filter(item__key__in=items)
+    counted: QuerySet[Judgment, Any] = (
+        judgments.values("run__key", key=F("item__key"), truth=F("item__first_person"))
+        .annotate(
+            judge=F("run__judge__name"),
+            setting=F("run__setting"),
+            features=F("run__features"),
+            **_counts(),
+        )
+        .order_by("judge", "run__key", "key")
+    )
+    for row in counted.iterator(chunk_size=_CHUNK):
+        yield {
+            "rater_kind": "model",
+            "rater_id": row["judge"],
+            "run": row["run__key"],
+            "setting": row["setting"],
+            "features": row["features"],
+            **_verdict(row, offers_tie=row["setting"] == JudgeRun.Setting.TIE),
+        }
+
+
+def _counts() -> dict[str, Any]:
+    """For each choice how many chose it, and their mean certainty."""
+    counts: dict[str, Any] = {}
+    for choice in Choice.values:
+        chose = Q(choice=choice)
+        counts[f"n_{choice}"] = Count("pk", filter=chose)
+        counts[f"certainty_{choice}"] = Avg("certainty", filter=chose)
+    return counts
+
+
+def _verdict(row: dict[str, Any], *, offers_tie: bool) -> dict[str, Any]:
+    votes = {choice: row[f"n_{choice}"] for choice in Choice.values}
+    total, most = sum(votes.values()), max(votes.values())
+    winners = [choice for choice, count in votes.items() if count == most]
+    truth = row["truth"] or None
+    found: dict[str, Any] = {
+        "item_id": row["key"],
+        "answers": total,
+        **votes,
+        "first_person": truth,
+    }
+    if not total:
+        return found | {"verdict_reason": "no_answers"}
+    if len(winners) > 1:
+        return found | {"verdict_reason": "tied"}
+    scored = truth is not None and (truth != Choice.TIE or offers_tie)
+    return found | {
+        "verdict": winners[0],
+        "share": most / total,
+        "certainty": row[f"certainty_{winners[0]}"],
+        "correct": winners[0] == truth if scored else None,
+    }

@@ -1,0 +1,150 @@
+"""A whole export: every table in several formats, with what one needs to understand and cite it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.exports.card import dataset_card
+from analysis.exports.croissant import croissant
+from analysis.exports.described import Description, File, Part, ScoreKeeper, describe
+from analysis.exports.errors import ExportError
+from analysis.exports.files import OnRow, Table, sha256_of, to_json, write_table, write_text
+from analysis.exports.licences import citation_cff, licence_text
+from analysis.exports.tables import BUNDLED, Leaving, make_table
+from studies.exporters import dataset_description
+from studies.models import Study
+from studies.prompts import SETTINGS, wording
+
+# Other shapes of the same answers, left out of a bundle where the study has none of them.
+_OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
+
+
+def write_folder(
+    study: Study,
+    out: Path,
+    *,
+    parquet: bool,
+    leaving: Leaving,
+    licence: str,
+    on_row: OnRow | None = None,
+) -> dict[str, int]:
+    """Write every table to the new or empty folder `out`, which appears when it is complete.
+
+    Returns how many rows each table has. Raises `ExportError` or `OSError`.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"{out} is there already. Name a new or an empty folder.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    try:
+        counts = _fill(study, part, parquet, leaving, licence, on_row)
+        if not leaving.identified:
+            part.chmod(0o755)
+        if out.exists():
+            out.rmdir()
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return counts
+
+
+def _fill(
+    study: Study,
+    folder: Path,
+    parquet: bool,
+    leaving: Leaving,
+    licence: str,
+    on_row: OnRow | None,
+) -> dict[str, int]:
+    keeper = ScoreKeeper()
+    parts = {}
+    for name in BUNDLED:
+        table = make_table(study, name, leaving)
+        if name == "aggregates":
+            table = _watched(keeper, table)
+        parts[name] = _write_part(table, folder, parquet, on_row)
+    # The reader meets what was judged first.
+    ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
+    left_out = tuple(_write_others(study, folder / "other", leaving))
+    items = parts["items"]
+    described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
+    write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
+    _write_prompts(study, folder / "prompts")
+    _write_words(
+        folder,
+        describe(
+            study,
+            on=timezone.now().date(),
+            licence=licence,
+            leaving=leaving,
+            parts=ordered,
+            left_out=left_out,
+            scores=keeper.scores,
+        ),
+    )
+    _write_checksums(folder)
+    return {part.name: part.rows for part in ordered}
+
+
+def _watched(keeper: ScoreKeeper, table: Table) -> Table:
+    return replace(table, rows=lambda: keeper.watch(table.rows()))
+
+
+def _write_part(table: Table, folder: Path, parquet: bool, on_row: OnRow | None) -> Part:
+    name = table.name
+    paths = {
+        "jsonl": folder / "jsonl" / f"{name}.jsonl",
+        "csv": folder / "csv" / f"{name}.csv",
+    }
+    if parquet:
+        paths["parquet"] = folder / "data" / name / f"{name}.parquet"
+    rows = write_table(table, paths, on_row)
+    files = {
+        kind: File(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))
+        for kind, path in paths.items()
+    }
+    return Part(name, table.columns, rows, files)
+
+
+def _write_others(study: Study, folder: Path, leaving: Leaving) -> Iterator[str]:
+    """Write the other shapes; yields, for each that cannot be, the reason."""
+    for what, name in _OTHERS.items():
+        try:
+            table = make_table(study, what, leaving)
+        except ExportError as error:
+            yield f"`other/{name}`. {error}"
+        else:
+            write_table(table, {Path(name).suffix[1:]: folder / name})
+
+
+def _write_prompts(study: Study, folder: Path) -> None:
+    for setting in SETTINGS:
+        for persona in (True, False):
+            name = f"{study.task}.{setting}{'' if persona else '.no_persona'}.txt"
+            words = wording(study.task, setting, persona=persona)
+            write_text(folder / name, f"sha256: {words.sha256}\n\n{words.template}\n")
+
+
+def _write_words(folder: Path, described: Description) -> None:
+    study, licence = described.study, described.licence
+    url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
+    write_text(folder / "README.md", dataset_card(described))
+    write_text(folder / "croissant.json", to_json(croissant(described, url=url), indent=1) + "\n")
+    write_text(folder / "LICENSE", licence_text(study, licence))
+    write_text(folder / "CITATION.cff", citation_cff(study, licence=licence, on=described.on))
+
+
+def _write_checksums(folder: Path) -> None:
+    """In the format that `sha256sum --check` reads."""
+    lines = [
+        f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+    write_text(folder / "CHECKSUMS.sha256", "".join(lines))

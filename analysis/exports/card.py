@@ -1,0 +1,304 @@
+"""The README.md of an export: a dataset card with its YAML head."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from analysis.exports.described import Description, Part, RunFacts
+from analysis.exports.files import to_json
+from analysis.exports.licences import LICENCES, bibtex, licence_text
+from analysis.exports.words import (
+    annotator_demographics,
+    answers_per_item,
+    collection,
+    limits,
+    privacy,
+    protocol,
+    summary,
+)
+from studies.prompts import BANDS
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_TABLES = {
+    "items": "What was judged: a person, a question, two responses, the person's own answer.",
+    "annotations": "People's answers, one row each, in content terms (`r1`, `r2`, `tie`).",
+    "judgments": "Models' answers in the same shape, with run, sample, raw reply and attempts.",
+    "annotators": "The people under their exported names: progress, checks, demographics.",
+    "aggregates": "One answer an item of people together, and of each run of a model.",
+}
+_TYPES = {
+    "text": "string",
+    "json": "string",
+    "integer": "int64",
+    "number": "float64",
+    "boolean": "bool",
+    "time": "timestamp[s, tz=UTC]",
+}
+
+
+def dataset_card(described: Description) -> str:
+    """The card: what machines read, then what people read."""
+    return f"---\n{_head(described)}---\n{_body(described)}"
+
+
+def _head(described: Description) -> str:
+    study, source = described.study, described.study.source
+    total = sum(part.rows for part in described.parts)
+    own = described.licence if described.licence in LICENCES else ""
+    fields: dict[str, Any] = {"pretty_name": study.title, "language": [study.language]}
+    if own and source.get("licence", own) == own:
+        fields["license"] = own.lower()
+    else:
+        answers, items = own or "not stated", source.get("licence") or "not stated"
+        fields |= {
+            "license": "other",
+            "license_name": f"answers: {answers}; items: {items}",
+            "license_link": "LICENSE",
+        }
+    fields |= {
+        "annotations_creators": ["crowdsourced", "machine-generated"],
+        "language_creators": ["found"],
+        "multilinguality": ["monolingual"],
+        "size_categories": [next((name for top, name in _SIZES if total < top), "n>1M")],
+        "source_datasets": [f"extended|{source['name']}"] if source.get("name") else ["original"],
+        "task_categories": ["text-classification"],
+        "tags": [
+            "llm-as-a-judge", "personalization", "pairwise-preference", "certainty",
+            "human-feedback",
+        ],
+        "configs": [
+            {
+                "config_name": part.name,
+                "data_files": [{"split": "train", "path": _data_path(part)}],
+            }
+            for part in described.parts
+        ],
+        "dataset_info": [_info(part) for part in described.parts],
+    }  # fmt: skip
+    # JSON is YAML: no text of the study can end the block or be taken for a directive.
+    return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
+
+
+def _data_path(part: Part) -> str:
+    return (part.files.get("parquet") or part.files["jsonl"]).path
+
+
+def _info(part: Part) -> dict[str, Any]:
+    size = (part.files.get("parquet") or part.files["jsonl"]).bytes
+    return {
+        "config_name": part.name,
+        "features": [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns],
+        "splits": [{"name": "train", "num_bytes": size, "num_examples": part.rows}],
+        "dataset_size": size,
+    }
+
+
+def _body(described: Description) -> str:
+    study = described.study
+    simulated = "\n**Answers in this data set are simulated.**\n" if study.is_simulated else ""
+    left_out = "".join(f"\nLeft out: {reason}\n" for reason in described.left_out)
+    bands = _table(
+        ("certainty", "band", "meaning"),
+        [(f"{b.low}–{b.high}", b.name, b.definition) for b in BANDS],
+    )
+    tables = _table(
+        ("table", "rows", "what"),
+        [(part.name, f"{part.rows:,}", _TABLES[part.name]) for part in described.parts],
+    )
+    known = "\n".join(f"- {sentence}" for sentence in limits(described))
+    return f"""
+# {study.title}
+{simulated}
+{summary(described)}
+
+Made on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
+
+## Tables
+
+{tables}
+Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported again as a bundle,
+`csv/` opens in a spreadsheet; a cell that one would compute begins with `'`. `other/` holds the
+answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (a row an item, a
+column a person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3 for `r1`, `r2`,
+`tie`). `prompts/` holds the words that models were sent, with their hashes. `croissant.json`
+describes the files for machines; `CHECKSUMS.sha256` covers every file
+(`sha256sum --check CHECKSUMS.sha256`).
+{left_out}
+## How the answers were collected
+
+{collection(described)} {answers_per_item(described)}
+
+{protocol(described)}
+
+Before the items {_n(described.comprehension_questions, "question")} checked whether the
+instructions were understood; {_n(described.attention_checks, "attention check")} stood among them.
+
+{_standings(described)}
+
+### What people agreed to
+
+{_quoted(described.consent)}
+
+### Instructions
+
+{_quoted(study.instructions) if study.instructions else "The program's own for this task."}
+
+## The people
+
+{annotator_demographics(described)}
+
+{_table(("state", "people"), [(state, f"{n:,}") for state, n in described.people.items()])}
+## The judges
+
+{_judges(described.runs)}
+## Certainty
+
+{_certainty(described)}
+
+{bands}
+## Statistics
+
+{_scores(described)}
+## Fields
+
+{_fields(described.parts)}
+## Privacy
+
+{privacy(described)}
+
+## Known limits
+
+{known}
+
+## Licence
+
+```
+{licence_text(study, described.licence).strip()}
+```
+
+{_source(described)}
+{_rebuilding(described)}
+## Citation
+
+```
+{bibtex(study, on=described.on).strip()}
+```
+"""
+
+
+def _standings(described: Description) -> str:
+    given = described.standings
+    withdrawn = given.get("withdrawn", 0)
+    parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
+    told = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
+    if withdrawn:
+        told += f" {_n(withdrawn, 'answer')} were withdrawn and are not here."
+    return (
+        f"{told} The report of the study counts `counted` and `imported` answers of people who "
+        f"are not `excluded`; {_n(described.excluded_people, 'person', 'people')} "
+        f"{'is' if described.excluded_people == 1 else 'are'} excluded."
+    )
+
+
+def _certainty(described: Description) -> str:
+    if not described.study.ask_certainty:
+        return "People were not asked how certain they were."
+    return (
+        f"How certain whoever judged was, from 1 to 100; {described.study.certainty_threshold} or "
+        "more counts as high. The bands were shown with these words:"
+    )
+
+
+def _judges(runs: Sequence[RunFacts]) -> str:
+    if not runs:
+        return "No model has judged.\n"
+    return _table(
+        (
+            "judge", "model", "as reported", "reached by", "setting", "features", "order",
+            "samples", "temperature", "top-p", "days (UTC)", "questions", "replies",
+            "without an answer",
+        ),
+        [
+            (
+                run.judge, run.model, ", ".join(run.snapshots) or "–", run.backend, run.setting,
+                run.features, run.orders, run.samples, _given(run.temperature), _given(run.top_p),
+                run.days or "–", f"{run.judgments:,}", f"{run.replies:,}",
+                ", ".join(f"{count:,} {name}" for name, count in run.failed.items()) or "none",
+            )
+            for run in runs
+        ],
+    )  # fmt: skip
+
+
+def _given(value: float | None) -> str:
+    return "not known" if value is None else f"{value:g}"
+
+
+def _scores(described: Description) -> str:
+    if not described.scores:
+        return "Nothing was judged yet.\n"
+    return _table(
+        ("who", "items", "no majority", "with a known own answer", "right"),
+        [
+            (
+                name,
+                f"{score.items:,}",
+                f"{score.tied:,}",
+                f"{score.scored:,}",
+                f"{score.correct:,} ({score.correct / score.scored:.1%})" if score.scored else "–",
+            )
+            for name, score in described.scores.items()
+        ],
+    )
+
+
+def _fields(parts: Iterable[Part]) -> str:
+    sections = []
+    for part in parts:
+        rows = [(f"`{c.name}`", c.kind, c.meaning) for c in part.columns]
+        sections.append(f"### {part.name}\n\n{_table(('field', 'type', 'meaning'), rows)}")
+    return "\n".join(sections)
+
+
+def _source(described: Description) -> str:
+    source = described.study.source
+    names = ("name", "url", "revision", "retrieved_on", "licence", "licence_url", "redistribution",
+             "citation")  # fmt: skip
+    lines = [f"- {name.replace('_', ' ')}: {source[name]}" for name in names if source.get(name)]
+    return "Source of the items:\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def _rebuilding(described: Description) -> str:
+    study = described.study
+    if study.source.get("redistribution") != "forbidden":
+        return ""
+    files = " ".join(described.item_files) or "FILE…"
+    command = f"manage.py import_items {study.slug} {files} --create --task {study.task}"
+    return f"""
+### Rebuilding the items
+
+The source forbids redistribution: items are given as ids and content hashes. Whoever has the
+source's files gets the same items back, and is told where one differs:
+
+```
+{command} --like jsonl/items.jsonl
+```
+"""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    lines += [" | ".join(_cell(value) for value in row) for row in rows]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    """Text that cannot end its cell or row."""
+    return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def _n(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

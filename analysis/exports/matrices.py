@@ -1,0 +1,118 @@
+"""Answers as matrices, for R, SPSS and packages that compute agreement."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from django.db.models import Exists, OuterRef
+
+from analysis.dataset import COUNTED
+from analysis.exports.columns import Column
+from analysis.exports.errors import ExportError
+from analysis.exports.files import Row, Table
+from analysis.exports.judged import counting_answers, judged_items
+from analysis.pseudonyms import exported_id
+from annotation.models import Annotation, Annotator
+from studies.models import Choice, Item, Study
+
+# What a spreadsheet or a statistics package still opens; beyond it a matrix is almost empty.
+MAX_CELLS = 5_000_000
+CODES = {Choice.R1.value: 1, Choice.R2.value: 2, Choice.TIE.value: 3}
+
+
+def wide_table(study: Study) -> Table:
+    """One row an item; a choice and a certainty column each person, then each run's verdict.
+
+    Raises `ExportError` when it would be too large.
+    """
+    raters = _raters(study)
+    _check_size(study, raters, cells=2 * len(raters))
+    runs = {
+        run.key: _run_column(run.judge.name, run.key)
+        for run in study.judge_runs.select_related("judge").order_by("judge__name", "key")
+    }
+    columns = [
+        Column("item_id", "text", "The item's id."),
+        Column("topic", "text", "What the item is about."),
+        Column("first_person", "text", "The person's own answer."),
+    ]
+    for rater in raters:
+        name = _variable(rater)
+        columns.append(Column(name, "text", f"What {rater} chose.", label=True))
+        columns.append(Column(f"{name}_certainty", "integer", f"How certain {rater} was."))
+    columns += [Column(name, "text", f"Verdict of run {key}.") for key, name in runs.items()]
+
+    def rows() -> Iterator[Row]:
+        for judged in judged_items(study):
+            row: Row = {
+                "item_id": judged.item.key,
+                "topic": judged.item.topic or None,
+                "first_person": judged.item.first_person or None,
+            }
+            for answer in judged.answers:
+                name = _variable(answer["rater_id"])
+                row[name] = answer["choice"]
+                row[f"{name}_certainty"] = answer["certainty"]
+            for verdict in judged.verdicts:
+                row[runs[verdict["run"]]] = verdict.get("verdict")
+            yield row
+
+    return Table("wide", tuple(columns), rows)
+
+
+def reliability_matrix(study: Study) -> Table:
+    """One row a person, one column an item: 1 = response 1, 2 = response 2, 3 = tie, empty = none.
+
+    Raises `ExportError` when it would be too large.
+    """
+    raters = _raters(study)
+    _check_size(study, raters, cells=len(raters))
+    keys = list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
+    columns = (
+        Column("rater_id", "text", "The person's exported name."),
+        *(Column(key, "integer", f"Answer to {key}.", label=True) for key in keys),
+    )
+
+    def rows() -> Iterator[Row]:
+        line = {rater: number for number, rater in enumerate(raters)}
+        place = {key: number for number, key in enumerate(keys)}
+        codes = np.zeros((len(raters), len(keys)), dtype=np.int8)
+        for answer in counting_answers(study):
+            codes[line[answer["rater_id"]], place[answer["item_id"]]] = CODES[answer["choice"]]
+        for rater, row in zip(raters, codes.tolist(), strict=True):
+            named = zip(keys, row, strict=True)
+            yield {"rater_id": rater} | {key: code or None for key, code in named}
+
+    return Table("reliability", columns, rows)
+
+
+def _raters(study: Study) -> list[str]:
+    """The exported names of everybody whose answers count."""
+    counts = Annotation.objects.filter(
+        assignment__annotator=OuterRef("pk"),
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    people = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
+    names = people.values_list("pseudonym", flat=True)
+    return sorted(exported_id(study.export_key, pseudonym) for pseudonym in names)
+
+
+def _check_size(study: Study, raters: list[str], *, cells: int) -> None:
+    items = Item.objects.filter(study=study).count()
+    if items * cells > MAX_CELLS:
+        raise ExportError(
+            f"A matrix of {items:,} items and {len(raters):,} people would have "
+            f"{items * cells:,} cells, and the limit is {MAX_CELLS:,}. Export annotations, which "
+            "has one row an answer."
+        )
+
+
+def _variable(rater: str) -> str:
+    """A name that R and SPSS take as it is: letters, digits and underscores."""
+    return rater.replace("-", "_")
+
+
+def _run_column(judge: str, key: str) -> str:
+    letters = re.sub(r"[^A-Za-z0-9]+", "_", judge).strip("_")[:40]
+    return f"J_{letters}_{key[:8]}"

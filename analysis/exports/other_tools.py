@@ -1,0 +1,170 @@
+"""The same answers in the shapes of other programs: MT-bench, Label Studio, Argilla.
+
+All of them hold the items' texts.
+"""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+from analysis.exports.judged import JudgedItem, counting_answers, judged_items
+from analysis.exports.judgments import judgment_table
+from studies.models import Choice, Item, Side, Study
+from studies.profile import profile_for, profile_text
+
+_CHUNK = 500
+
+
+def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """One row an answer of a person or a model, as pairwise comparisons are published.
+
+    `model_a` is what stood on side A. Where the order is not known, that is response 1; judgments
+    without an answer are left out.
+    """
+    judgments = (row for row in judgment_table(study) if row["choice"])
+    rows = chain(counting_answers(study), judgments)
+    while chunk := list(islice(rows, _CHUNK)):
+        keys = {row["item_id"] for row in chunk}
+        found = Item.objects.filter(study=study, key__in=keys).select_related("persona", "study")
+        items = {item.key: item for item in found}
+        for row in chunk:
+            yield _comparison(items[row["item_id"]], row)
+
+
+def _comparison(item: Item, row: dict[str, Any]) -> dict[str, Any]:
+    first = row["shown_first"] or Side.R1
+    second = Side.R2 if first == Side.R1 else Side.R1
+    winner = {first: "model_a", second: "model_b", Choice.TIE: "tie"}[row["choice"]]
+    return {
+        "question_id": item.key,
+        "model_a": _maker(item, first),
+        "model_b": _maker(item, second),
+        "winner": winner,
+        "judge": row["rater_id"],
+        "judge_kind": row["rater_kind"],
+        "conversation_a": _conversation(item, first),
+        "conversation_b": _conversation(item, second),
+        "turn": 1,
+        "persona": _profile(item),
+        "certainty": row["certainty"],
+    }
+
+
+def _maker(item: Item, side: str) -> str:
+    """The model that wrote a response; the response itself where nobody knows."""
+    maker = item.response(side).get("generated_by") or {}
+    return maker.get("name") or str(side)
+
+
+def _conversation(item: Item, side: str) -> list[dict[str, str]]:
+    response = item.response(side)
+    asked = "\n\n".join(filter(None, [item.context, response.get("prompt") or item.question]))
+    return [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": response["text"]},
+    ]
+
+
+def label_studio_tasks(study: Study) -> Iterator[dict[str, Any]]:
+    """Tasks with annotations and predictions; choices are named by content, r1, r2 and tie."""
+    for number, judged in enumerate(judged_items(study), start=1):
+        yield {
+            "id": number,
+            "data": _texts(judged.item),
+            "annotations": [
+                {
+                    "result": _regions(answer["choice"], answer["certainty"]),
+                    "ground_truth": False,
+                    "lead_time": None if (ms := answer["active_ms"]) is None else ms / 1000,
+                    "created_username": answer["rater_id"],
+                }
+                for answer in judged.answers
+            ],
+            "predictions": [
+                {
+                    "model_version": f"{verdict['rater_id']}:{verdict['run'][:8]}",
+                    "score": verdict["share"],
+                    "result": _regions(verdict["verdict"], verdict["certainty"]),
+                }
+                for verdict in judged.verdicts
+                if verdict.get("verdict")
+            ],
+        }
+
+
+def _regions(choice: str, certainty: float | None) -> list[dict[str, Any]]:
+    regions: list[dict[str, Any]] = [
+        {
+            "from_name": "choice",
+            "to_name": "question",
+            "type": "choices",
+            "value": {"choices": [choice]},
+        }
+    ]
+    if certainty is not None:
+        regions.append(
+            {
+                "from_name": "certainty",
+                "to_name": "question",
+                "type": "number",
+                "value": {"number": certainty},
+            }
+        )
+    return regions
+
+
+def argilla_records(study: Study) -> Iterator[dict[str, Any]]:
+    """Records with people's responses and models' verdicts as suggestions."""
+    for judged in judged_items(study):
+        texts = _texts(judged.item)
+        yield {
+            "id": judged.item.key,
+            "fields": {name: text for name, text in texts.items() if name in _FIELDS and text},
+            "metadata": {
+                "topic": judged.item.topic or None,
+                "first_person": judged.item.first_person or None,
+            },
+            "responses": _responses(judged),
+            "suggestions": [
+                {
+                    "question_name": "choice",
+                    "value": verdict["verdict"],
+                    "score": verdict["share"],
+                    "agent": f"{verdict['rater_id']}:{verdict['run'][:8]}",
+                }
+                for verdict in judged.verdicts
+                if verdict.get("verdict")
+            ],
+        }
+
+
+_FIELDS = ("persona", "context", "question", "response_1", "response_2")
+
+
+def _responses(judged: JudgedItem) -> list[dict[str, Any]]:
+    given = []
+    for answer in judged.answers:
+        by = {"user_id": answer["rater_id"], "status": "submitted"}
+        given.append({"question_name": "choice", "value": answer["choice"], **by})
+        if answer["certainty"] is not None:
+            given.append({"question_name": "certainty", "value": answer["certainty"], **by})
+    return given
+
+
+def _texts(item: Item) -> dict[str, Any]:
+    return {
+        "item_id": item.key,
+        "persona": _profile(item),
+        "context": item.context or None,
+        "question": item.question or None,
+        "prompt_1": item.r1.get("prompt"),
+        "response_1": item.r1["text"],
+        "prompt_2": item.r2.get("prompt"),
+        "response_2": item.r2["text"],
+        "topic": item.topic or None,
+        "first_person": item.first_person or None,
+    }
+
+
+def _profile(item: Item) -> str:
+    return profile_text(profile_for(item, features=None), style=item.study.persona_style)

@@ -1,0 +1,92 @@
+"""Writing an export: one table to a file, or all of them to a folder; and its row in the log."""
+
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from analysis.exports.bundle import write_folder
+from analysis.exports.errors import ExportError
+from analysis.exports.files import OnRow, require_pyarrow, write_table
+from analysis.exports.licences import LICENCES
+from analysis.exports.tables import FORMATS_OF, Leaving, make_table
+from analysis.pseudonyms import renew_export_key
+from annotation.models import Annotation
+from judging.models import Judgment
+from studies.models import Item, Study
+from studies.services import record
+
+
+def export_study(
+    study: Study,
+    *,
+    what: str,
+    out: Path,
+    format: str = "",
+    identified: bool = False,
+    free_text: bool = False,
+    fresh_pseudonyms: bool = False,
+    licence: str = "",
+    user: User | None = None,
+    on_row: OnRow | None = None,
+    **noted: Any,
+) -> dict[str, int]:
+    """Write one table to the file `out`, or all of them to the folder `out`.
+
+    Returns how many rows each table has. A file is replaced, a folder must be new or empty;
+    both appear only when they are complete. Platform ids are written only when `identified`, and
+    only to a file that its owner alone can read. The study's log says who exported what; `noted`
+    goes there too. Raises `ExportError`.
+    """
+    format = check_choice(what, format, licence)
+    leaving = Leaving(identified=identified, free_text=free_text)
+    if fresh_pseudonyms:
+        renew_export_key(study_id=study.pk)
+        study.refresh_from_db(fields=["export_key"])
+    try:
+        if what == "all":
+            counts = write_folder(
+                study, out, parquet=format == "parquet", leaving=leaving, licence=licence,
+                on_row=on_row,
+            )  # fmt: skip
+        else:
+            counts = {what: write_table(make_table(study, what, leaving), {format: out}, on_row)}
+    except OSError as error:
+        raise ExportError(f"{out} cannot be written: {error.strerror}.") from error
+    record(
+        study, "exported", user=user, what=what, format=format, identified=identified,
+        free_text=free_text, fresh_pseudonyms=fresh_pseudonyms, rows=counts, **noted,
+    )  # fmt: skip
+    return counts
+
+
+def check_choice(what: str, format: str, licence: str = "") -> str:
+    """The format to write `what` in, by default its first. Raises `ExportError`."""
+    known = FORMATS_OF[what]
+    if format and format not in known:
+        raise ExportError(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
+    if licence and licence not in LICENCES:
+        raise ExportError(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
+    chosen = format or known[0]
+    if chosen == "parquet":
+        require_pyarrow()
+    return chosen
+
+
+def expected_rows(study: Study, what: str) -> int:
+    """About how many rows will be written, for showing how far the writing is."""
+    items = Item.objects.filter(study=study).count()
+    answers = Annotation.objects.filter(assignment__annotator__study=study).count()
+    asked = Judgment.objects.filter(run__study=study)
+    sizes = {
+        "items": Item.everything.filter(study=study).count(),
+        "annotations": answers,
+        "judgments": asked.count(),
+        "annotators": study.annotators.count(),
+        "aggregates": items + asked.values("run", "item").distinct().count(),
+    }
+    if what == "all":
+        return sum(sizes.values())
+    if what == "mt-bench":
+        return sizes["annotations"] + sizes["judgments"]
+    return sizes.get(what) or items

@@ -1,0 +1,89 @@
+"""Every table that can be exported, by name, and the formats it has."""
+
+from dataclasses import dataclass
+
+from analysis.exports import columns
+from analysis.exports.aggregates import aggregate_table
+from analysis.exports.errors import ExportError
+from analysis.exports.files import Table
+from analysis.exports.judgments import judgment_table
+from analysis.exports.matrices import reliability_matrix, wide_table
+from analysis.exports.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
+from analysis.exports.people import annotation_table, annotator_table
+from studies.exporters import item_cells, item_rows, may_redistribute
+from studies.models import Study
+
+_PLAIN = ("jsonl", "csv", "parquet")
+# The first of each is what you get without asking.
+FORMATS_OF: dict[str, tuple[str, ...]] = {
+    "items": _PLAIN,
+    "annotations": _PLAIN,
+    "judgments": _PLAIN,
+    "annotators": _PLAIN,
+    "aggregates": _PLAIN,
+    "wide": ("csv",),
+    "reliability": ("csv",),
+    "mt-bench": ("jsonl",),
+    "argilla": ("jsonl",),
+    "label-studio": ("json",),
+    "all": _PLAIN,
+}
+WHAT = tuple(FORMATS_OF)
+FORMATS = (*_PLAIN, "json")
+# What refers to others comes before them: while a study runs, whoever an answer names has a row.
+BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What more may leave than what leaves by itself."""
+
+    identified: bool = False
+    free_text: bool = False
+
+
+def make_table(study: Study, what: str, leaving: Leaving) -> Table:
+    """The table `what` of a study. Raises `ExportError` where the study has no such table."""
+    match what:
+        case "items":
+            open_source = may_redistribute(study)
+            shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
+            return Table(what, shape, lambda: item_rows(study), item_cells)
+        case "annotations":
+            rows = lambda: annotation_table(study, free_text=leaving.free_text)  # noqa: E731
+            return Table(what, columns.ANNOTATIONS, rows)
+        case "judgments":
+            return Table(what, columns.JUDGMENTS, lambda: judgment_table(study))
+        case "aggregates":
+            return Table(what, columns.AGGREGATES, lambda: aggregate_table(study))
+        case "annotators":
+            return _annotators(study, leaving)
+        case "wide":
+            return wide_table(study)
+        case "reliability":
+            return reliability_matrix(study)
+    if not may_redistribute(study):
+        raise ExportError(
+            f"“{what}” holds the items' texts, and the source of “{study.slug}” forbids passing "
+            "them on. Export annotations, which name the items by id."
+        )
+    others = {
+        "mt-bench": mt_bench_rows,
+        "argilla": argilla_records,
+        "label-studio": label_studio_tasks,
+    }
+    return Table(what, (), lambda: others[what](study))
+
+
+def _annotators(study: Study, leaving: Leaving) -> Table:
+    shape: tuple[columns.Column, ...] = columns.ANNOTATORS
+    if leaving.identified:
+        shape += columns.IDENTIFIED
+    if leaving.free_text:
+        shape += tuple(column for column in columns.FREE_TEXT if column not in shape)
+    return Table(
+        "annotators",
+        shape,
+        lambda: annotator_table(study, columns.names(shape), identified=leaving.identified),
+        names_people=leaving.identified,
+    )

@@ -1,0 +1,110 @@
+"""Sentences about a data set, for its card and its metadata alike."""
+
+from analysis.exports.described import Description
+from analysis.pseudonyms import K
+from studies.models import Study
+from studies.money import format_money
+from studies.prompts import wording
+
+
+def summary(described: Description) -> str:
+    study = described.study
+    simulated = "Answers in this data set are simulated. " if study.is_simulated else ""
+    return (
+        f"{simulated}People and models were asked the same thing about the same items: "
+        f"{study.get_task_display()}. Whoever judged saw a profile of a real person and answered "
+        "as that person would."
+    )
+
+
+def platform(study: Study) -> str:
+    if study.is_simulated:
+        return "None: the answers are simulated."
+    return {
+        Study.Entry.PROLIFIC.value: "Prolific",
+        Study.Entry.LINK.value: "An open link",
+        Study.Entry.LIST.value: "A list of invited people",
+    }[study.entry]
+
+
+def collection(described: Description) -> str:
+    study = described.study
+    paid = format_money(study.reward, study.currency)
+    hourly = format_money(study.reward * 60 / study.minutes, study.currency)
+    when = f" between {described.days.replace(' to ', ' and ')}" if described.days else ""
+    return (
+        f"People came through: {platform(study)}. Each was to get about "
+        f"{study.items_per_annotator} items in about {study.minutes} minutes and {paid} "
+        f"({hourly} an hour). Answers came{when or ' at times that are not known'} (UTC). "
+        f"The page asked in the language “{study.language}”."
+    )
+
+
+def protocol(described: Description) -> str:
+    study = described.study
+    asked = "a choice and a certainty from 1 to 100" if study.ask_certainty else "a choice"
+    ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
+    question = wording(study.task, "tie" if study.allow_tie else "certainty").question
+    return (
+        f"“{question}” Asked for was {asked}. {ties} Which response stood first was decided for "
+        "each person and item, and is stored. Models were asked with the words in prompts/."
+    )
+
+
+def answers_per_item(described: Description) -> str:
+    return f"{described.study.annotations_per_item} people were to answer each item."
+
+
+def annotator_demographics(described: Description) -> str:
+    if not described.quota:
+        return "No groups were recruited on purpose."
+    groups = "; ".join(f"{name}: {came} of {target}" for name, target, came in described.quota)
+    return f"People who completed, by group: {groups}."
+
+
+def machine_tools(described: Description) -> list[str]:
+    models = {f"{run.judge} ({run.model})" for run in described.runs}
+    return sorted(models) or ["none"]
+
+
+def privacy(described: Description) -> str:
+    kept = (
+        "Nobody is named: rater_id comes from a key that stays with the study. Times are cut to "
+        f"the minute. Demographics are given only in combinations that at least {K} people share."
+    )
+    if described.leaving.free_text:
+        kept += " Free text that people wrote, or that was written about them, is included."
+    else:
+        kept += " Free text about people is left out."
+    if described.leaving.identified:
+        return (
+            "THIS COPY NAMES PEOPLE: the table annotators holds platform ids and everything "
+            "people said about themselves. It must not be passed on."
+        )
+    return kept
+
+
+def limits(described: Description) -> list[str]:
+    """What the data cannot bear; the report of the study says how certain its figures are."""
+    study = described.study
+    found = [
+        "A profile is not the person: whoever judges from one may answer with a stereotype.",
+        "People chose to take part and were paid; they stand for nobody but themselves.",
+        f"Everything was asked in the language “{study.language}”.",
+        "The data say how well answers can be guessed on average. They must not be used for "
+        "decisions about individuals.",
+    ]
+    if study.ask_certainty:
+        found.append(
+            f"A certainty of {study.certainty_threshold} or more counts as high; one of exactly "
+            "80 is high and still only in the band “Confident”."
+        )
+    if study.is_simulated:
+        found.insert(0, "The answers are simulated and say nothing about people.")
+    unknown = [name for name, score in described.scores.items() if not score.scored]
+    if unknown:
+        found.append("Own answers are missing: nothing here says who was right.")
+    small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
+    if small:
+        found.append("Fewer than 30 items can be scored: shares of right answers are rough.")
+    return found

@@ -1,0 +1,157 @@
+"""Answers in the shapes of other programs: matrices, MT-bench, Label Studio, Argilla."""
+
+import csv
+import io
+import json
+
+import krippendorff
+import numpy as np
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.exports import matrices
+from analysis.exports.errors import ExportError
+from analysis.report.build import build_report
+from annotation import services
+from annotation.models import Annotator
+from studies.models import Study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.exports.helpers import export, judged, rows
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def table(path):
+    return list(csv.reader(io.StringIO(path.read_text("utf-8"))))
+
+
+def test_the_reliability_matrix_gives_the_alpha_of_the_report(tmp_path):
+    study = random_study(2)
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+    head, *lines = table(export(study, "reliability", tmp_path / "r.csv"))
+
+    assert head[0] == "rater_id"
+    codes = np.array([[float(cell or "nan") for cell in line[1:]] for line in lines])
+    alpha = krippendorff.alpha(reliability_data=codes, level_of_measurement="nominal")
+    reported = report["human"]["agreement"]["krippendorff_alpha"]["value"]
+    assert alpha == pytest.approx(reported)
+
+
+def test_the_wide_table_has_a_row_an_item_and_names_that_statistics_packages_take(tmp_path):
+    study = make_study(allow_tie=True)
+    first, second = make_item(study=study, topic="food"), make_item(study=study, first_person="")
+    rater = make_rater(study=study)
+    answer(rater, first, "r2", 81)
+    answer(rater, second, "tie")
+    run = make_run(study=study, judge="=cmd|a model")
+    judge_item(run, first, "r1", 60)
+
+    head, *lines = table(export(study, "wide", tmp_path / "w.csv"))
+
+    assert all(name.replace("_", "").isalnum() and name[0].isalpha() for name in head)
+    assert head[5].startswith("J_cmd_a_model_")
+    assert lines == [
+        [first.key, "food", "r1", "r2", "81", "r1"],
+        [second.key, "", "", "tie", "", ""],
+    ]
+
+
+@pytest.mark.parametrize("what", ["wide", "reliability"])
+def test_a_matrix_that_nobody_could_open_is_not_written(study, tmp_path, monkeypatch, what):
+    monkeypatch.setattr(matrices, "MAX_CELLS", 1)
+
+    with pytest.raises(ExportError, match="2 items and 1 people would have"):
+        export(study, what, tmp_path / "m.csv")
+
+    out = export(study, "all", tmp_path / "out")
+    assert f"Left out: `other/{what}.csv`. A matrix of 2 items" in (out / "README.md").read_text()
+    assert not (out / "other" / f"{what}.csv").exists()
+
+
+def test_comparisons_name_the_side_that_won_as_it_was_shown(study, tmp_path):
+    judged(study, shown_first="r2", choice="r2")
+    judged(study, sample=2, shown_first="r1", choice="r2")
+    judged(study, sample=3, state="refused", choice="", certainty=None)
+
+    found = rows(export(study, "mt-bench", tmp_path / "m.jsonl"))
+
+    people, models = found[:2], found[2:]
+    assert {row["judge_kind"] for row in people} == {"human"}
+    for row in found:
+        winner = {"model_a": row["model_a"], "model_b": row["model_b"]}[row["winner"]]
+        assert winner == "r2"
+    assert [row["winner"] for row in models] == ["model_a", "model_b"]
+    user, assistant = models[0]["conversation_a"]
+    assert (user["role"], assistant["role"]) == ("user", "assistant")
+    assert assistant["content"].startswith("Second response")
+
+
+def test_comparisons_name_the_models_that_wrote_the_responses(study, tmp_path):
+    item = make_item(
+        study=study,
+        r1={"text": "a", "generated_by": {"kind": "model", "name": "model-a"}},
+        r2={"text": "b", "generated_by": {"kind": "human", "name": None}},
+    )
+    judged(study, item=item, shown_first="r1", choice="r1")
+
+    *_, row = rows(export(study, "mt-bench", tmp_path / "m.jsonl"))
+
+    assert (row["model_a"], row["model_b"], row["winner"]) == ("model-a", "r2", "model_a")
+
+
+def test_label_studio_reads_tasks_with_annotations_and_predictions(study, tmp_path):
+    judged(study)
+
+    first, second = json.loads(export(study, "label-studio", tmp_path / "t.json").read_text())
+
+    assert first["data"]["response_1"].startswith("First response")
+    (annotation,) = first["annotations"]
+    assert [region["value"] for region in annotation["result"]] == [
+        {"choices": ["r2"]},
+        {"number": 81},
+    ]
+    assert first["predictions"][0]["model_version"] == "steady:kkkkkkkk"
+    assert second["predictions"] == []
+
+
+def test_a_study_without_items_is_an_empty_list_of_tasks(tmp_path):
+    assert json.loads(export(make_study(), "label-studio", tmp_path / "t.json").read_text()) == []
+
+
+def test_argilla_reads_records_with_responses_and_suggestions(study, tmp_path):
+    judged(study)
+
+    first, _ = rows(export(study, "argilla", tmp_path / "r.jsonl"))
+
+    assert set(first["fields"]) == {"persona", "question", "response_1", "response_2"}
+    given = {response["question_name"]: response["value"] for response in first["responses"]}
+    assert given == {"choice": "r2", "certainty": 81}
+    assert first["suggestions"][0] == {
+        "question_name": "choice", "value": "r2", "score": 1.0, "agent": "steady:kkkkkkkk",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["mt-bench", "argilla", "label-studio"])
+def test_shapes_that_hold_texts_are_refused_where_the_source_forbids_it(study, tmp_path, what):
+    study.source = {"redistribution": "forbidden"}
+
+    with pytest.raises(ExportError, match="forbids passing them on"):
+        export(study, what, tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["wide", "reliability", "mt-bench", "argilla", "label-studio"])
+def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
+    out = export(study, what, tmp_path / "before")
+    rater = [name for name in out.read_text().split('"') if name.startswith("R-")]
+    services.exclude(annotator_id=Annotator.objects.get().pk, reason="asked us to")
+
+    after = export(study, what, tmp_path / "after").read_text()
+
+    assert after != out.read_text()
+    assert "R-" not in after
+    assert rater or what in {"wide", "reliability"}
+    assert Study.objects.count() == 1

@@ -1,0 +1,147 @@
+"""What a bundle holds is what the database holds: every row of every table, from every format."""
+
+import csv
+import datetime as dt
+import io
+import json
+
+import pyarrow.parquet
+import pytest
+from django.db import transaction
+
+from analysis.exports.columns import ITEMS
+from analysis.pseudonyms import exported_id
+from annotation.models import Annotation
+from judging.models import Judgment
+from studies.importers.bundle import Bundle, File
+from studies.importers.faults import spreadsheet_text
+from studies.importers.read import read_bundle
+from studies.importers.store import import_items
+from studies.models import Item
+from tests.analysis.builders import random_study
+from tests.analysis.exports.helpers import export, rows
+from tests.studies.files import jsonl, raw_item, read
+
+pytestmark = pytest.mark.django_db
+
+
+def from_parquet(path):
+    """Rows as JSON Lines has them: times as text, objects as objects."""
+
+    def value(name, cell):
+        if isinstance(cell, dt.datetime):
+            return cell.strftime("%Y-%m-%dT%H:%MZ")
+        is_json = name in {"persona_features_shown", "demographics", "flags"}
+        return json.loads(cell) if is_json and cell is not None else cell
+
+    table = pyarrow.parquet.read_table(path).to_pylist()
+    return [{name: value(name, cell) for name, cell in row.items()} for row in table]
+
+
+@pytest.fixture(scope="module")
+def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A study with ties, failures and missing truths, exported once, and what was in it."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        study = random_study(3)
+        key = study.export_key
+        out = export(study, "all", tmp_path_factory.mktemp("round") / "out", format="parquet")
+        answers = {
+            (a.assignment.item.key, exported_id(key, a.assignment.annotator.pseudonym)): (
+                a.choice, a.certainty, a.standing, a.assignment.shown_first or None, a.active_ms,
+                a.answered_at.strftime("%Y-%m-%dT%H:%MZ"),
+            )
+            for a in Annotation.objects.filter(assignment__annotator__study=study)
+            .exclude(standing="withdrawn")
+            .filter(assignment__item__split="main")
+            .select_related("assignment__item", "assignment__annotator")
+        }  # fmt: skip
+        judgments = {
+            (j.run.key, j.item.key, j.shown_first or None, j.sample): (
+                j.choice or None, j.certainty, j.raw_text or None, j.replies,
+            )
+            for j in Judgment.objects.filter(run__study=study, item__split="main")
+            .exclude(state__in=Judgment.OPEN)
+            .select_related("run", "item")
+        }  # fmt: skip
+        transaction.set_rollback(True)
+    return out, answers, judgments
+
+
+def readers(out, name):
+    return {
+        "jsonl": rows(out / f"jsonl/{name}.jsonl"),
+        "parquet": from_parquet(out / f"data/{name}/{name}.parquet"),
+    }
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_answers_read_back_are_those_of_the_database(bundle, format):
+    out, answers, _ = bundle
+
+    read = readers(out, "annotations")[format]
+
+    names = ("choice", "certainty", "standing", "shown_first", "active_ms", "answered_at")
+    found = {(r["item_id"], r["rater_id"]): tuple(r[name] for name in names) for r in read}
+    assert len(found) == len(read) > 50
+    assert found == answers
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_judgments_read_back_are_those_of_the_database(bundle, format):
+    out, _, judgments = bundle
+
+    read = readers(out, "judgments")[format]
+
+    names = ("choice", "certainty", "raw_text", "attempts")
+    keys = ("run", "item_id", "shown_first", "sample")
+    found = {tuple(r[key] for key in keys): tuple(r[name] for name in names) for r in read}
+    assert len(found) == len(read) > 50
+    assert found == judgments
+
+
+@pytest.mark.parametrize("name", ["annotations", "judgments", "aggregates", "annotators"])
+def test_parquet_and_json_lines_hold_the_same_rows(bundle, name):
+    found = readers(bundle[0], name)
+
+    assert found["parquet"] == found["jsonl"] != []
+
+
+def test_items_from_parquet_are_the_items_of_the_database(tmp_path):
+    odd = raw_item(
+        1,
+        question="=SUM(A1)?",
+        responses=[
+            {"key": "r1", "text": "-go,\n\"now\"", "score": 90,
+             "generated_by": {"kind": "model", "name": "m", "provider": "p", "family": "f"}},
+            {"key": "r2", "text": "'@stay", "score": 55.5, "generated_by": {"kind": "human"}},
+        ],
+        first_person={"label": "r1", "margin": 34.5, "source": "self_report"},
+        colour={"hue": [1, "red"]}, metadata={"turn": 1}, warnings=["sad"],
+    )  # fmt: skip
+    study = import_items("one", [read(jsonl(odd, raw_item(2)))], create=True).study
+    out = export(study, "items", tmp_path / "items.parquet", format="parquet")
+
+    again = import_items("one", [_read_parquet(out)])
+
+    assert (again.created, again.unchanged) == (0, 2)
+    assert Item.everything.filter(study=study).count() == 2
+
+
+def _as_text(cell):
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return f"{cell:g}"
+    return spreadsheet_text(cell) if isinstance(cell, str) else cell
+
+
+def _read_parquet(path):
+    """The cells of a Parquet file as the CSV that they are the cells of."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    names = [column.name for column in ITEMS]
+    writer.writerow(names)
+    for row in pyarrow.parquet.read_table(path).to_pylist():
+        writer.writerow([_as_text(row[name]) for name in names])
+    file = File("items.csv", out.getvalue().encode())
+    return read_bundle(Bundle("items.csv", file), task="preference")
