@@ -1,8 +1,12 @@
-"""Researchers look at the participant's pages; nothing is stored."""
+"""Researchers look at the participant's pages; no answer is stored.
+
+Who goes all the way from the first page to the last one has made a test run, which is counted.
+"""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from annotation import trial_runs
 from annotation.checks import OpenQuestion
 from annotation.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.pages import instructions_context, item_context
@@ -45,6 +50,12 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     common = {"study": study, "preview": steps, "step": step, "framed": framed}
     if step == "task":
         return _item(request, study, common)
+    if request.method == "GET" and step == next(iter(steps)):
+        trial_runs.begin(request.session, study)
+    if request.method == "POST" and step == "feedback":
+        assert isinstance(request.user, User)  # noqa: S101  who may preview is signed in
+        expected = Item.objects.filter(study=study)[:_ITEMS].count()
+        trial_runs.finish(request.session, study, expected=expected, user=request.user)
     if request.method == "POST" or step not in steps:
         return see_other(_url(study, _after(step, steps)))
     pages: dict[str, dict[str, Any]] = {
@@ -73,6 +84,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     form = AnswerForm(data, study=study, task=item.task)
     url = _url(study, "task")
     if form.is_valid():
+        trial_runs.answered(request.session, item.study, number, request.POST.get("width", ""))
         last = number == len(items)
         return see_other(_url(study, "feedback") if last else f"{url}?item={number + 1}")
     context = {

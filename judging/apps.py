@@ -3,3 +3,9 @@ from django.apps import AppConfig
 
 class JudgingConfig(AppConfig):
     name = "judging"
+
+    def ready(self) -> None:
+        from judging.launch_checks import judges_of
+        from studies.launch_checks import register
+
+        register(judges_of)

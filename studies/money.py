@@ -1,11 +1,29 @@
-"""Sums of money as people read them."""
+"""Sums of money: kept in minor units, shown as people read them."""
+
+from decimal import ROUND_HALF_UP, Decimal
 
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
-_WITHOUT_CENTS = {"JPY", "KRW", "ISK", "CLP", "VND"}
+# How many decimals a currency has where it is not two (ISO 4217).
+_DECIMALS = {
+    "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
+    "RWF": 0, "UGX": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
+    "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
+}  # fmt: skip
+
+
+def decimals(currency: str) -> int:
+    return _DECIMALS.get(currency, 2)
+
+
+def major_units(minor_units: float, currency: str) -> Decimal:
+    """450 USD cents as 4.50, 450 yen as 450; rounded to what the currency has."""
+    places = decimals(currency)
+    amount = Decimal(str(minor_units)).scaleb(-places)
+    return amount.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
 
 
 def format_money(minor_units: float, currency: str) -> str:
     """450 USD cents as “$4.50”; a currency without a well-known sign by its code."""
-    amount = f"{minor_units:,.0f}" if currency in _WITHOUT_CENTS else f"{minor_units / 100:,.2f}"
+    amount = f"{major_units(minor_units, currency):,f}"
     sign = _SIGNS.get(currency)
     return f"{sign}{amount}" if sign else f"{amount} {currency}"

@@ -21,6 +21,7 @@ from annotation.prolific.account import alone, connect
 from annotation.prolific.client import MAX_BULK_BONUS, Client
 from annotation.prolific.errors import NotAllowed, ProlificError
 from studies.models import Study
+from studies.money import format_money, major_units
 from studies.services import lock_study, record
 
 State = BonusPayment.State
@@ -41,11 +42,6 @@ def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
     """The largest of these shares of a reward, in whole minor units and never more than all."""
     share = min(Decimal(1), max(shares, default=Decimal(0)))
     return int((Decimal(reward) * share).quantize(Decimal(1), rounding=ROUND_HALF_UP))
-
-
-def major(amount: int) -> str:
-    """Minor units as the major ones that the platform wants: 450 is 4.50."""
-    return f"{Decimal(amount) / 100:.2f}"
 
 
 @transaction.atomic
@@ -97,8 +93,11 @@ def set_up(*, payment_id: int) -> BonusPayment:
         payment = _payment(payment_id)
         if payment.state != State.PREPARED:
             return payment
+        row = payment.prolific_study
+        currency = row.currency or row.study.currency
+        # The one place where the platform wants major units: 450 cents are 4.50.
         lines = [
-            (line.submission.submission_id, major(line.amount))
+            (line.submission.submission_id, f"{major_units(line.amount, currency):f}")
             for line in payment.lines.select_related("submission")
             if line.submission is not None
         ]
@@ -121,7 +120,9 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
     with alone(study.pk):
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
-            raise NotAllowed(f"The total is {major(payment.total)} now. Confirm that.")
+            raise NotAllowed(
+                f"The total is {format_money(payment.total, study.currency)} now. Confirm that."
+            )
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only from ready: nobody can send it a second time.
         now = timezone.now()

@@ -1,32 +1,17 @@
 """What is looked at before a launch: what blocks, what is advice, what it costs."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from django.conf import settings
-from django.urls import reverse
-
-from annotation.models import ProlificStudy, QuotaCell
-from annotation.prolific.account import is_local
+from annotation.models import ProlificStudy
+from annotation.prolific.account import Account, read_account
+from annotation.prolific.check_rules import balance_checks, entry_checks, pay_checks, place_checks
+from annotation.prolific.check_study import study_checks
 from annotation.prolific.client import Client
 from annotation.prolific.filters import GROUP_BLOCKLIST, Resolved, resolve
-from annotation.prolific.plan import Plan, cell_filters, needed_places, places_of, seats
+from annotation.prolific.plan import Plan, cell_filters, needed_places, places_of
 from annotation.prolific.types import Filter
-from studies.models import Item, Study
-from studies.money import format_money
-
-# From this many minutes on, the platform wants two failed checks before a rejection.
-_LONG_STUDY = 5
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at; `fix` is the address of the page that mends it."""
-
-    text: str
-    is_open: bool
-    blocks: bool
-    fix: str = ""
+from studies.launch_checks import Check, checks_of_other_apps
+from studies.models import Study
 
 
 @dataclass(frozen=True)
@@ -52,6 +37,7 @@ class Preview:
     reward: int
     currency: str
     pay_per_hour: float
+    account: Account
 
     @property
     def blocking(self) -> list[str]:
@@ -60,33 +46,41 @@ class Preview:
 
 def preview(study: Study, plan: Plan, client: Client) -> Preview:
     """Look at everything that a launch depends on. Reads from Prolific and changes nothing."""
-    account = client.me()
+    account = read_account(client, study.currency)
     live = client.filters(workspace=plan.workspace)
     drafts = [
         Draft(label, places, resolved, _eligible(client, resolved, plan))
         for label, places, resolved in resolve_drafts(study, plan, live)
     ]
     places = sum(draft.places for draft in drafts)
-    currency = str(account.get("currency_code") or study.currency).upper()
+    cost = client.calculate_cost(reward=study.reward, places=places) if places else 0
     pay = study.reward * 60 / study.minutes
     checks = [
-        *_entry_checks(study),
-        *_place_checks(study, plan, places),
-        *_pay_checks(study, currency, pay, client.least_pay(study.currency)),
+        *entry_checks(study),
+        *place_checks(study, plan, places),
+        *pay_checks(study, account, pay),
+        *balance_checks(account.balance, cost, study.currency),
         *_filter_checks(study, drafts),
-        *_content_checks(study),
+        *study_checks(study),
+        *checks_of_other_apps(study),
     ]
     return Preview(
-        checks=checks,
+        checks=sorted(checks, key=_urgency),
         drafts=drafts,
         places=places,
         needed=needed_places(study),
-        cost=client.calculate_cost(reward=study.reward, places=places) if places else 0,
+        cost=cost,
         rewards=study.reward * places,
         reward=study.reward,
         currency=study.currency,
         pay_per_hour=pay,
+        account=account,
     )
+
+
+def _urgency(check: Check) -> int:
+    """What blocks comes first, then advice, then what is in order."""
+    return 2 if not check.is_open else 0 if check.blocks else 1
 
 
 def resolve_drafts(
@@ -117,120 +111,6 @@ def _eligible(client: Client, resolved: Resolved, plan: Plan) -> int | None:
     return client.eligible(plain, workspace=plan.workspace)
 
 
-def _entry_checks(study: Study) -> list[Check]:
-    address = urlsplit(settings.PUBLIC_BASE_URL)
-    reachable = address.scheme == "https" or is_local()
-    return [
-        Check(
-            "The study is entered with ids from Prolific."
-            if study.entry == Study.Entry.PROLIFIC
-            else "The study is not entered through Prolific. Set its entry to Prolific.",
-            study.entry != Study.Entry.PROLIFIC,
-            True,
-        ),
-        Check(
-            "People can reach the study's address."
-            if reachable
-            else "People cannot reach the study's address. Set PUBLIC_BASE_URL to a public https "
-            "address.",
-            not reachable,
-            True,
-        ),
-        Check(
-            "The study takes answers."
-            if study.state == Study.State.OPEN
-            else "The study takes no answers yet. Open it before you publish.",
-            study.state != Study.State.OPEN,
-            False,
-            reverse("studies:detail", args=[study.slug]),
-        ),
-    ]
-
-
-def _place_checks(study: Study, plan: Plan, places: int) -> list[Check]:
-    checks = []
-    detail = reverse("studies:detail", args=[study.slug])
-    answers, given = seats(study), places * study.items_per_annotator
-    if not answers:
-        checks.append(
-            Check("No item needs an answer. Import items.", True, True,
-                  reverse("studies:import", args=[study.slug]))
-        )  # fmt: skip
-    words = (
-        f"{answers:,} answers are needed; {places:,} people × {study.items_per_annotator} items "
-        f"give {given:,}"
-    )
-    if given < answers:
-        checks.append(Check(f"{words}: some seats stay open.", True, False, detail))
-    elif given > answers:
-        surplus = given - answers
-        checks.append(
-            Check(f"{words}: {surplus:,} are surplus work, paid all the same.", True, False)
-        )
-    else:
-        checks.append(Check(f"{words}.", False, False))
-    if places < 1:
-        checks.append(Check("The plan has no places. Say how many people you want.", True, True))
-    if not plan.apart and plan.balance and places % plan.groups:
-        checks.append(
-            Check(
-                f"{places} places cannot be divided into {plan.groups} groups of one size. "
-                f"Take a multiple of {plan.groups}.",
-                True,
-                True,
-            )
-        )
-    cells: list[QuotaCell] = list(study.quota_cells.all())
-    total = sum(cell.target for cell in cells)
-    if cells:
-        fits = total == places
-        checks.append(
-            Check(
-                f"The study's groups hold {total} places."
-                if fits
-                else f"The study's groups hold {total} places, the plan asks for {places}. "
-                "Make them equal with set_quotas or by changing the plan.",
-                not fits,
-                True,
-            )
-        )
-        checks += [
-            Check(f"The group “{cell}” has no place.", True, True)
-            for cell in cells
-            if cell.target < 1 and not cell.is_everyone_else
-        ]
-    elif plan.apart:
-        checks.append(
-            Check("The study has no groups to recruit apart. Set them with set_quotas.", True, True)
-        )
-    return checks
-
-
-def _pay_checks(
-    study: Study, currency: str, pay: float, least: tuple[int, int] | None
-) -> list[Check]:
-    hourly = format_money(pay, study.currency)
-    checks = [
-        Check(
-            f"Account and study use {currency}."
-            if currency == study.currency
-            else f"The account pays in {currency}, the study says {study.currency}. "
-            f"Set the study's currency and reward.",
-            currency != study.currency,
-            True,
-        )
-    ]
-    if least is None:
-        words = f"Prolific names no least pay for {study.currency}; you pay {hourly} an hour."
-        return [*checks, Check(words, True, False)]
-    minimum, recommended = (format_money(value, study.currency) for value in least)
-    if pay < least[0]:
-        words = f"{hourly} an hour is less than Prolific's minimum of {minimum}. Raise the reward."
-        return [*checks, Check(words, True, True)]
-    words = f"{hourly} an hour; Prolific recommends {recommended} and demands {minimum}."
-    return [*checks, Check(words, pay < least[1], False)]
-
-
 def _filter_checks(study: Study, drafts: list[Draft]) -> list[Check]:
     problems = dict.fromkeys(p for draft in drafts for p in draft.filters.problems)
     checks = [Check(problem, True, True) for problem in problems]
@@ -245,27 +125,4 @@ def _filter_checks(study: Study, drafts: list[Draft]) -> list[Check]:
             )
     if ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"]).exists():
         checks.append(Check("This study is published on Prolific already.", True, True))
-    return checks
-
-
-def _content_checks(study: Study) -> list[Check]:
-    attention = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).count()
-    few = attention == 1 and study.minutes >= _LONG_STUDY
-    checks = [
-        Check(
-            "One attention check alone is no ground for a rejection in a study of five minutes or "
-            "more. Add a second one, or none."
-            if few
-            else f"Attention checks: {attention}.",
-            few,
-            False,
-        ),
-        Check(
-            "People can write to you."
-            if study.contact
-            else "The consent page names no address to write to. Set the study's contact.",
-            not study.contact,
-            False,
-        ),
-    ]
     return checks

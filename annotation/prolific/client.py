@@ -147,10 +147,10 @@ class Client(Transport):
         """Pay what was set up. Twice is paid twice: never repeated without reading first."""
         self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
 
-    def demographics(self, study_id: str) -> str:
-        """The demographic export of a study as CSV text."""
+    def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
+        """The demographic export of a study as CSV text, with the columns of these filters."""
         path = f"studies/{study_id}/demographic-export/"
-        response = self._send("POST", path, json={"filters": []}, again=True)
+        response = self._send("POST", path, json={"filters": list(filters)}, again=True)
         try:
             body = response.json()
         except ValueError:

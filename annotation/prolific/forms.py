@@ -4,9 +4,9 @@ from typing import Any
 
 from django import forms
 
+from annotation.prolific.decide import GROUNDS, LEAST_MESSAGE
 from annotation.prolific.filters import POLITICS, SEX
 from annotation.prolific.plan import DEVICES, Plan
-from annotation.prolific.settle import GROUNDS, LEAST_MESSAGE
 
 _WIDE = forms.TextInput(attrs={"size": 48})
 

@@ -4,26 +4,18 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific import bonuses
 from annotation.prolific.bonuses import Line
+from annotation.prolific.decide import approve, reject, request_returns
+from annotation.prolific.demographics import groups_of
 from annotation.prolific.errors import NotAllowed
 from annotation.prolific.forms import RejectForm
-from annotation.prolific.settle import (
-    APPROVE,
-    BONUS,
-    RETURN,
-    REVIEW,
-    Row,
-    approve,
-    reject,
-    request_returns,
-    settlement,
-)
-from annotation.prolific.views import UNPROCESSABLE, attempt, editor_page, user_of
+from annotation.prolific.settle import APPROVE, BONUS, RETURN, REVIEW, Row, settlement
+from annotation.prolific.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.models import Study
 from studies.money import format_money
 
@@ -31,6 +23,10 @@ from studies.money import format_money
 def _ids(request: HttpRequest) -> list[int]:
     """The submissions that were ticked."""
     return sorted({int(text) for text in request.POST.getlist("submission") if text.isdecimal()})
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
 
 
 def _back(study: Study) -> HttpResponse:
@@ -64,8 +60,8 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     """Everybody, our side beside Prolific's, with a proposal and its reason."""
     found = settlement(study)
     context = {
-        "study": study,
         "unknown": found.unknown,
+        "demographics": groups_of(study),
         "anybody": bool(found.rows),
         "groups": [
             (title, name, [(row, _bonus_text(study, row)) for row in found.proposing(name)])
@@ -79,7 +75,7 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
             )
         ],
     }
-    return render(request, "annotation/prolific/settle.html", context)
+    return show(request, study, "settle", context)
 
 
 @require_http_methods(["POST"])
@@ -108,13 +104,13 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, "Tick the people to approve.")
         return _back(study)
     context = {
-        "study": study,
+        "heading": f"Approve {_people(len(rows))}",
         "rows": rows,
         "count": len(rows),
         "total": _money(study, sum(_reward(study, row) for row in rows)),
         "unusual": [row for row in rows if row.action != APPROVE],
     }
-    return render(request, "annotation/prolific/approve.html", context)
+    return show(request, study, "approve", context)
 
 
 @require_http_methods(["POST"])
@@ -135,9 +131,13 @@ def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
     if not rows:
         messages.error(request, "Tick the people to ask.")
         return _back(study)
-    context = {"study": study, "rows": rows, "is_empty": reason is not None}
+    context = {
+        "heading": f"Ask {_people(len(rows))} to return",
+        "rows": rows,
+        "is_empty": reason is not None,
+    }
     status = UNPROCESSABLE if reason is not None else 200
-    return render(request, "annotation/prolific/returns.html", context, status=status)
+    return show(request, study, "returns", context, status=status)
 
 
 @require_http_methods(["POST"])
@@ -167,9 +167,10 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
         )
         if done:
             return _back(study)
-    context = {"study": study, "submission": submission, "form": form}
+    who = submission.annotator.pseudonym if submission.annotator else "somebody who never came"
+    context = {"heading": f"Reject {who}", "submission": submission, "form": form}
     status = UNPROCESSABLE if form.is_bound else 200
-    return render(request, "annotation/prolific/reject.html", context, status=status)
+    return show(request, study, "reject", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -190,7 +191,6 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
         "lines__submission__annotator"
     )
     context = {
-        "study": study,
         "payments": [
             {
                 "payment": payment,
@@ -201,7 +201,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             for payment in payments.order_by("-pk")
         ],
     }
-    return render(request, "annotation/prolific/bonuses.html", context)
+    return show(request, study, "bonuses", context)
 
 
 @require_http_methods(["POST"])

@@ -22,7 +22,13 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific import types
-from annotation.prolific.account import IN_WORKER, connect
+from annotation.prolific.account import (
+    IN_WORKER,
+    Account,
+    connect,
+    is_local,
+    read_account,
+)
 from annotation.prolific.bonuses import confirm_sent
 from annotation.prolific.client import MAX_BULK_APPROVE, Client
 from annotation.prolific.errors import NotConfigured, NotFound, ProlificError
@@ -66,7 +72,12 @@ def follow_all() -> int:
 
 
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
-    """All but completed studies whose people are all settled and were read since."""
+    """All but completed studies whose people are all settled and were read since.
+
+    A simulated study is asked of a simulated Prolific alone.
+    """
+    if not is_local():
+        rows = rows.filter(study__is_simulated=False)
     unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
     recent = Q(seen_at=None) | Q(created_at__gt=timezone.now() - dt.timedelta(days=60))
     return rows.filter(recent & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
@@ -92,8 +103,17 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
     read += _look_up_the_unlisted(study, client)
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
+    _follow_account(study, client)
     Recruitment.objects.filter(study=study).update(checked_at=timezone.now(), last_error="")
     return read
+
+
+def _follow_account(study: Study, client: Client) -> None:
+    """Keep what the account holds and what an hour has to pay, read every few minutes."""
+    recruitment, _ = Recruitment.objects.get_or_create(study=study)
+    if not Account.of(recruitment.account).is_fresh:
+        recruitment.account = read_account(client, study.currency).stored()
+        recruitment.save(update_fields=["account"])
 
 
 def _look_up_the_unlisted(study: Study, client: Client) -> int:

@@ -1,6 +1,6 @@
 """Recruiting on Prolific, for editors: launching, watching, ending."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -13,11 +13,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific import demographics, launch
-from annotation.prolific.account import connect, is_local
+from annotation.prolific import demographics, launch, running
+from annotation.prolific.account import Account, connect, is_local, read_account
 from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.forms import PlanForm
-from annotation.prolific.settle import totals
+from annotation.prolific.settle import pace_of, totals
 from annotation.prolific.sync import follow
 from studies.models import Membership, Study
 from studies.money import format_money
@@ -61,6 +61,20 @@ def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[
     return True
 
 
+def show(
+    request: HttpRequest,
+    study: Study,
+    page: str,
+    context: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """A recruiting page; each says so where study or Prolific are simulated."""
+    shared = {"study": study, "is_local": is_local()}
+    template = f"annotation/prolific/{page}.html"
+    return render(request, template, shared | dict(context or {}), status=status)
+
+
 def to_home(study: Study) -> HttpResponse:
     return redirect("people:prolific", study.slug)
 
@@ -77,11 +91,11 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
     rows = list(ProlificStudy.objects.filter(study=study))
     statuses = {row.status for row in rows}
     counts = totals(study)
+    recruitment = Recruitment.objects.filter(study=study).first()
     context = {
-        "study": study,
         "account": account,
         "problem": problem,
-        "is_local": is_local(),
+        "pay": _pay(study, recruitment),
         "rows": [(row, format_money(row.reward, row.currency or study.currency)) for row in rows],
         "unmade": any(row.prolific_id is None for row in rows),
         "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
@@ -92,10 +106,28 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
             "refill": "AWAITING REVIEW" in statuses,
         },
         "counts": sorted(counts.items()),
-        "recruitment": Recruitment.objects.filter(study=study).first(),
+        "recruitment": recruitment,
         "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
     }
-    return render(request, "annotation/prolific/home.html", context)
+    return show(request, study, "home", context)
+
+
+def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
+    """What people earn an hour as it turns out, beside the platform's floor, and the balance."""
+    known = Account.of(recruitment.account if recruitment else {})
+    pace = pace_of(study)
+
+    def money(amount: float | None) -> str:
+        return "" if amount is None else format_money(amount, study.currency)
+
+    return {
+        "pace": pace,
+        "per_hour": money(pace.per_hour if pace else None),
+        "too_low": bool(pace and known.least and pace.per_hour < known.least),
+        "least": money(known.least),
+        "recommended": money(known.recommended),
+        "balance": money(known.balance),
+    }
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,9 +152,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     ):
         return redirect("people:prolific-launch", study.slug)
     status = UNPROCESSABLE if form.is_bound else 200
-    return render(
-        request, "annotation/prolific/plan.html", {"study": study, "form": form}, status=status
-    )
+    return show(request, study, "plan", {"form": form}, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -136,7 +166,7 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
             lambda rows: "The draft is on Prolific. Nobody sees it and nothing is paid yet.",
         )
         return to_home(study) if made else redirect("people:prolific-launch", study.slug)
-    context: dict[str, Any] = {"study": study}
+    context: dict[str, Any] = {}
     try:
         found = launch.look(study)
     except ProlificError as error:
@@ -151,7 +181,7 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
             "cost": format_money(found.cost, money),
             "per_hour": format_money(found.pay_per_hour, money),
         }
-    return render(request, "annotation/prolific/launch.html", context)
+    return show(request, study, "launch", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -162,16 +192,21 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         typed = request.POST.get("sum", "")
         done = attempt(
             request,
-            lambda: launch.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
+            lambda: running.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
             lambda _: "Published. People can take places now.",
         )
         return to_home(study) if done else redirect("people:prolific-publish", study.slug)
-    context: dict[str, Any] = {"study": study}
+    context: dict[str, Any] = {}
     try:
-        context["total"] = launch.cost_of_publishing(study)
+        total = running.cost_of_publishing(study)
+        balance = read_account(connect(), study.currency).balance
+        context["total"] = total
+        if balance is not None:
+            context["balance"] = format_money(balance, total.currency)
+            context["short"] = balance < total.amount
     except ProlificError as error:
         context["problem"] = str(error)
-    return render(request, "annotation/prolific/publish.html", context)
+    return show(request, study, "publish", context)
 
 
 _CHANGES = {
@@ -189,10 +224,10 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
     if action not in _CHANGES:
         return HttpResponse(status=400)
     if action == "STOP" and request.POST.get("sure") != "yes":
-        return render(request, "annotation/prolific/stop.html", {"study": study})
+        return show(request, study, "stop")
     attempt(
         request,
-        lambda: launch.change(study_id=study.pk, action=action, user=user_of(request)),
+        lambda: running.change(study_id=study.pk, action=action, user=user_of(request)),
         lambda _: _CHANGES[action],
     )
     return to_home(study)
@@ -202,13 +237,16 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
 @editor_page
 def places(request: HttpRequest, study: Study) -> HttpResponse:
     """Add places, after their cost was seen."""
-    text, label = request.POST.get("extra", ""), request.POST.get("label", "")
-    extra = int(text) if text.isdecimal() and len(text) < 6 else 0
+    label, extra = request.POST.get("label", ""), _number(request.POST.get("extra", ""))
     if request.POST.get("sure") == "yes":
         attempt(
             request,
-            lambda: launch.add_places(
-                study_id=study.pk, extra=extra, label=label, user=user_of(request)
+            lambda: running.add_places(
+                study_id=study.pk,
+                extra=extra,
+                label=label,
+                seen=_number(request.POST.get("seen", "")) or None,
+                user=user_of(request),
             ),
             lambda row: f"There are {row.places} places now.",
         )
@@ -218,13 +256,22 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, "Say how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
-        cost = connect().calculate_cost(reward=row.reward, places=extra)
+        client = connect()
+        seen = client.study(str(row.prolific_id)).places
+        cost = client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError as error:
         messages.error(request, str(error))
         return to_home(study)
     total = format_money(cost, row.currency or study.currency)
-    context = {"study": study, "extra": extra, "label": label, "total": total}
-    return render(request, "annotation/prolific/places.html", context)
+    context = {
+        "extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra,
+    }  # fmt: skip
+    return show(request, study, "places", context)
+
+
+def _number(text: str) -> int:
+    """What was typed into a field for a small number; 0 where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
 
 
 @require_http_methods(["POST"])
@@ -237,12 +284,12 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             lambda n: f"Read from Prolific: {n} submission{'' if n == 1 else 's'}.",
         ),
         "refill": (
-            lambda: launch.refill(study_id=study.pk, user=user_of(request)),
+            lambda: running.refill(study_id=study.pk, user=user_of(request)),
             lambda n: f"Open again for {n} more." if n else "No place needs filling.",
         ),
         "forget": (
             lambda: launch.forget_drafts(study_id=study.pk, user=user_of(request)),
-            lambda _: "Forgotten here. Delete the draft on Prolific too.",
+            lambda n: "The draft is deleted, there and here." if n else "There was no draft.",
         ),
         "demographics": (
             lambda: demographics.fetch(study_id=study.pk),

@@ -57,6 +57,7 @@ class Behaviour:
     publishes: str = "PUBLISHING"  # first, or "ACTIVE" at once
     approves: str = "later"  # with the next read, or "at once"
     export: str = "csv"  # or "json"
+    export_filters: str = "ids"  # or "refused"
     past_the_end: str = "404"  # or "empty": a page without rows
     child_studies: bool = False
     study_type: str = "any"  # "required" with weightings, or "refused"

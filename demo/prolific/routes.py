@@ -94,7 +94,10 @@ def _cost(server: SimulatedProlific, query: Query) -> Reply:
 
 @route("POST", "studies/<id>/demographic-export/")
 def _export(server: SimulatedProlific, query: Query) -> Reply:
-    text = server.world.demographics(query.ids[0])
+    filters = query.body.get("filters") or []
+    if filters and server.world.behaviour.export_filters == "refused":
+        raise Problem(400, {"filters": ["Not available."]})
+    text = server.world.demographics(query.ids[0], filters)
     if server.world.behaviour.export == "json":
         return Reply.of(text)
     return Reply(200, text.encode(), "text/csv")

@@ -20,12 +20,13 @@ from demo.prolific.records import (
     stamp,
 )
 from demo.prolific.studies import Studies
+from studies.money import decimals
 
 _CATEGORIES = {
     "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK",
     "LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
 }  # fmt: skip
-_SEX, _POLITICS = "sex", "us-political-affiliation"
+_SEX = "sex"  # in every export
 
 
 class World(Studies):
@@ -265,15 +266,20 @@ class World(Studies):
             "return_requested": stamp(submission.return_requested),
         }
 
-    def demographics(self, study_id: str) -> str:
-        """The export: one column that we know well, some that we do not, and gaps."""
+    def demographics(self, study_id: str, filters: list[str]) -> str:
+        """The export: columns that everybody gets, those of the filters asked for, and gaps."""
         study = self.study(study_id)
-        rows = ["Submission id,Participant id,Status,Completion code,Age,Sex,Political affiliation"]
+        titles = {row["filter_id"]: row["title"] for row in FILTERS}
+        asked = [name for name in filters if name != _SEX]
+        if unknown := [name for name in asked if name not in titles]:
+            raise Problem(400, {"filters": [f"{name} does not exist." for name in unknown]})
+        head = ["Submission id", "Participant id", "Status", "Completion code", "Age", "Sex"]
+        rows = [",".join([*head, *(titles[name] for name in asked)])]
         for s in self.people(study):
             labels = self._labels(study, s)
-            sex, politics = (labels.get(name, "DATA_EXPIRED") for name in (_SEX, _POLITICS))
+            known = [labels.get(name, "DATA_EXPIRED") for name in (_SEX, *asked)]
             status = self.spelled(s.status)
-            rows.append(f"{s.id},{s.participant},{status},{s.code},34,{sex},{politics}")
+            rows.append(",".join([s.id, s.participant, status, s.code, "34", *known]))
         return "\n".join(rows) + "\n"
 
     # Money
@@ -286,7 +292,8 @@ class World(Studies):
         people = {key: s for s in self.people(study) for key in (s.id, s.participant)}
         if strangers := [person for person, _ in lines if person not in people]:
             raise Problem(400, [f"{person} did not take part." for person in strangers])
-        amounts = [(people[person].id, round(Decimal(text) * 100)) for person, text in lines]
+        unit = 10 ** decimals(self.currency)
+        amounts = [(people[person].id, round(Decimal(text) * unit)) for person, text in lines]
         amount = sum(amount for _, amount in amounts)
         fees = round(amount * FEE)
         bulk = {"id": new_id(), "study": study["id"], "lines": amounts, "paid": 0}

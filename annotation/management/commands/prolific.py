@@ -9,13 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.errors import AnnotationError
 from annotation.management.studies import find_study
 from annotation.models import BonusPayment, ProlificStudy
-from annotation.prolific import bonuses, demographics, launch, settle
+from annotation.prolific import bonuses, decide, demographics, launch, running
 from annotation.prolific.account import connect
 from annotation.prolific.bonuses import Line
 from annotation.prolific.checks import Preview
 from annotation.prolific.errors import LaunchRefused
 from annotation.prolific.plan import DEVICES, Plan
-from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, settlement
+from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import subscribe
 from studies.models import Study
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         add("refill", "open again for places that were given back")
         add("sync", "read everything from Prolific")
         add("demographics", "read what people told Prolific about themselves")
-        add("forget", "forget a draft that was never published")
+        add("forget", "delete a draft that was never published, there and here")
         add("webhooks", "subscribe to Prolific's events; prints the signing secret once")
         money = add("settle", "show both sides; approve and pay after asking")
         money.add_argument("--approve", action="store_true", help="approve those proposed")
@@ -126,18 +126,18 @@ class Command(BaseCommand):
             raise LaunchRefused(preview.blocking)
 
     def _publish(self, study: Study, options: dict[str, Any]) -> None:
-        total = launch.cost_of_publishing(study)
+        total = running.cost_of_publishing(study)
         typed = total.plain
         if not options["yes"]:
             typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
-        rows = launch.publish(study_id=study.pk, confirmed=typed)
+        rows = running.publish(study_id=study.pk, confirmed=typed)
         states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
         self.stdout.write(f"Published for {total}: {states}.")
 
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
         if action == "stop" and not self._sure("Nobody new can come after that.", {"yes": yes}):
             raise CommandError("Not stopped.")
-        rows = launch.change(study_id=study.pk, action=action.upper())
+        rows = running.change(study_id=study.pk, action=action.upper())
         self.stdout.write(f"On Prolific: {', '.join(row.status.lower() for row in rows)}.")
 
     def _places(self, study: Study, options: dict[str, Any]) -> None:
@@ -145,28 +145,34 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("There is no such study on Prolific, or the number is below 1.")
-        cost = connect().calculate_cost(reward=row.reward, places=extra)
+        client = connect()
+        seen = client.study(str(row.prolific_id)).places
+        cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.currency or study.currency)
-        if not self._sure(f"{extra} more places cost {total}.", options):
+        question = f"{seen} places become {seen + extra}; that costs {total}."
+        if not self._sure(question, options):
             raise CommandError("Nothing added.")
-        row = launch.add_places(study_id=study.pk, extra=extra, label=group)
+        row = running.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
         self.stdout.write(f"Places: {row.places:,}.")
 
     def _refill(self, study: Study, options: dict[str, Any]) -> None:
-        self.stdout.write(f"Places opened again: {launch.refill(study_id=study.pk):,}.")
+        self.stdout.write(f"Places opened again: {running.refill(study_id=study.pk):,}.")
 
     def _sync(self, study: Study, options: dict[str, Any]) -> None:
         read = follow(study_id=study.pk)
-        counts = settle.totals(study)
+        counts = totals(study)
         states = ", ".join(f"{status.lower()} {n}" for status, n in sorted(counts.items()))
         self.stdout.write(f"Submissions read: {read:,}. {states.capitalize() or 'Nobody yet'}.")
+        if pace := pace_of(study):
+            hourly = format_money(pace.per_hour, study.currency)
+            self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:
         self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")
 
     def _forget(self, study: Study, options: dict[str, Any]) -> None:
         forgotten = launch.forget_drafts(study_id=study.pk)
-        self.stdout.write(f"Drafts forgotten: {forgotten}. Delete them on Prolific too.")
+        self.stdout.write(f"Drafts deleted, there and here: {forgotten}.")
 
     def _webhooks(self, study: Study, options: dict[str, Any]) -> None:
         secret = subscribe(study_id=study.pk)
@@ -179,7 +185,8 @@ class Command(BaseCommand):
 
     def _settle(self, study: Study, options: dict[str, Any]) -> None:
         follow(study_id=study.pk)
-        rows = settlement(study).rows
+        found = settlement(study)
+        rows = found.rows
         for row in rows:
             bonus = f"  bonus {format_money(row.bonus, study.currency)}" if row.bonus else ""
             self.stdout.write(
@@ -187,6 +194,9 @@ class Command(BaseCommand):
                 f"{row.work.answers:>3} of {row.work.items:<3} {row.work.minutes:5.0f} min  "
                 f"{row.action or 'nothing':<8}{bonus}  {row.reason}"
             )
+        if found.unknown:
+            names = ", ".join(annotator.pseudonym for annotator in found.unknown)
+            self.stdout.write(f"Here, and unknown to Prolific: {names}.")
         if options["approve"]:
             self._approve(study, [row for row in rows if row.action == APPROVE], options)
         if options["returns"]:
@@ -203,7 +213,7 @@ class Command(BaseCommand):
         if not self._sure(f"Approve {len(rows)} people for {total}?", options):
             raise CommandError("Nobody was approved.")
         ids = [row.submission.pk for row in rows]
-        done = settle.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
+        done = decide.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
         gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
         self.stdout.write(f"Asked to approve: {done.asked:,}; approved: {done.approved:,}.{gone}")
 
@@ -211,7 +221,7 @@ class Command(BaseCommand):
         if rows and not self._sure(f"Ask {len(rows)} people to return?", options):
             raise CommandError("Nobody was asked.")
         ids = [row.submission.pk for row in rows]
-        asked = settle.request_returns(
+        asked = decide.request_returns(
             study_id=study.pk, submission_ids=ids, reason=options["returns"]
         )
         self.stdout.write(f"Asked to return: {asked:,}.")

@@ -240,7 +240,7 @@ def test_a_researcher_without_an_id_gets_the_preview_and_stores_nothing():
     page = client.get(f"/s/{study.slug}/", follow=True)
 
     assert page.redirect_chain == [(f"/s/{study.slug}/preview/task/", 302)]
-    assert "Nothing you do here is stored" in page.content.decode()
+    assert "No answer that you give here is stored" in page.content.decode()
     assert not Annotator.objects.exists()
 
 

@@ -36,7 +36,7 @@ def test_every_page_can_be_looked_at_and_is_labelled(researcher, study, step):
     page = researcher.get(f"/s/{study.slug}/preview/{step}/")
 
     assert page.status_code == 200
-    assert "Nothing you do here is stored" in page.content.decode()
+    assert "No answer that you give here is stored" in page.content.decode()
 
 
 @pytest.mark.parametrize("step", [*STEPS, "done"])

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.codes import code_for
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
-from annotation.prolific import bonuses, launch
+from annotation.prolific import bonuses, launch, running
 from annotation.prolific.bonuses import Line
 from annotation.prolific.plan import Plan
 from annotation.quotas import Question, grid, set_quotas
@@ -56,8 +56,8 @@ def launched(study: Study, plan: Plan | None = None) -> ProlificStudy:
 
 def published(study: Study, plan: Plan | None = None) -> ProlificStudy:
     row = launched(study, plan)
-    total = launch.cost_of_publishing(study)
-    launch.publish(study_id=study.pk, confirmed=total.plain)
+    total = running.cost_of_publishing(study)
+    running.publish(study_id=study.pk, confirmed=total.plain)
     row.refresh_from_db()
     return row
 

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 from annotation.models import Bonus, BonusPayment, ProlificStudy
 from annotation.prolific import bonuses
-from annotation.prolific.bonuses import Line, major, pro_rata
+from annotation.prolific.bonuses import Line, pro_rata
 from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
-from annotation.prolific.settle import (
-    settlement,
-)
+from annotation.prolific.settle import settlement
 from annotation.prolific.sync import follow
+from studies.money import major_units
 from tests.annotation.prolific.life import (
     answer_some,
     arrive,
@@ -59,10 +58,31 @@ def test_a_pro_rata_bonus_is_exact_and_never_more_than_the_reward(reward, part, 
     assert 0 <= paid <= reward
 
 
-@given(st.integers(1, 10_000_000))
-def test_major_units_are_the_minor_ones_to_the_cent(amount):
-    assert Decimal(major(amount)) * 100 == amount
-    assert len(major(amount).split(".")[1]) == 2
+@given(st.integers(1, 10_000_000), st.sampled_from(["USD", "GBP", "JPY", "KWD"]))
+def test_major_units_are_the_minor_ones_with_the_decimals_of_the_currency(amount, currency):
+    shown = major_units(amount, currency)
+
+    places = {"JPY": 0, "KWD": 3}.get(currency, 2)
+    assert shown * 10**places == amount
+    assert -shown.as_tuple().exponent == places
+
+
+def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, prolific):
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(person["submission"])
+    follow(study_id=study.pk)
+    ProlificStudy.objects.update(currency="JPY")
+    study.currency = prolific.world.currency = "JPY"
+    study.save(update_fields=["currency"])
+    owed = [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
+
+    payment = ready(study, owed)
+    with pytest.raises(NotAllowed, match="total is 210 JPY"):
+        bonuses.pay(payment_id=payment.pk, confirmed=1)
+    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    assert paid_there(prolific) == [[150]]
 
 
 @pytest.fixture
@@ -93,7 +113,7 @@ def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
 def test_another_total_than_the_one_seen_is_not_paid(study, owed, prolific):
     payment = ready(study, owed)
 
-    with pytest.raises(NotAllowed, match=r"total is 4\.20"):
+    with pytest.raises(NotAllowed, match=r"total is \$4\.20"):
         bonuses.pay(payment_id=payment.pk, confirmed=300)
 
     assert paid_there(prolific) == [[], []]

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from annotation.models import ProlificStudy, QuotaCell
-from annotation.prolific import launch
+from annotation.prolific import launch, running
 from annotation.prolific.account import alone
 from annotation.prolific.errors import (
     LaunchRefused,
@@ -277,10 +277,10 @@ def test_nothing_is_done_to_a_study_that_is_not_there(prolific):
     study = make_recruiting()
 
     for attempt in (
-        lambda: launch.publish(study_id=study.pk, confirmed="1"),
-        lambda: launch.change(study_id=study.pk, action="STOP"),
-        lambda: launch.add_places(study_id=study.pk, extra=1),
-        lambda: launch.refill(study_id=study.pk),
+        lambda: running.publish(study_id=study.pk, confirmed="1"),
+        lambda: running.change(study_id=study.pk, action="STOP"),
+        lambda: running.add_places(study_id=study.pk, extra=1),
+        lambda: running.refill(study_id=study.pk),
     ):
         with pytest.raises(NotAllowed, match="Launch it first"):
             attempt()

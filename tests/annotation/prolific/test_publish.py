@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.prolific import launch
+from annotation.prolific import running
 from annotation.prolific.errors import (
     LaunchRefused,
     NotAllowed,
@@ -27,14 +27,14 @@ FAULTS = [
 def test_publishing_needs_the_sum_typed(prolific):
     study = make_recruiting()
     row = launched(study)
-    total = launch.cost_of_publishing(study)
+    total = running.cost_of_publishing(study)
 
     for typed in ("", "yes", "1.00", total.plain + "0"):
         with pytest.raises(NotAllowed, match="to confirm"):
-            launch.publish(study_id=study.pk, confirmed=typed)
+            running.publish(study_id=study.pk, confirmed=typed)
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
-    launch.publish(study_id=study.pk, confirmed=f"${total.plain}")
+    running.publish(study_id=study.pk, confirmed=f"${total.plain}")
 
     assert total.amount == 2700 + 900 + 180
     assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
@@ -45,7 +45,7 @@ def test_a_study_that_takes_no_answers_is_not_published(prolific):
     launched(study)
 
     with pytest.raises(NotAllowed, match="Open it"):
-        launch.publish(study_id=study.pk, confirmed="37.80")
+        running.publish(study_id=study.pk, confirmed="37.80")
 
 
 def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
@@ -54,7 +54,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
     prolific.world.studies[row.prolific_id]["filters"] = []
 
     with pytest.raises(LaunchRefused, match="filters on Prolific are not those"):
-        launch.publish(study_id=study.pk, confirmed=launch.cost_of_publishing(study).plain)
+        running.publish(study_id=study.pk, confirmed=running.cost_of_publishing(study).plain)
 
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
@@ -67,22 +67,22 @@ def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific,
     monkeypatch.setattr("demo.prolific.routes.FILTERS", moved)
 
     with pytest.raises(LaunchRefused, match="not those of the plan"):
-        launch.publish(study_id=study.pk, confirmed=launch.cost_of_publishing(study).plain)
+        running.publish(study_id=study.pk, confirmed=running.cost_of_publishing(study).plain)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()
     row = launched(study)
-    total = launch.cost_of_publishing(study)
+    total = running.cost_of_publishing(study)
     balance = prolific.world.balance
     prolific.fault("POST", "transition/", fault)
 
     try:
-        launch.publish(study_id=study.pk, confirmed=total.plain)
+        running.publish(study_id=study.pk, confirmed=total.plain)
     except ProlificError:
-        launch.publish(study_id=study.pk, confirmed=total.plain)
-    launch.publish(study_id=study.pk, confirmed=total.plain)
+        running.publish(study_id=study.pk, confirmed=total.plain)
+    running.publish(study_id=study.pk, confirmed=total.plain)
 
     row.refresh_from_db()
     assert row.status in ("PUBLISHING", "ACTIVE")
@@ -96,12 +96,12 @@ def test_a_study_is_paused_started_and_stopped(prolific, stop):
     row = published(study)
 
     for action, status in (("PAUSE", "PAUSED"), ("START", "ACTIVE"), ("STOP", stop)):
-        launch.change(study_id=study.pk, action=action)
+        running.change(study_id=study.pk, action=action)
         row.refresh_from_db()
         assert row.status == status
 
     with pytest.raises(NotAllowed, match="nothing to pause"):
-        launch.change(study_id=study.pk, action="PAUSE")
+        running.change(study_id=study.pk, action="PAUSE")
 
 
 def test_places_are_added_to_what_prolific_holds(prolific):
@@ -109,7 +109,7 @@ def test_places_are_added_to_what_prolific_holds(prolific):
     row = published(study)
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 8})
 
-    added = launch.add_places(study_id=study.pk, extra=2)
+    added = running.add_places(study_id=study.pk, extra=2)
 
     assert added.places == prolific.world.studies[row.prolific_id]["total_available_places"] == 10
 
@@ -120,6 +120,6 @@ def test_places_whose_answer_was_lost_are_added_once(prolific, fault):
     row = published(study)
     prolific.fault("PATCH", "studies/", fault)
 
-    launch.add_places(study_id=study.pk, extra=2)
+    running.add_places(study_id=study.pk, extra=2)
 
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8

@@ -8,22 +8,19 @@ from django.contrib.auth.models import User
 
 from annotation import services
 from annotation.models import Annotator, ProlificStudy, ProlificSubmission
-from annotation.prolific import launch
+from annotation.prolific import running
+from annotation.prolific.decide import GROUNDS, approve, reject, request_returns
 from annotation.prolific.demographics import fetch
 from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.plan import Plan
 from annotation.prolific.settle import (
     APPROVE,
     BONUS,
-    GROUNDS,
     IN_FULL,
     PARTIAL,
     RETURN,
     REVIEW,
     WAIT,
-    approve,
-    reject,
-    request_returns,
     settlement,
 )
 from annotation.prolific.sync import follow
@@ -295,7 +292,7 @@ def test_a_rejected_place_is_filled_again(reopens, prolific, user):
         study_id=study.pk, submission_id=ids[0], category="LOW_EFFORT", message=MESSAGE, user=user
     )
 
-    assert launch.refill(study_id=study.pk) == (0 if reopens else 1)
+    assert running.refill(study_id=study.pk) == (0 if reopens else 1)
     finish(prolific, *arrive(prolific, row))
 
     follow(study_id=study.pk)

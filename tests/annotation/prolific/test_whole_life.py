@@ -5,13 +5,9 @@ import pytest
 from annotation import services
 from annotation.prolific import bonuses
 from annotation.prolific.bonuses import Line
+from annotation.prolific.decide import approve
 from annotation.prolific.plan import Plan
-from annotation.prolific.settle import (
-    APPROVE,
-    BONUS,
-    approve,
-    settlement,
-)
+from annotation.prolific.settle import APPROVE, BONUS, settlement
 from annotation.prolific.sync import follow
 from studies.models import Item
 from tests.annotation.prolific.life import (

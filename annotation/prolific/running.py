@@ -1,0 +1,235 @@
+"""What is done to a study on Prolific once its draft is there: publish, pause, add, refill."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.account import alone, connect, read_account
+from annotation.prolific.checks import resolve_drafts
+from annotation.prolific.client import Client
+from annotation.prolific.errors import LaunchRefused, NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.launch import mirror
+from annotation.prolific.plan import Plan
+from annotation.prolific.types import AWAITING_REVIEW, UNPUBLISHED
+from studies.models import Study
+from studies.money import format_money, major_units
+from studies.services import record
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """What is to be paid in all."""
+
+    amount: int
+    currency: str
+
+    def __str__(self) -> str:
+        return format_money(self.amount, self.currency)
+
+    @property
+    def plain(self) -> str:
+        """The number as a person types it."""
+        return f"{major_units(self.amount, self.currency):f}"
+
+
+def cost_of_publishing(study: Study) -> Sum:
+    """What Prolific will charge for the drafts; it says so itself."""
+    client = connect()
+    costs = [client.cost(str(row.prolific_id)) for row in _bound(study)]
+    currency = costs[0].currency or study.currency
+    return Sum(sum(cost.total for cost in costs), currency)
+
+
+def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
+    """Publish the drafts and spend the money; `confirmed` is the sum that a person typed.
+
+    Raises `NotAllowed` when the sum is another one, when the study takes no answers, or when a
+    draft is not what the plan says, for example because Prolific dropped a filter.
+    """
+    study = Study.objects.get(pk=study_id)
+    if study.state != Study.State.OPEN:
+        raise NotAllowed("The study takes no answers yet. Open it, then publish.")
+    client = connect()
+    with alone(study_id) as recruitment:
+        rows = _bound(study)
+        total = cost_of_publishing(study)
+        if not _is_sum(confirmed, total):
+            raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
+        waiting = _drafts(client, study, recruitment, rows)
+        balance = read_account(client, study.currency).balance
+        if waiting and balance is not None and balance < total.amount:
+            held = format_money(balance, total.currency)
+            raise NotAllowed(
+                f"Publishing costs {total}, the account holds {held}. Add money there."
+            )
+        for row in waiting:
+            _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
+        record(study, "published on Prolific", user=user, cost=total.amount)
+    return rows
+
+
+def _is_sum(typed: str, total: Sum) -> bool:
+    digits = "".join(sign for sign in typed if sign.isdigit() or sign in ".,").replace(",", "")
+    return digits == total.plain
+
+
+def _drafts(
+    client: Client, study: Study, recruitment: Recruitment, rows: Iterable[ProlificStudy]
+) -> list[ProlificStudy]:
+    """The rows that are still drafts, each compared with the plan and with the live filters."""
+    plan = Plan.of(recruitment.plan)
+    live = client.filters(workspace=plan.workspace)
+    planned = {
+        label: (places, resolved)
+        for label, places, resolved in resolve_drafts(
+            study, plan, live, group_id=recruitment.group_id
+        )
+    }
+    found, problems = [], []
+    for row in rows:
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        if remote.status != UNPUBLISHED:
+            continue
+        places, resolved = planned.get(row.label, (0, None))
+        if resolved is None:
+            problems.append(f"The plan has no group “{row.label}” any more.")
+            continue
+        problems += resolved.problems
+        if _essence(remote.payload.get("filters")) != _essence(resolved.filters):
+            problems.append("The draft's filters on Prolific are not those of the plan.")
+        if (remote.places, remote.reward) != (places, study.reward):
+            problems.append("Places or reward of the draft are not those of the plan.")
+        found.append(row)
+    if problems:
+        again = "Forget the draft here, delete it on Prolific, and launch again."
+        raise LaunchRefused([*dict.fromkeys(problems), again])
+    return found
+
+
+def _essence(filters: Any) -> list[Any]:
+    """What a list of filters means, whatever is added or reordered on the way."""
+    return sorted(
+        (
+            str(one.get("filter_id")),
+            sorted(map(str, one.get("selected_values") or [])),
+            sorted((one.get("selected_range") or {}).items()),
+            sorted((one.get("weightings") or {}).items()),
+        )
+        for one in filters or []
+    )
+
+
+def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
+    """PAUSE, START or STOP the study on Prolific, wherever that is possible there now."""
+    ways = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id):
+        changed = []
+        for row in _bound(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            if row.status in ways[action]:
+                _transition(client, row, action, unless=row.status)
+                changed.append(row)
+        if not changed:
+            states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
+            raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
+        record(study, f"{action.lower()} on Prolific", user=user)
+    return changed
+
+
+def add_places(
+    *,
+    study_id: int,
+    extra: int,
+    label: str = "",
+    seen: int | None = None,
+    user: User | None = None,
+) -> ProlificStudy:
+    """Add places: read, add, write the absolute number; one at a time.
+
+    `seen` is how many there were when a person agreed to the cost. If there are `extra` more by
+    now, it was done before and is not done again. Raises `NotAllowed`, `ProlificError`.
+    """
+    if not 1 <= extra <= 10_000:
+        raise NotAllowed("Say how many places to add, from 1 to 10,000.")
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id):
+        row = ProlificStudy.objects.filter(
+            study=study, label=label, prolific_id__isnull=False
+        ).first()
+        if row is None:
+            raise NotAllowed("There is no such study on Prolific yet. Launch it first.")
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        before = remote.places if seen is None else seen
+        wanted = before + extra
+        if remote.places == wanted:
+            return row
+        if remote.places != before:
+            raise NotAllowed(
+                f"There are {remote.places} places now, not {before}. Look at the cost again."
+            )
+        try:
+            mirror(row, client.set_places(remote.id, wanted))
+        except OutcomeUnknown:
+            mirror(row, client.study(remote.id))
+            if row.places != wanted:
+                raise
+        record(study, "places added on Prolific", user=user, places=extra)
+    return row
+
+
+def refill(*, study_id: int, user: User | None = None) -> int:
+    """Start a study again whose places were given back after it had ended; return how many.
+
+    While it is active Prolific fills such places by itself, and after a rejection it may too.
+    """
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    started = 0
+    with alone(study_id):
+        for row in _bound(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            short = row.places - good_submissions(row)
+            if row.status == AWAITING_REVIEW and short > 0:
+                _transition(client, row, "START", unless=AWAITING_REVIEW)
+                started += short
+        if started:
+            record(study, "refilled on Prolific", user=user, places=started)
+    return started
+
+
+def good_submissions(row: ProlificStudy) -> int:
+    """Submissions that hold a place for good or for now."""
+    lost = ["RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT", "UNKNOWN", ""]
+    return row.submissions.exclude(status__in=lost).count()
+
+
+def _bound(study: Study) -> list[ProlificStudy]:
+    rows = list(ProlificStudy.objects.filter(study=study, prolific_id__isnull=False))
+    if not rows:
+        raise NotAllowed("The study is not on Prolific yet. Launch it first.")
+    return rows
+
+
+def _transition(client: Client, row: ProlificStudy, action: str, *, unless: str) -> None:
+    """Send a transition once; after a lost answer the status says whether it was done.
+
+    It was not while the status is still `unless`.
+    """
+    try:
+        remote = client.transition_study(str(row.prolific_id), action)
+    except ProlificError as error:
+        if not error.outcome_unknown:
+            raise
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        if remote.status == unless:
+            raise
+    mirror(row, remote)

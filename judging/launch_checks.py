@@ -1,0 +1,35 @@
+"""Whether the judges of a study could be asked, for who is about to launch it."""
+
+from urllib.parse import urlsplit
+
+import httpx2
+from django.urls import reverse
+
+from judging.models import Judge
+from studies.launch_checks import Check
+from studies.models import Study
+
+_SECONDS = 3.0
+
+
+def judges_of(study: Study) -> list[Check]:
+    """Every judge with a run in the study is asked for a sign of life; models judge later too."""
+    judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
+    if not judges:
+        return [Check("No judge is set. They can judge at any time, also afterwards.", False)]
+    away = [judge.name for judge in judges if not _answers(judge)]
+    if not away:
+        return [Check(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)]
+    words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
+    return [Check(words, True, fix=reverse("judging:panel", args=[study.slug]))]
+
+
+def _answers(judge: Judge) -> bool:
+    """Whether the judge's server says anything at all; without a key, so a refusal will do."""
+    if judge.backend != Judge.Backend.OPENAI or not urlsplit(judge.base_url).hostname:
+        return True
+    try:
+        httpx2.get(f"{judge.base_url.rstrip('/')}/models", timeout=_SECONDS)
+    except httpx2.HTTPError:
+        return False
+    return True
