@@ -12,6 +12,7 @@ from annotation import services
 from annotation.checks import OpenQuestion, open_question, practice_of, practice_order
 from annotation.flow import step_of
 from annotation.forms import AnswerForm, QuizForm
+from annotation.item_views import next_url
 from annotation.models import Annotator
 from annotation.pages import item_context
 from annotation.participant import participant_page, see_other, step_url
@@ -45,7 +46,9 @@ def quiz(request: HttpRequest, annotator: Annotator, number: int) -> HttpRespons
             try_number=form.cleaned_data["try"],
         )
         after = open_question(annotator)
-        if step_of(annotator) != "quiz" or after is None or after.number != number:
+        if step_of(annotator) != "quiz":
+            return see_other(next_url(annotator))
+        if after is None or after.number != number:
             return _after_quiz(annotator, after)
         now = after
         form.add_error(
@@ -85,7 +88,7 @@ def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         annotator = services.finish_practice_item(
             annotator_id=annotator.pk, item_key=request.POST["understood"]
         )
-        return see_other(step_url(annotator))
+        return see_other(next_url(annotator))
     progress = practice_of(annotator)
     if not progress.is_open:
         return see_other(step_url(services.pass_checks(annotator_id=annotator.pk)))

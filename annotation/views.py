@@ -41,10 +41,11 @@ REFUSED = 422
 def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Where every link leads: find or make the person and go to their first unfinished step."""
     pid = request.GET.get("PROLIFIC_PID", "")
-    if not pid and (known := find_annotator(request, study.slug)):
-        return redirect(step_url(known))
+    known = find_annotator(request, study.slug)
     if study.entry == Study.Entry.LINK:
-        return _enter_by_link(request, study)
+        return _enter_by_link(request, study, known)
+    if known and not pid:
+        return redirect(step_url(known))
     if not pid and may_preview(request, study):
         return redirect("annotation:preview", study.slug, "task")
     try:
@@ -64,10 +65,17 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     return bind(request, redirect(step_url(annotator)), annotator)
 
 
-def _enter_by_link(request: HttpRequest, study: Study) -> HttpResponse:
-    """An open link: somebody new starts by a button, for a robot that follows links is nobody."""
+def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
+    """An open link: somebody new starts by a button, for a robot that follows links is nobody.
+
+    The browser's own person goes on. A code leads to whose it is, and who has ended leaves the
+    browser to the next person of a class.
+    """
     code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
     context = {"study": study, "code": code, "preview_offered": may_preview(request, study)}
+    has_left = request.method == "POST" and known and ending_of(known)
+    if known and not code and not has_left:
+        return see_other(step_url(known))
     if request.method == "GET" and not code:
         if study.state != Study.State.OPEN and not context["preview_offered"]:
             return closed(request, study)

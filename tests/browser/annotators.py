@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Page
 
+from annotation.comprehension import set_questions, standard_questions
 from annotation.models import DemographicQuestion, QuotaCell
 from studies.models import Study
 from tests.factories import make_item, make_persona, make_study
@@ -67,6 +68,16 @@ def add_quota(study: Study) -> None:
             options=[{"value": option.lower(), "label": option} for option in options],
         )
     QuotaCell.objects.create(study=study, is_everyone_else=True, target=1000)
+
+
+def add_checks(study: Study) -> None:
+    """One question on the instructions, and one item to try."""
+    set_questions(study_id=study.pk, questions=standard_questions(study)[:1])
+    example = study.all_items.first()
+    make_item(
+        study=study, split="practice", key="try", persona=example.persona, r1=example.r1,
+        r2=example.r2,
+    )  # fmt: skip
 
 
 def enter(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4") -> None:

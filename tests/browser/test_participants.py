@@ -5,9 +5,10 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from annotation import services
-from annotation.models import Annotation, Annotator, CompletionCode
+from annotation.models import Annotation, Annotator, CompletionCode, Invitation
 from studies.models import Membership
 from tests.browser.annotators import (
+    add_checks,
     add_quota,
     enter,
     enter_items,
@@ -33,6 +34,7 @@ SIZES = pytest.mark.parametrize(
 def test_a_person_walks_through_the_whole_study(open_page, live_server, size, javascript):
     study = make_everyday_study(items=3, allow_tie=True)
     add_quota(study)
+    add_checks(study)
     page = open_page(viewport=size, javascript=javascript)
 
     enter(page, study)
@@ -40,12 +42,24 @@ def test_a_person_walks_through_the_whole_study(open_page, live_server, size, ja
     page.check("#attr_gender-0")
     page.check("#attr_politics-3")
     page.click("#submit")
+    page.wait_for_url("**/instructions/")
     page.click("#submit")
+    page.wait_for_url("**/quiz/1/")
+    page.check(f"#answer-{study.comprehension_questions.get().right}")
+    page.click("#submit")
+    page.wait_for_url("**/practice/")
+    page.check("#choice-a")
+    page.fill("#certainty", "60")
+    page.click("#submit")
+    page.wait_for_selector("[name=understood]")
+    assert not scrolls_sideways(page)
+    page.click("[name=understood]")
     for position, (choice, certainty) in enumerate([("a", "90"), ("tie", ""), ("b", "15")], 1):
         page.wait_for_url(f"**/task/{position}/")
         page.check(f"#choice-{choice}")
         if certainty:
             page.fill("#certainty", certainty)
+        assert not scrolls_sideways(page)
         page.click("#submit")
     page.fill("#comments", "Pleasant.")
     page.click("#submit")
@@ -58,6 +72,45 @@ def test_a_person_walks_through_the_whole_study(open_page, live_server, size, ja
     annotator = Annotator.objects.get()
     assert (annotator.state, annotator.feedback) == ("completed", "Pleasant.")
     assert annotator.demographics == {"gender": "woman", "politics": "prefer_not_to_say"}
+
+
+@pytest.mark.parametrize("entry", ["link", "list"])
+@pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
+def test_the_whole_way_without_a_platform_ends_on_a_page(open_page, live_server, entry, javascript):
+    study = make_everyday_study(items=2, entry=entry)
+    Invitation.objects.create(study=study, key="student-7")
+    link = f"/s/{study.slug}/" + ("?PROLIFIC_PID=student-7" if entry == "list" else "")
+    page = open_page(viewport=PHONE, javascript=javascript)
+    page.goto(link)
+    if entry == "link":
+        page.click("#submit")
+    page.click("#consent-yes")
+    page.wait_for_url("**/instructions/")
+    page.click("#submit")
+    page.wait_for_url("**/task/1/")
+    page.check("#choice-a")
+    page.fill("#certainty", "90")
+    page.click("#submit")
+    page.wait_for_url("**/task/2/")
+
+    other = open_page(javascript=javascript)
+    other.goto(link)
+    if entry == "link":
+        other.fill("#code", Annotator.objects.get().resume_code)
+        other.click("text=Continue where I stopped")
+    assert "2 of 2" in other.inner_text(".progress")
+    other.check("#choice-b")
+    other.fill("#certainty", "15")
+    other.click("#submit")
+    other.wait_for_url("**/feedback/")
+    other.click("#submit")
+    other.wait_for_url("**/done/")
+
+    for device in (page, other):
+        device.goto(link)
+        assert "Your 2 answers are saved." in device.inner_text("main")
+        assert device.locator("#return").count() == 0
+    assert Annotator.objects.get().state == "completed"
 
 
 def test_two_tabs_share_one_place_and_lose_nothing(open_page, live_server):

@@ -66,7 +66,7 @@ def test_the_whole_way_with_every_check(asking):
     assert response["Location"] == f"/s/{asking.slug}/practice/"
     client.post(response["Location"], {"choice": "a", "certainty": "50"})
     response = client.post(f"/s/{asking.slug}/practice/", {"understood": "try"})
-    assert response["Location"] == f"/s/{asking.slug}/task/"
+    assert response["Location"] == f"/s/{asking.slug}/task/1/"
     page = answer_all(client, asking)
 
     assert "Your 2 answers are saved" in page.content.decode()

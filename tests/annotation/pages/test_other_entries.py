@@ -1,0 +1,173 @@
+"""The whole way without Prolific: by an open link, or by a list of invited ids."""
+
+import pytest
+from django.test import Client
+
+from annotation import services
+from annotation.models import Annotation, Annotator, DemographicQuestion, Invitation, QuotaCell
+from tests.annotation.pages.walking import answer_all, post_answer
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def make_open(entry: str, **overrides):
+    study = make_study(entry=entry, items_per_annotator=3, annotations_per_item=1, **overrides)
+    make_items(study, 3)
+    return study
+
+
+def come(study, client=None, pid="student-7") -> Client:
+    """Enter as the study is entered, and agree."""
+    client = client or Client()
+    if study.entry == "list":
+        Invitation.objects.get_or_create(study=study, key=pid)
+        client.get(f"/s/{study.slug}/?PROLIFIC_PID={pid}")
+    else:
+        client.post(f"/s/{study.slug}/")
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    return client
+
+
+def finish(study, client) -> str:
+    client.post(f"/s/{study.slug}/instructions/")
+    answer_all(client, study)
+    return client.post(f"/s/{study.slug}/feedback/", follow=True).content.decode()
+
+
+@pytest.mark.parametrize("entry", ["link", "list"])
+def test_the_whole_way_ends_on_a_page_and_sends_nobody_to_prolific(entry):
+    study = make_open(entry)
+
+    page = finish(study, come(study))
+
+    annotator = Annotator.objects.get()
+    assert annotator.state == "completed"
+    assert "Your 3 answers are saved." in page
+    assert "You can close this page." in page
+    assert annotator.pseudonym in page
+    assert "rolific" not in page
+    assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
+
+
+@pytest.mark.parametrize("entry", ["link", "list"])
+def test_the_end_stays_the_end_when_the_link_is_opened_again(entry):
+    study = make_open(entry)
+    client = come(study)
+    finish(study, client)
+
+    again = client.get(f"/s/{study.slug}/", follow=True)
+
+    assert again.redirect_chain[-1][0] == f"/s/{study.slug}/done/"
+    assert Annotator.objects.count() == 1
+
+
+def test_the_code_leads_to_the_open_item_with_its_draft_and_to_the_end_page():
+    study = make_open("link")
+    client = come(study)
+    client.post(f"/s/{study.slug}/instructions/")
+    post_answer(client, client.get(f"/s/{study.slug}/task/"))
+    annotator = Annotator.objects.get()
+    waiting = annotator.assignments.get(position=2)
+    services.save_draft(
+        annotator_id=annotator.pk, assignment_id=waiting.pk, stamp="0.0", certainty="41"
+    )
+
+    other = Client()
+    there = other.post(f"/s/{study.slug}/", {"code": annotator.resume_code}, follow=True)
+    page = there.content.decode()
+
+    assert "2 of 3" in page
+    assert 'value="41"' in page
+    finish(study, other)
+    third = Client()
+    end = third.post(f"/s/{study.slug}/", {"code": annotator.resume_code}, follow=True)
+    assert "You have finished. Thank you." in end.content.decode()
+
+
+def test_the_people_of_a_class_share_a_browser_one_after_another():
+    study = make_open("link")
+    client = come(study)
+    assert "Start as another person" in finish(study, client)
+
+    started = client.post(f"/s/{study.slug}/")
+    assert started["Location"] == f"/s/{study.slug}/consent/"
+    finish(study, come(study, client))
+
+    assert Annotator.objects.filter(state="completed").count() == 2
+    standings = Annotation.objects.values_list("standing", flat=True)
+    assert sorted(standings) == ["counted"] * 3 + ["surplus"] * 3
+
+
+def test_nobody_is_pushed_aside_by_a_press_on_start():
+    study = make_open("link")
+    client = come(study)
+
+    again = client.post(f"/s/{study.slug}/")
+
+    assert again["Location"] == f"/s/{study.slug}/instructions/"
+    assert Annotator.objects.count() == 1
+
+
+def test_a_code_leads_to_whose_it_is_also_at_the_browser_of_somebody_else():
+    study = make_open("link")
+    first, second = come(study), come(study)
+    code = Annotator.objects.last().resume_code
+    finish(study, second)
+
+    led = first.post(f"/s/{study.slug}/", {"code": code})
+
+    assert led["Location"] == f"/s/{study.slug}/done/"
+
+
+@pytest.mark.parametrize("entry", ["link", "list"])
+def test_who_timed_out_goes_on_at_once_where_nobody_pays_by_the_clock(entry):
+    study = make_open(entry)
+    client = come(study)
+    client.post(f"/s/{study.slug}/instructions/")
+    post_answer(client, client.get(f"/s/{study.slug}/task/"))
+    annotator = Annotator.objects.get()
+    services.time_out(annotator_id=annotator.pk)
+
+    if entry == "list":
+        back = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7", follow=True)
+    else:
+        code = annotator.resume_code
+        back = Client().post(f"/s/{study.slug}/", {"code": code}, follow=True)
+
+    assert "2 of 3" in back.content.decode()
+    assert Annotator.objects.get().state == "annotating"
+
+
+@pytest.mark.parametrize("entry", ["link", "list"])
+def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
+    study = make_open(entry)
+    DemographicQuestion.objects.create(
+        study=study, key="g", label="Gender?", options=[{"value": "w", "label": "Woman"}]
+    )
+    QuotaCell.objects.create(study=study, is_everyone_else=True, target=0)
+    client = come(study)
+
+    page = client.post(f"/s/{study.slug}/about/", {"attr_g": "w"}, follow=True).content.decode()
+
+    assert "This group is already complete" in page
+    assert "Prolific" not in page
+
+
+def test_an_invited_person_who_declines_or_withdraws_reads_nothing_of_prolific():
+    study = make_open("list")
+    for pid, act in (("one", "consent"), ("two", "withdraw")):
+        Invitation.objects.create(study=study, key=pid)
+        client = Client()
+        client.get(f"/s/{study.slug}/?PROLIFIC_PID={pid}")
+        page = client.post(f"/s/{study.slug}/{act}/", {"consent": "no"}, follow=True)
+        assert "Prolific" not in page.content.decode()
+
+
+def test_the_code_to_come_back_stands_wherever_somebody_may_leave():
+    study = make_open("link")
+    client = come(study)
+    code = Annotator.objects.get().resume_code
+
+    for step in ("consent", "pause", "help"):
+        assert code in client.get(f"/s/{study.slug}/{step}/").content.decode()
