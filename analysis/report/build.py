@@ -30,6 +30,7 @@ from analysis.report.versus import (
     comparison_entry,
     likenesses,
 )
+from analysis.report.whom import who_judges_whom
 from analysis.report.worth import interaction
 from studies.prompts import BANDS
 
@@ -145,6 +146,7 @@ def build_report(
         "matrix": agreement_matrix(people, judges, data.truth),
         "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
         "groups": groups,
+        "who_judges_whom": who_judges_whom(data, votes, alone, shared),
         "by_threshold": thresholds,
         "items": _items(data, people, judges, group_rows),
         "bands": [

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report import figures_accuracy, figures_certainty
+from analysis.report import figures_accuracy, figures_certainty, figures_groups
 from analysis.report import tables_accuracy as accuracy
 from analysis.report import tables_certainty as certainty
 from analysis.report import tables_checks as checks
+from analysis.report import tables_groups as groups
 from analysis.report import tables_judges as judges
 from analysis.report import tables_people as people
 from analysis.report.figures import Figure
@@ -41,12 +42,16 @@ TABLES = (
     checks.leave_one_out,
     judges.same_mistakes,
     checks.shared_guess,
+    groups.personas,
+    groups.own_group,
+    groups.ablation_cells,
     judges.ablations,
     judges.position,
     judges.ties,
     judges.noise,
     judges.excluded,
     judges.cost,
+    groups.price,
     people.raters,
     people.items,
 )
@@ -56,6 +61,7 @@ def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
     """Every table of report.json by its name; one without rows is left out."""
     made = [maker(report) for maker in TABLES]
     made += accuracy.groups(report) + checks.group_differences(report)
+    made += groups.who_judges_whom(report)
     return {table.name: table for table in made if table.rows}
 
 
@@ -78,6 +84,8 @@ FIGURES = (
     figures_certainty.risk_coverage,
     figures_certainty.certainty_curves,
     figures_accuracy.sheets,
+    figures_groups.topics,
+    figures_groups.personas,
     figures_accuracy.position,
 )
 

@@ -65,6 +65,7 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
             for name, shown in tables.items()
             if name.startswith("group_")
         ],
+        "whom": [shown for name, shown in tables.items() if name.startswith("whom_")],
         "figures": figures,
         "runs": [
             (name, judge, _parameters(judge))

@@ -12,6 +12,9 @@ document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
 Promise.all(places.map(draw)).then(() => {
   document.querySelectorAll("form.threshold").forEach(addThreshold);
+  places.filter((place) => place.id.startsWith("heat_")).forEach((place) => {
+    place.on("plotly_click", (event) => showItemsOf(event.points[0].customdata));
+  });
   document.querySelectorAll(".needs-script").forEach((element) => { element.hidden = false; });
   document.body.setAttribute("data-drawn", "yes");
 });

@@ -138,7 +138,6 @@ function tableButtons(table, labels) {
 
 function addTableTools(box) {
   const table = box.querySelector("table[data-name]");
-  if (!table || box.closest("figure")) return;
   const tools = document.createElement("div");
   tools.className = "tools";
   tools.setAttribute("role", "group");

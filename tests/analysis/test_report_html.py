@@ -170,7 +170,7 @@ def test_every_figure_has_title_caption_words_and_numbers():
     report = report_of(random_study(2, n_items=60))
     figures, tables = all_figures(report), all_tables(report)
 
-    assert len(figures) == 7
+    assert len(figures) == 9
     for figure in figures.values():
         assert 0 < len(figure.title.split()) <= 12
         assert figure.caption

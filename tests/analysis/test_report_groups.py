@@ -1,0 +1,143 @@
+"""Groups and prices: who judges whom, heat maps, ablations side by side, what a label costs."""
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_figures, all_tables
+from judging.models import Attempt
+from studies.models import Item
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def persona_of(study, value):
+    features = [{"key": "sex", "label": "Sex", "value": value, "text": f"The person is a {value}."}]
+    return make_persona(study=study, features=features)
+
+
+def study_of_two_groups(*, women=5, men=5):
+    """Women are right about women and men about men; each person answers one item about each."""
+    study = make_study(reward=300, currency="EUR")
+    personas = {value: persona_of(study, value) for value in ("Woman", "Man")}
+    raters = [
+        make_rater(study=study, demographics={"gender": gender})
+        for gender, count in (("woman", women), ("man", men))
+        for _ in range(count)
+    ]
+    for rater in raters:
+        for value, persona in personas.items():
+            item = make_item(study=study, persona=persona, topic=value, first_person="r1")
+            own = rater.demographics["gender"] == value.casefold()
+            answer(rater, item, "r1" if own else "r2", 90)
+    return study
+
+
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+
+def test_answers_are_sorted_by_the_groups_of_annotator_and_persona():
+    [found] = report_of(study_of_two_groups())["who_judges_whom"]
+
+    assert (found["annotator"], found["persona"]) == ("gender", "Sex")
+    assert found["columns"] == ["Man", "Woman"]
+    cells = {row["value"]: [(c["correct"], c["n"]) for c in row["cells"]] for row in found["rows"]}
+    assert cells == {"man": [(5, 5), (0, 5)], "woman": [(0, 5), (5, 5)]}
+    assert (found["own"]["correct"], found["own"]["n"]) == (10, 10)
+    assert (found["other"]["correct"], found["other"]["n"]) == (0, 10)
+
+
+def test_a_group_of_fewer_than_five_annotators_is_in_no_cell():
+    study = study_of_two_groups(women=5, men=5)
+    for _ in range(4):
+        rater = make_rater(study=study, demographics={"gender": "other"})
+        answer(rater, make_item(study=study, persona=persona_of(study, "Man")), "r1", 60)
+
+    [found] = report_of(study)["who_judges_whom"]
+
+    assert [row["value"] for row in found["rows"]] == ["man", "woman"]
+    assert found["left_out"] == 4
+    assert "other" not in str(found["rows"])
+
+
+def test_without_two_groups_of_annotators_there_is_no_table_and_the_page_says_so():
+    report = report_of(study_of_two_groups(women=5, men=4))
+
+    assert report["who_judges_whom"] == []
+    assert not [name for name in all_tables(report) if name.startswith("whom_")]
+
+
+def test_people_and_judges_cost_per_right_label():
+    study = study_of_two_groups()
+    run = make_run(study=study, judge="paid")
+    for number, item in enumerate(Item.objects.filter(study=study).order_by("key")):
+        judge_item(run, item, "r1" if number < 5 else "r2", 80)
+    Attempt.objects.filter(judgment__run=run).update(cost_nano=500_000_000)
+
+    rows = {row[0]: row[1:] for row in all_tables(report_of(study))["price"].rows}
+
+    # Ten people at 3.00 EUR, 10 right answers; 20 requests at 0.50 USD, 5 right.
+    assert rows["People, single answers"] == ["EUR", 30.0, 10, 3.0]
+    assert rows["paid"] == ["USD", 10.0, 5, 2.0]
+
+
+def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certainty():
+    study = make_study()
+    runs = {
+        features: make_run(study=study, features=features)
+        for features in ("all", "age,education", "age", "none")
+    }
+    for number in range(40):
+        item = make_item(study=study, first_person="r1")
+        judge_item(runs["all"], item, "r1", 90)
+        judge_item(runs["age,education"], item, "r1" if number < 30 else "r2", 90 - number)
+        judge_item(runs["age"], item, "r2", 20)
+        judge_item(runs["none"], item, "r2", None)
+
+    table = all_tables(report_of(study))["ablation_cells"]
+
+    heads = list(dict.fromkeys(column.group for column in table.columns if column.group))
+    assert heads == ["whole persona", "age, education", "age", "no persona"]
+    [row] = table.rows
+    high, low, share = row[1:4]
+    assert (high["n"], low["n"], share) == (40, 0, 1.0)
+    # Certainties from 90 down to 51: eleven of them are 80 or more.
+    assert (row[4]["n"], row[4]["correct"], row[6], row[7]) == (11, 11, 11 / 40, -0.25)
+    assert (row[8]["n"], row[10], row[11]) == (0, 0.0, -1.0)
+    assert (row[14], row[15]) == (None, -1.0)
+
+
+def test_a_heat_map_says_how_far_each_group_lies_from_the_side_s_own_accuracy():
+    study = make_study()
+    rater, run = make_rater(study=study), make_run(study=study)
+    for topic, right in (("easy", 30), ("hard", 12)):
+        for number in range(40):
+            item = make_item(study=study, topic=topic, first_person="r1")
+            answer(rater, item, "r1" if number < right else "r2", 70)
+            judge_item(run, item, "r1", 70)
+
+    figure = all_figures(report_of(study))["heat_topics"]
+
+    people = figure.panels[0].drawing["data"][0]
+    # 42 of 80 are right: 30 % and 75 % lie 22.5 points to either side; the hardest comes first.
+    assert list(people["text"]) == ["−22.5<br>n 40", "+22.5<br>n 40"]
+    assert list(people["customdata"]) == ["0.1", "0.0"]
+    assert figure.title == "hard is harder than easy for people"
+
+
+def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
+    study = make_study()
+    rater = make_rater(study=study)
+    for topic, count in (("large", 40), ("small", 12), ("tiny", 3)):
+        for _ in range(count):
+            answer(rater, make_item(study=study, topic=topic, first_person="r1"), "r1", 70)
+
+    figure = all_figures(report_of(study))["heat_topics"]
+
+    people = figure.panels[0].drawing["data"][0]
+    shown = dict(zip(people["text"], people["marker"]["pattern"]["shape"], strict=True))
+    assert shown == {"+0.0<br>n 40": "", "+0.0<br>n 12": "/", "–<br>n 3": ""}
+    assert figure.title == "No topics stand out beyond chance"
