@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import FrozenStudy
+from studies.errors import FrozenStudy, StaleVersion
 from studies.hashing import study_content_hash
 from studies.models import Study
 from studies.sampling import seat_items
@@ -19,13 +19,21 @@ FROZEN_FIELDS = (
 
 
 @transaction.atomic
-def save_settings(study: Study, *, changed: Collection[str], user: User | None = None) -> None:
+def save_settings(
+    study: Study, *, changed: Collection[str], user: User | None = None, version: int | None = None
+) -> None:
     """Store the `changed` fields of an edited study, with what follows from them.
 
     Seats follow `annotations_per_item` and `human_sample`. Raises `FrozenStudy` when a first
-    answer has come in while somebody was editing what it rests on.
+    answer has come in while somebody was editing what it rests on, and `StaleVersion` when
+    `version` is given and somebody else has saved the study since.
     """
     locked = lock_study(study.pk)
+    if version is not None and version != locked.version:
+        raise StaleVersion(
+            f"Somebody else has changed “{study.slug}” since you opened this page. "
+            "Nothing was saved: compare your settings with theirs, then save again."
+        )
     changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
     if not changed:
         return

@@ -2,6 +2,8 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
+from decimal import Decimal
+
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
 # How many decimals a currency has where it is not two (ISO 4217).
 _DECIMALS = {
@@ -20,6 +22,24 @@ def major_units(minor_units: float, currency: str) -> Decimal:
     places = decimals(currency)
     amount = Decimal(str(minor_units)).scaleb(-places)
     return amount.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+
+
+def minor_units(amount: Decimal, currency: str) -> int:
+    """An amount as people write it in the smallest unit of the currency.
+
+    >>> minor_units(Decimal("4.50"), "USD"), minor_units(Decimal(300), "JPY")
+    (450, 300)
+    """
+    return int(amount * (1 if currency in _WITHOUT_CENTS else 100))
+
+
+def major_units(minor: int, currency: str) -> Decimal:
+    """The inverse of `minor_units`.
+
+    >>> major_units(450, "USD"), major_units(300, "JPY")
+    (Decimal('4.50'), Decimal('300'))
+    """
+    return Decimal(minor) if currency in _WITHOUT_CENTS else Decimal(minor).scaleb(-2)
 
 
 def format_money(minor_units: float, currency: str) -> str:

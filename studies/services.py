@@ -21,9 +21,18 @@ def lock_study(study_id: int) -> Study:
     return Study.objects.select_for_update(no_key=True).get(pk=study_id)
 
 
+RESERVED = {"new"}
+
+
 @transaction.atomic
 def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Study:
-    """Create a study, owned by `owner` if given. Raises `StudyError` on a taken slug."""
+    """Create a study, owned by `owner` if given.
+
+    Raises `StudyError` on a name that is taken, or that an address of this site needs, and
+    `ValidationError` on settings that do not hold.
+    """
+    if slug in RESERVED:
+        raise StudyError(f"“{slug}” is an address of this site. Choose another short name.")
     taken = StudyError(f"There is already a study “{slug}”. Choose another short name.")
     if Study.objects.filter(slug=slug).exists():
         raise taken

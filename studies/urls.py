@@ -1,11 +1,13 @@
 from django.urls import path
 
-from studies import views
+from studies import settings_views, views
 
 app_name = "studies"
 urlpatterns = [
     path("", views.list_page, name="list"),
+    path("new/", settings_views.new, name="new"),
     path("<slug:slug>/", views.detail, name="detail"),
+    path("<slug:slug>/settings/", settings_views.settings, name="settings"),
     path("<slug:slug>/state/", views.change_state, name="state"),
     path("<slug:slug>/import/", views.import_page, name="import"),
     path("<slug:slug>/items/", views.items, name="items"),

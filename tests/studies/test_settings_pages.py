@@ -1,0 +1,169 @@
+"""A new study from a page, and its settings: who may, what is refused, and what stays fixed."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.utils import timezone
+
+from studies.models import Membership, Study
+from studies.presets import PRESETS
+from studies.services import create_study
+from studies.settings_form import GROUPS, SettingsForm
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+NEW = "/studies/new/"
+
+
+@pytest.fixture
+def researcher(client) -> User:
+    user = User.objects.create_user("researcher")
+    user.user_permissions.add(Permission.objects.get(codename="add_study"))
+    client.force_login(user)
+    return user
+
+
+def filled(client, address=NEW, **changes) -> dict:
+    """What the form of a page would send, with some of it changed."""
+    form = client.get(address).context["form"]
+    sent = {field.html_name: field.value() for field in form}
+    return {k: v for k, v in (sent | changes).items() if v is not None and v is not False}
+
+
+def test_who_may_make_studies_makes_a_draft_and_owns_it(client, researcher):
+    response = client.post(NEW, filled(client, title="Everyday choices, again"))
+
+    study = Study.objects.get()
+    assert response["Location"] == "/studies/everyday-choices-again/"
+    assert (study.slug, study.state, study.reward) == ("everyday-choices-again", "draft", 450)
+    assert Membership.objects.get(study=study, user=researcher).role == "owner"
+    assert study.log.get().user == researcher
+
+
+def test_without_the_permission_there_is_neither_page_nor_button(client):
+    client.force_login(User.objects.create_user("viewer"))
+
+    assert client.get(NEW).status_code == 403
+    assert client.post(NEW, {"title": "x"}).status_code == 403
+    page = client.get("/studies/").content.decode()
+    assert NEW not in page
+    assert "Can add study" in page
+
+
+def test_the_list_leads_to_a_new_study(client, researcher):
+    assert f'href="{NEW}"' in client.get("/studies/").content.decode()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_fills_the_form_and_makes_such_a_study(client, researcher, name):
+    response = client.post(NEW, filled(client, f"{NEW}?preset={name}", title="One", slug="one"))
+
+    assert response.status_code == 302
+    study = Study.objects.get()
+    assert {key: getattr(study, key) for key in PRESETS[name].settings} == PRESETS[name].settings
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"title": ""}, "Title: This field is required."),
+        ({"slug": "a b"}, "Short name: Enter a valid “slug”"),
+        ({"slug": "taken"}, "There is already a study “taken”"),
+        ({"slug": "new"}, "“new” is an address of this site"),
+        ({"title": "—", "slug": ""}, "Short name: Enter a short name"),
+        ({"minutes": "0"}, "Minutes it takes: Ensure this value is greater than or equal to 1."),
+        ({"pay": "4.505"}, "no more than 2 decimal places"),
+        ({"currency": "dollars"}, "Currency: "),
+        ({"equivalence_margin": "0.9"}, "less than or equal to 0.5"),
+    ],
+)
+def test_what_does_not_hold_is_told_and_nothing_is_made(client, researcher, changes, words):
+    make_study(slug="taken")
+
+    response = client.post(NEW, filled(client, slug="one") | {"title": "One"} | changes)
+
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert words in page
+    assert "There is a problem" in page
+    assert Study.objects.count() == 1
+
+
+def test_every_setting_of_a_group_is_in_the_form():
+    form = SettingsForm(instance=Study())
+    shown = [name for _, names in GROUPS for name in names]
+
+    assert sorted([*shown, "version"]) == sorted(form.fields)
+
+
+@pytest.fixture
+def study(researcher) -> Study:
+    return create_study(slug="one", owner=researcher, title="One")
+
+
+SETTINGS = "/studies/one/settings/"
+
+
+def test_an_editor_changes_settings_and_the_seats_follow(client, study):
+    make_items(study, 3)
+
+    response = client.post(
+        SETTINGS, filled(client, SETTINGS, annotations_per_item="5", pay="3.40", currency="gbp")
+    )
+
+    assert response["Location"] == "/studies/one/"
+    study.refresh_from_db()
+    assert (study.annotations_per_item, study.reward, study.currency) == (5, 340, "GBP")
+    assert set(study.all_items.values_list("seats_needed", flat=True)) == {5}
+    assert study.log.first().detail["fields"] == ["annotations_per_item", "currency", "reward"]
+
+
+def test_the_short_name_never_changes(client, study):
+    client.post(SETTINGS, filled(client, SETTINGS) | {"slug": "other"})
+
+    assert Study.objects.get().slug == "one"
+
+
+def test_what_answers_rest_on_is_fixed_and_the_page_says_so(client, study):
+    Study.objects.update(frozen_at=timezone.now())
+
+    page = client.get(SETTINGS).content.decode()
+    client.post(SETTINGS, filled(client, SETTINGS) | {"consent": "Other", "minutes": "25"})
+
+    study.refresh_from_db()
+    assert "What they rest on is fixed" in page
+    assert (study.consent, study.minutes) == ("", 25)
+
+
+def test_of_two_editors_the_second_sees_what_the_first_has_changed(client, study):
+    mine = filled(client, SETTINGS, title="Mine")
+    client.post(SETTINGS, filled(client, SETTINGS, title="Theirs", minutes="12"))
+
+    response = client.post(SETTINGS, mine)
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "Somebody else has changed" in page
+    assert "<td>Theirs</td><td>Mine</td>" in page
+    assert "<td>12</td><td>20</td>" in page
+    assert Study.objects.get().title == "Theirs"
+
+
+def test_saving_again_after_that_is_a_choice(client, study):
+    mine = filled(client, SETTINGS, title="Mine")
+    client.post(SETTINGS, filled(client, SETTINGS, title="Theirs"))
+    refused = client.post(SETTINGS, mine)
+
+    form = refused.context["form"]
+    client.post(SETTINGS, mine | {"version": form["version"].value()})
+
+    assert Study.objects.get().title == "Mine"
+
+
+def test_viewers_and_strangers_do_not_edit(client, study):
+    viewer = User.objects.create_user("viewer")
+    Membership.objects.create(user=viewer, study=study, role="viewer")
+
+    for user in (viewer, User.objects.create_user("stranger")):
+        client.force_login(user)
+        assert client.get(SETTINGS).status_code == 404
+        assert client.post(SETTINGS, {"title": "x"}).status_code == 404
