@@ -33,8 +33,11 @@ STEPS = {
     "quiz": _("Comprehension check"),
     "practice": _("Practice"),
     "task": _("Item"),
+    "attention": _("Attention check"),
     "feedback": _("Feedback"),
 }
+# Steps that show items one after the other, and the kind of items they show.
+ITEM_STEPS = {"task": Item.Split.MAIN, "attention": Item.Split.ATTENTION_CHECK}
 _ITEMS = 30
 
 
@@ -48,7 +51,7 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     # The page with the frames has links of its own.
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
     common = {"study": study, "preview": steps, "step": step, "framed": framed}
-    if step == "task":
+    if step in ITEM_STEPS:
         return _item(request, study, common)
     if request.method == "GET" and step == next(iter(steps)):
         trial_runs.begin(request.session, study)
@@ -71,9 +74,8 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
 
 def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpResponse:
     """The items in the order of their keys, response 1 first, checked like real answers."""
-    items = list(
-        Item.objects.filter(study=study).select_related("persona", "study").order_by("key")[:_ITEMS]
-    )
+    step = common["step"]
+    items = list(items_of(study, step)[:_ITEMS])
     if not items:
         return render(request, "annotation/preview_empty.html", common)
     asked = request.GET.get("item", "1")
@@ -82,11 +84,13 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     item = items[number - 1]
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)
-    url = _url(study, "task")
+    url = _url(study, step)
     if form.is_valid():
-        trial_runs.answered(request.session, item.study, number, request.POST.get("width", ""))
+        if step == "task":
+            trial_runs.answered(request.session, item.study, number, request.POST.get("width", ""))
         last = number == len(items)
-        return see_other(_url(study, "feedback") if last else f"{url}?item={number + 1}")
+        following = _url(study, _after(step, common["preview"]))
+        return see_other(following if last else f"{url}?item={number + 1}")
     context = {
         **common,
         **item_context(item=item, shown_first=Side.R1, form=form, number=number),
@@ -99,6 +103,12 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     return render(request, "annotation/task.html", context, status=422 if form.is_bound else 200)
 
 
+def items_of(study: Study, step: str) -> QuerySet[Item]:
+    """The items that a step shows, in the order of their keys."""
+    found = Item.everything.filter(study=study, split=ITEM_STEPS[step])
+    return found.select_related("persona", "study").order_by("key")
+
+
 def _url(study: Study, step: str) -> str:
     return reverse("annotation:preview", args=[study.slug, step])
 
@@ -108,6 +118,7 @@ def steps_of(study: Study) -> "dict[str, StrPromise]":
     has = {
         "quiz": study.comprehension_questions.exists(),
         "practice": _practice_items(study).exists(),
+        "attention": items_of(study, "attention").exists(),
     }
     return {step: label for step, label in STEPS.items() if has.get(step, True)}
 

@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
 
-from annotation.preview import steps_of
+from annotation.fairness import unfair_checks
+from annotation.preview import ITEM_STEPS, items_of, steps_of
 from annotation.wording import setting_of
 from studies.models import Item, Side, Study
 from studies.prompts import build_prompt
@@ -39,9 +40,14 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
     steps = steps_of(study)
     if step not in steps:
         raise Http404
-    context: dict[str, Any] = {"study": study, "steps": steps, "step": step}
+    context: dict[str, Any] = {
+        "study": study,
+        "steps": steps,
+        "step": step,
+        "unfair": unfair_checks(study),
+    }
     query = ""
-    if step == "task" and (shown := _item(study, request.GET.get("item", "1"))):
+    if step in ITEM_STEPS and (shown := _item(study, step, request.GET.get("item", "1"))):
         item, number, total = shown
         query = "?" + urlencode({"item": number})
         setting = setting_of(study)
@@ -51,18 +57,19 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
             "total": total,
             "before": number - 1,
             "after": number + 1 if number < total else 0,
-            "setting": setting,
-            "prompt": build_prompt(item, setting=setting, shown_first=Side.R1),
         }
+        if step == "task":
+            prompt = build_prompt(item, setting=setting, shown_first=Side.R1)
+            context |= {"setting": setting, "prompt": prompt}
     context["framed"] = reverse("annotation:preview", args=[slug, step]) + query
     response = render(request, "annotation/researcher/preview.html", context)
     response.policy_changes = {"frame-src": "'self'"}  # type: ignore[attr-defined]
     return response
 
 
-def _item(study: Study, asked: str) -> tuple[Item, int, int] | None:
+def _item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
     """The item of that number in the order of keys, its number, and how many there are."""
-    items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
+    items = items_of(study, step)
     total = items.count()
     if not total:
         return None

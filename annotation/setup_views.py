@@ -20,6 +20,7 @@ from annotation.comprehension import (
     standard_questions,
 )
 from annotation.errors import ComprehensionError, InvitationError
+from annotation.fairness import unfair_checks
 from annotation.models import Invitation
 from annotation.services.invitations import invite
 from studies.models import Item, Membership, Study
@@ -55,6 +56,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         "practice": splits.filter(split=Item.Split.PRACTICE).count(),
         "attention": splits.filter(split=Item.Split.ATTENTION_CHECK).count(),
         "needed": checks_needed(study),
+        "unfair": unfair_checks(study),
     }
     status = _REFUSED if fault else 200
     return render(request, "annotation/researcher/checks.html", context, status=status)

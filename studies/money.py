@@ -2,8 +2,6 @@
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from decimal import Decimal
-
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
 # How many decimals a currency has where it is not two (ISO 4217).
 _DECIMALS = {
@@ -25,21 +23,12 @@ def major_units(minor_units: float, currency: str) -> Decimal:
 
 
 def minor_units(amount: Decimal, currency: str) -> int:
-    """An amount as people write it in the smallest unit of the currency.
+    """The inverse of `major_units`.
 
     >>> minor_units(Decimal("4.50"), "USD"), minor_units(Decimal(300), "JPY")
     (450, 300)
     """
-    return int(amount * (1 if currency in _WITHOUT_CENTS else 100))
-
-
-def major_units(minor: int, currency: str) -> Decimal:
-    """The inverse of `minor_units`.
-
-    >>> major_units(450, "USD"), major_units(300, "JPY")
-    (Decimal('4.50'), Decimal('300'))
-    """
-    return Decimal(minor) if currency in _WITHOUT_CENTS else Decimal(minor).scaleb(-2)
+    return int(amount.scaleb(decimals(currency)))
 
 
 def format_money(minor_units: float, currency: str) -> str:
