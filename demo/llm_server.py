@@ -1,36 +1,49 @@
 """A simulated OpenAI-compatible server: `python -m demo.llm_server --port 8001`.
 
-It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions and
-GET /v1/models. Its models are simulated and read nothing but the prompt. For tests it fails on
-request: `POST /simulate/faults` with {"fault": …, "times": n} spoils the next n completions,
-and `GET /simulate/requests` tells what was asked of it so far.
+It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions, GET /v1/models
+and the batch mode (`llm_batches`). Its models are simulated and read nothing but the prompt. For
+tests it fails on request: `POST /simulate/faults` with {"fault": …, "times": n} spoils the next n
+completions, or {"fault": …, "share": 0.3} that part of all that follow; a fault of a batch spoils
+the next batch. `GET /simulate/requests` tells what was asked of it so far.
 """
 
 import argparse
 import asyncio
 import contextlib
 import json
+import re
 import signal
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
+from demo import llm_batches
 from demo.judges import MODELS, Judges, UnknownPrompt
-from demo.truth import SEED, World
+from demo.llm_batches import Batches, NoSuchThing
+from demo.truth import SEED, World, uniform
 
-MAX_BODY = 1_000_000
-FAULTS = ("rate_limit", "server_error", "garbage", "slow", "down")
+MAX_BODY = 200_000_000  # a file of a batch; a completion is a few thousand
+FAULTS = (
+    "rate_limit", "storm", "server_error", "garbage", "unparseable", "slow", "hang", "down",
+)  # fmt: skip
 
 
 @dataclass
 class Fault:
-    """What to do to the next `times` completions."""
+    """What to do to a share of the next `times` completions, or of those before `until`."""
 
     name: str
-    times: int
-    seconds: float = 1.0  # Retry-After of a rate limit, or how slow
+    times: int | None
+    share: float
+    until: float  # by the event loop's clock
+    seconds: float  # Retry-After of a rate limit, or how slow
+
+    def hits(self, number: int, now: float) -> bool:
+        """Whether completion `number` is spoilt; the same numbers are, whenever it is asked."""
+        return now < self.until and uniform(0, "fault", self.name, number) < self.share
 
 
 @dataclass(frozen=True)
@@ -46,8 +59,11 @@ class Response:
 
 
 def error(status: int, message: str, **headers: str) -> Response:
-    body = {"error": {"message": message, "type": "simulated_error", "code": None}}
-    return Response.of(body, status, **headers)
+    return Response.of(_problem(status, message)[1], status, **headers)
+
+
+def _problem(status: int, message: str) -> tuple[int, dict[str, Any]]:
+    return status, {"error": {"message": message, "type": "simulated_error", "code": None}}
 
 
 class Disconnect(Exception):
@@ -57,9 +73,11 @@ class Disconnect(Exception):
 class SimulatedServer:
     """The routes, the faults, and the memory of how often each prompt was asked."""
 
-    def __init__(self, world: World, *, latency: float = 0.0) -> None:
+    def __init__(self, world: World, *, latency: float = 0.0, batch_seconds: float = 2.0) -> None:
         self._judges = Judges(world)
         self._latency = latency
+        self._batches = Batches(self._answer, seconds=batch_seconds)
+        self._received = 0
         self._asked: Counter[tuple[str, str]] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._fault: Fault | None = None
@@ -70,14 +88,21 @@ class SimulatedServer:
             ("GET", "/simulate/requests"): self._requests,
         }
 
-    async def respond(self, method: str, path: str, body: bytes) -> Response:
-        route = self._routes.get((method, path.partition("?")[0]))
-        if route is None:
-            return error(404, f"There is no {method} {path} here.")
+    async def respond(
+        self, method: str, path: str, body: bytes, content_type: str = ""
+    ) -> Response:
+        path, _, query = path.partition("?")
         try:
-            return await route(body)
+            if path.startswith(("/v1/files", "/v1/batches")):
+                answer = await self._batches.respond(method, path, query, body, content_type)
+                return Response(200, answer)
+            if route := self._routes.get((method, path)):
+                return await route(body)
+        except NoSuchThing as problem:
+            return error(404, str(problem))
         except (ValueError, KeyError, TypeError) as problem:
             return error(400, f"The request cannot be read: {problem}")
+        return error(404, f"There is no {method} {path} here.")
 
     async def _models(self, body: bytes) -> Response:
         data = [{"id": name, "object": "model", "owned_by": "simulated"} for name in MODELS]
@@ -85,27 +110,48 @@ class SimulatedServer:
 
     async def _set_fault(self, body: bytes) -> Response:
         wanted = json.loads(body)
-        fault = Fault(wanted["fault"], wanted.get("times", 1), wanted.get("seconds", 1.0))
-        if fault.name not in FAULTS:
-            return error(400, f"fault must be one of {', '.join(FAULTS)}")
-        self._fault = fault if fault.times else None
-        return Response.of({"fault": fault.name, "times": fault.times})
+        name = wanted["fault"]
+        if name in llm_batches.FAULTS:
+            self._batches.fault = name
+        elif name in FAULTS:
+            lasts = wanted.get("lasts")
+            times = wanted.get("times", 1 if lasts is None and "share" not in wanted else None)
+            until = inf if lasts is None else asyncio.get_running_loop().time() + lasts
+            seconds, share = wanted.get("seconds", 1.0), wanted.get("share", 1.0)
+            self._fault = None if times == 0 else Fault(name, times, share, until, seconds)
+        else:
+            known = ", ".join((*FAULTS, *llm_batches.FAULTS))
+            return error(400, f"fault must be one of {known}")
+        return Response.of({"fault": name})
 
     async def _requests(self, body: bytes) -> Response:
         repeats = {str(times): n for times, n in Counter(self._asked.values()).items()}
-        return Response.of({"outcomes": dict(self._outcomes), "prompts_by_times_asked": repeats})
+        told = {"received": self._received, "outcomes": dict(self._outcomes)}
+        return Response.of({**told, "prompts_by_times_asked": repeats})
 
     async def _complete(self, body: bytes) -> Response:
         request = json.loads(body)
+        self._received += 1
+        fault = self._take_fault()
+        slow = fault is not None and fault.name in {"slow", "hang"}
+        await asyncio.sleep(fault.seconds if fault and slow else self._latency)
+        if fault and not slow:
+            self._outcomes[fault.name] += 1
+            if fault.name != "unparseable":
+                return _spoil(fault)
+            prompt = _prompt_of(request)
+            text = "Both replies have their merits (simulated)."
+            return Response.of(_completion(request["model"], prompt, text, number=self._received))
+        status, answer = self._answer(request)
+        return Response.of(answer, status)
+
+    def _answer(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Status and body for one request, sent by itself or in a file."""
         model = request["model"]
         if model not in MODELS:
-            return error(404, f"The model {model} does not exist; there are {', '.join(MODELS)}.")
-        prompt = "\n".join(str(message["content"]) for message in request["messages"])
-        fault = self._take_fault()
-        await asyncio.sleep(fault.seconds if fault and fault.name == "slow" else self._latency)
-        if fault and fault.name != "slow":
-            self._outcomes[fault.name] += 1
-            return _spoil(fault)
+            known = ", ".join(MODELS)
+            return _problem(404, f"The model {model} does not exist; there are {known}.")
+        prompt = _prompt_of(request)
         self._asked[model, prompt] += 1
         attempt = self._asked[model, prompt]
         try:
@@ -114,22 +160,43 @@ class SimulatedServer:
             )
         except UnknownPrompt as problem:
             self._outcomes["unknown_prompt"] += 1
-            return error(400, str(problem))
+            return _problem(400, str(problem))
+        if "response_format" in request:
+            text = _in_form(text)
         self._outcomes["answered"] += 1
-        return Response.of(_completion(model, prompt, text, number=self._outcomes["answered"]))
+        return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
 
     def _take_fault(self) -> Fault | None:
         fault = self._fault
-        if fault is not None:
+        now = asyncio.get_running_loop().time()
+        if fault is None or not fault.hits(self._received, now):
+            return None
+        if fault.times is not None:
             fault.times -= 1
             if fault.times == 0:
                 self._fault = None
         return fault
 
 
+def _prompt_of(request: dict[str, Any]) -> str:
+    return "\n".join(str(message["content"]) for message in request["messages"])
+
+
+def _in_form(text: str) -> str:
+    """A reply as structured outputs give it; one without a verdict names none there either."""
+    letter = re.search(r"\b([ABC])\]\]", text)
+    number = re.search(r"\[\[(\d+)\]\]", text)
+    form: dict[str, Any] = {"answer": letter[1] if letter else None}
+    if number:
+        form["certainty"] = int(number[1])
+    return json.dumps(form)
+
+
 def _spoil(fault: Fault) -> Response:
     if fault.name == "rate_limit":
         return error(429, "Too many requests (simulated).", Retry_After=f"{fault.seconds:g}")
+    if fault.name == "storm":
+        return error(429, "Too many requests, and no word about when (simulated).")
     if fault.name == "server_error":
         return error(500, "The server had an error (simulated).")
     if fault.name == "garbage":
@@ -178,7 +245,8 @@ async def _serve_connection(
             if length > MAX_BODY:
                 break
             body = await reader.readexactly(length)
-            writer.write(_encode(await server.respond(method, path, body)))
+            content_type = headers.get("content-type", "")
+            writer.write(_encode(await server.respond(method, path, body, content_type)))
             await writer.drain()
             if headers.get("connection", "").lower() == "close":
                 break
@@ -207,7 +275,7 @@ async def serve(server: SimulatedServer, *, host: str, port: int) -> None:
         with contextlib.suppress(asyncio.CancelledError):  # the server ends
             await _serve_connection(server, reader, writer)
 
-    listener = await asyncio.start_server(connected, host, port, limit=MAX_BODY)
+    listener = await asyncio.start_server(connected, host, port, limit=1_000_000)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -227,8 +295,11 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8001, help="0 takes a free port")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    parser.add_argument("--batch-seconds", type=float, default=2.0, help="how long a batch takes")
     options = parser.parse_args()
-    server = SimulatedServer(World(options.seed), latency=options.latency)
+    server = SimulatedServer(
+        World(options.seed), latency=options.latency, batch_seconds=options.batch_seconds
+    )
     try:
         asyncio.run(serve(server, host=options.host, port=options.port))
     except OSError as problem:

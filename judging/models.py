@@ -38,6 +38,12 @@ class Judge(models.Model):
         default=0.95, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)]
     )
     max_tokens = models.PositiveIntegerField(default=1024, validators=[MinValueValidator(1)])
+    thinking_tokens = models.PositiveIntegerField(
+        default=0, help_text="Room for thinking, beside the tokens of the reply."
+    )
+    structured = models.BooleanField(
+        default=False, help_text="Ask for the reply in a form that the server enforces."
+    )
     probabilities = models.CharField(
         max_length=10,
         choices=Probabilities,
@@ -59,6 +65,11 @@ class Judge(models.Model):
         max_digits=12, decimal_places=6, null=True, blank=True,
         validators=[MinValueValidator(0)],
         help_text="US dollars per million output tokens; empty means unknown, not free.",
+    )  # fmt: skip
+    batch_price = models.DecimalField(
+        max_digits=4, decimal_places=3, default=Decimal("0.5"),
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="Share of the price that a request in a batch costs.",
     )  # fmt: skip
     concurrency = models.PositiveSmallIntegerField(default=16, validators=[MinValueValidator(1)])
     rpm = models.PositiveIntegerField(null=True, blank=True, help_text="Requests per minute.")
@@ -95,6 +106,14 @@ class Judge(models.Model):
                 & Q(timeout_seconds__gte=1)
                 & Q(outage_seconds__gte=1),
                 name="judge_limits_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(batch_price__range=(0, 1)), name="judge_batch_price"
+            ),
+            models.CheckConstraint(
+                condition=Q(structured=False) | Q(backend="openai"),
+                name="judge_structured",
+                violation_error_message="Only servers (--backend openai) enforce a form.",
             ),
             models.CheckConstraint(
                 condition=Q(price_input=None, price_output=None)
@@ -162,6 +181,7 @@ class JudgeRun(models.Model):
     samples = models.PositiveSmallIntegerField(default=1)
     seed = models.BigIntegerField()
     is_imported = models.BooleanField(default=False)
+    by_batch = models.BooleanField(default=False, help_text="Asked by files, at a lower price.")
     budget = models.DecimalField(
         max_digits=14, decimal_places=6, null=True, blank=True, help_text="US dollars."
     )
@@ -233,6 +253,11 @@ class Campaign(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="campaigns")
     name = models.CharField(max_length=120)
     plan = models.JSONField(help_text="As it was read.")
+    budget = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True,
+        help_text="US dollars, of all runs together.",
+    )  # fmt: skip
+    token_budget = models.PositiveBigIntegerField(null=True, blank=True)
     runs = models.ManyToManyField(JudgeRun, related_name="campaigns")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -240,6 +265,9 @@ class Campaign(models.Model):
         ordering = ["created_at", "pk"]
         constraints = [
             models.UniqueConstraint(fields=["study", "name"], name="campaign_name_once"),
+            models.CheckConstraint(
+                condition=Q(budget=None) | Q(budget__gt=0), name="campaign_budget_positive"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -261,6 +289,53 @@ class Jury(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Batch(models.Model):
+    """Questions of a run that were handed to a provider as one file."""
+
+    class State(models.TextChoices):
+        PREPARED = "prepared", "being handed in"
+        SUBMITTED = "submitted", "with the provider"
+        COLLECTED = "collected", "collected"
+        FAILED = "failed", "failed"
+
+    OPEN = (State.PREPARED, State.SUBMITTED)
+
+    # Also the lease of its judgments, and what the provider is told, to find it after a crash.
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
+    state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
+    provider_id = models.CharField(max_length=200, blank=True)
+    requests = models.PositiveIntegerField()
+    most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
+    most_tokens = models.PositiveBigIntegerField(default=0)
+    answered = models.PositiveIntegerField(default=0, help_text="As the provider counts.")
+    sentence = models.TextField(blank=True)
+    busy_until = models.DateTimeField(
+        null=True, blank=True, help_text="Some process hands it in, or collects it, until then."
+    )
+    failing_since = models.DateTimeField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        verbose_name_plural = "batches"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["prepared", "submitted", "collected", "failed"]),
+                name="batch_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
+                name="batch_known_to_provider",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
 
 
 class Judgment(models.Model):
@@ -357,6 +432,7 @@ class Attempt(models.Model):
         INTERRUPTED = "interrupted", "connection lost"
         GARBAGE = "garbage", "not a chat completion"
         REJECTED = "rejected", "rejected"
+        EXPIRED = "expired", "not answered by its batch"
         LOST = "lost", "lost with its worker"
 
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="attempts")
@@ -367,6 +443,9 @@ class Attempt(models.Model):
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Those of the completion that were thought."
+    )
     cost_nano = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Billionths of a US dollar; empty means unknown."
     )
@@ -386,7 +465,7 @@ class Attempt(models.Model):
                 condition=Q(
                     outcome__in=[
                         "sent", "replied", "rate_limited", "server_error", "timeout",
-                        "unreachable", "interrupted", "garbage", "rejected", "lost",
+                        "unreachable", "interrupted", "garbage", "rejected", "expired", "lost",
                     ]
                 ),
                 name="attempt_outcome",

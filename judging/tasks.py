@@ -5,7 +5,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_shutting_down
 
-from judging.services import chunks, recovery, runtime
+from judging.services import batches, chunks, recovery, runtime
 
 
 @shared_task
@@ -16,6 +16,16 @@ def judge_chunk(run_id: int) -> None:
 @shared_task
 def recover_runs() -> None:
     recovery.recover_runs(call=queue_chunk)
+
+
+@shared_task
+def advance_batches(run_id: int) -> None:
+    batches.advance_run(run_id=run_id)
+
+
+@shared_task
+def follow_batches() -> None:
+    batches.follow_batches(queue=advance_batches.delay)
 
 
 def queue_chunk(run_id: int) -> None:

@@ -141,6 +141,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
     "recover-judge-runs": {"task": "judging.tasks.recover_runs", "schedule": 30.0},
+    "follow-judge-batches": {"task": "judging.tasks.follow_batches", "schedule": 60.0},
 }
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 

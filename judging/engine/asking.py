@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from judging.engine.limits import Limiter, Permit
-from judging.engine.parsing import looks_like_refusal, parse_reply
+from judging.engine.parsing import looks_like_refusal, parse_reply, says_nothing
 from judging.engine.protocol import (
     Adjusted,
     Answer,
@@ -23,6 +23,7 @@ from judging.engine.protocol import (
 )
 
 MAX_REPLIES = 5  # the first and four more
+MAX_CUT_THOUGHTS = 2  # replies that end before the model has said a word: more would end so too
 # Faults of one question before it is an error. They count only when the endpoint answered somebody
 # else since the first of them: a server that is down is not the question's fault.
 MAX_OWN_FAULTS = 8
@@ -34,10 +35,18 @@ def expected_tokens(question: Question) -> int:
     return len(question.prompt) // 4 + _COMPLETION_GUESS
 
 
+def seed_of(question: Question, replies: int | None = None) -> int:
+    """Every reply draws anew: with one seed a bad reply would be given five times."""
+    return (question.seed + (question.replies if replies is None else replies)) % 2**31
+
+
 def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | None:
     """The final answer that `reply` gives; None where the question must be asked again."""
     verdict = parse_reply(
-        reply.text, offers_tie=question.offers_tie, asks_certainty=question.asks_certainty
+        reply.text,
+        offers_tie=question.offers_tie,
+        asks_certainty=question.asks_certainty,
+        is_structured=reply.is_structured,
     )
     answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
     if verdict.side is not None and not reply.refused:
@@ -48,8 +57,24 @@ def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | 
         return None
     if looks_like_refusal(reply.text):
         return answer("refused", error="The reply declines to judge.")
+    if ran_out_of_room(reply):
+        return answer(
+            "unparseable",
+            error="The model thought until its tokens were used up and said nothing. Add a judge "
+            "with more room: --thinking-tokens.",
+        )
     cut = " The last one was cut off at the token limit." if reply.truncated else ""
     return answer("unparseable", error=f"No reply of {MAX_REPLIES} names a side.{cut}")
+
+
+def ran_out_of_room(reply: Reply) -> bool:
+    """Whether a model was still thinking when its tokens were used up."""
+    return reply.truncated and says_nothing(reply.text)
+
+
+def is_last_reply(reply: Reply, replies: int) -> bool:
+    """Whether a question is not asked again after its reply no. `replies`, whatever it says."""
+    return replies >= (MAX_CUT_THOUGHTS if ran_out_of_room(reply) else MAX_REPLIES)
 
 
 class Asker:
@@ -83,7 +108,7 @@ class Asker:
             answer: Answer | None = None
             if reply is not None:
                 replies += 1
-                answer = read_answer(question, reply, is_last=replies >= MAX_REPLIES)
+                answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
                 answer = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
@@ -106,8 +131,7 @@ class Asker:
     ) -> tuple[AttemptEnd, Reply | None, Fault | None]:
         started = time.monotonic()
         try:
-            # Every reply draws anew: with one seed a bad reply would be given five times.
-            reply = await self._backend.ask(question, seed=(question.seed + replies) % 2**31)
+            reply = await self._backend.ask(question, seed=seed_of(question, replies))
         except Fault as fault:
             end = AttemptEnd(
                 fault.outcome,

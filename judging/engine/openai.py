@@ -1,41 +1,44 @@
 """Any OpenAI-compatible server: OpenAI, vLLM, SGLang, Ollama, llama.cpp, gateways.
 
-The client's own retries are off: it would send, and pay for, requests that no ledger knows. Key
-and address are always given, so that a key in the environment never goes to another server.
+Requests go out over the HTTP library that OpenAI's own client stands on. That client takes twice
+the processor time for each of them, its retries would send, and pay for, requests that no ledger
+knows, and it reads keys and addresses from the environment that are meant for another server.
 """
 
 import email.utils
 import json
-import math
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import openai
 
-from judging.engine.parsing import verdict_position
+from judging.engine.completions import read_completion, short, status_fault
 from judging.engine.protocol import (
     Adjusted,
     Fault,
     Garbage,
     Interrupted,
-    Misconfigured,
     Question,
-    RateLimited,
-    Rejected,
     Reply,
-    ServerError,
-    Side,
     TimedOut,
     Unreachable,
-    Usage,
 )
 
 OPENAI_URL = "https://api.openai.com/v1"
+CONNECT_SECONDS = 10.0
 _TOP_LOGPROBS, _FEW_LOGPROBS = 20, 5
-_NO_KEY = "none"  # the client refuses an empty key; servers without keys ignore this one
+_NO_KEY = "none"  # servers without keys ignore it
+_LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+# What a server may refuse, and how its complaint calls it.
+_OPTIONAL = {
+    "seed": ("seed",),
+    "response_format": ("response_format", "json_schema", "structured"),
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+}
 
 
 def is_openai(base_url: str) -> bool:
@@ -45,6 +48,8 @@ def is_openai(base_url: str) -> bool:
 
 @dataclass(frozen=True)
 class OpenAISettings:
+    """`max_tokens` is the room for a whole reply, thinking included."""
+
     model: str
     base_url: str
     temperature: float
@@ -52,187 +57,163 @@ class OpenAISettings:
     max_tokens: int
     timeout: float
     logprobs: bool = False
+    structured: bool = False
 
 
-def make_client(*, base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
-    """One client per endpoint and process; how many requests run is the limiter's business."""
-    client = openai.AsyncOpenAI(
+def make_client(*, base_url: str, api_key: str, timeout: float) -> httpx2.AsyncClient:
+    """One client per endpoint and process; how many requests run is the limiter's business.
+
+    It follows no redirect: a key goes to the address that was given and to no other.
+    """
+    headers = {"Authorization": f"Bearer {api_key or _NO_KEY}"}
+    if is_openai(base_url):
+        for header, variable in (
+            ("OpenAI-Organization", "OPENAI_ORG_ID"),
+            ("OpenAI-Project", "OPENAI_PROJECT_ID"),
+        ):
+            if value := os.environ.get(variable):
+                headers[header] = value
+    return httpx2.AsyncClient(
         base_url=base_url,
-        api_key=api_key or _NO_KEY,
-        max_retries=0,
-        timeout=httpx2.Timeout(timeout, connect=10.0),
+        headers=headers | {"Content-Type": "application/json"},
+        timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=1000),
     )
-    if not is_openai(base_url):
-        # Read from the environment, and nobody else's business.
-        client.organization = client.project = None
-    return client
+
+
+def schema_of(question: Question) -> dict[str, Any]:
+    """The form of a reply that structured outputs enforce."""
+    properties: dict[str, Any] = {
+        "answer": {"type": "string", "enum": ["A", "B", "C"] if question.offers_tie else ["A", "B"]}
+    }
+    if question.asks_certainty:
+        properties["certainty"] = {"type": "integer"}
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "verdict",
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+def request_body(settings: OpenAISettings, question: Question, *, seed: int) -> dict[str, Any]:
+    """A chat completion as it is asked for where nothing is known to be refused."""
+    # OpenAI's newer models refuse `max_tokens`, older servers know nothing else.
+    limit = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
+    body: dict[str, Any] = {
+        "model": settings.model,
+        "messages": [{"role": "user", "content": question.prompt}],
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        limit: settings.max_tokens,
+        "seed": seed,
+    }
+    if settings.logprobs:
+        body |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
+    if settings.structured:
+        body["response_format"] = schema_of(question)
+    return body
+
+
+class Adjustments:
+    """What a server was found not to take, left out or renamed in what is sent from then on."""
+
+    def __init__(self) -> None:
+        self.renamed = False
+        self.left_out: set[str] = set()
+        self.top_logprobs = _TOP_LOGPROBS
+
+    def apply(self, body: dict[str, Any]) -> dict[str, Any]:
+        adjusted = {key: value for key, value in body.items() if key not in self.left_out}
+        if self.renamed:
+            old = _limit_in(body)
+            adjusted[_LIMITS[old]] = adjusted.pop(old)
+        if "top_logprobs" in adjusted:
+            adjusted["top_logprobs"] = self.top_logprobs
+        return adjusted
+
+    def learn(self, message: str, sent: dict[str, Any], original: dict[str, Any]) -> bool:
+        """Take in a complaint about what was `sent`; whether trying again may help.
+
+        Requests that were under way with what is refused are tried again too.
+        """
+        told = message.lower()
+        for key, words in _OPTIONAL.items():
+            if key in sent and any(word in told for word in words):
+                self.left_out.add(key)
+                return True
+        if "top_logprobs" in sent and "logprobs" in told:
+            # Some servers give fewer alternatives, some give none.
+            if sent["top_logprobs"] > _FEW_LOGPROBS:
+                self.top_logprobs = min(self.top_logprobs, _FEW_LOGPROBS)
+            else:
+                self.left_out |= {"logprobs", "top_logprobs"}
+            return True
+        if not any(name in told for name in _LIMITS):
+            return False
+        if _limit_in(sent) == _limit_in(original):
+            self.renamed = True
+            return True
+        return False  # neither name is taken
+
+
+def _limit_in(body: dict[str, Any]) -> str:
+    return next(name for name in _LIMITS if name in body)
 
 
 class OpenAIBackend:
-    def __init__(self, settings: OpenAISettings, client: openai.AsyncOpenAI) -> None:
+    def __init__(self, settings: OpenAISettings, client: httpx2.AsyncClient) -> None:
         self._settings = settings
         self._client = client
-        # OpenAI's newer models refuse `max_tokens`, older servers know nothing else.
-        self._limit_name = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
-        self._limit_swapped = False
-        self._sends_seed = True
-        self._logprobs = _TOP_LOGPROBS if settings.logprobs else 0
+        self.adjustments = Adjustments()
 
     async def ask(self, question: Question, *, seed: int) -> Reply:
-        body = {
-            "model": self._settings.model,
-            "messages": [{"role": "user", "content": question.prompt}],
-            "temperature": self._settings.temperature,
-            "top_p": self._settings.top_p,
-            self._limit_name: self._settings.max_tokens,
-        }
-        if self._sends_seed:
-            body["seed"] = seed
-        if self._logprobs:
-            body |= {"logprobs": True, "top_logprobs": self._logprobs}
+        original = request_body(self._settings, question, seed=seed)
+        body = self.adjustments.apply(original)
         try:
             response = await self._client.post(
-                "/chat/completions", body=body, cast_to=httpx2.Response
+                "/chat/completions", content=json.dumps(body).encode()
             )
-        except openai.APITimeoutError as error:
-            if isinstance(error.__cause__, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-                raise Unreachable("no connection within 10 seconds") from error
+        except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
+        except httpx2.TimeoutException as error:
             raise TimedOut(f"no answer within {self._settings.timeout:.0f} seconds") from error
-        except openai.APIConnectionError as error:
-            raise _connection_fault(error) from error
-        except openai.APIStatusError as error:
-            raise self._status_fault(error, body) from error
-        except openai.APIError as error:
-            raise Garbage(f"unreadable answer: {_short(error.message)}") from error
-        return _read(response, question)
+        except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
+            reason = short(str(error)) or type(error).__name__
+            raise Unreachable(f"no connection ({reason})") from error
+        except httpx2.DecodingError as error:
+            raise Garbage("the answer cannot be decoded") from error
+        except httpx2.HTTPError as error:
+            raise Interrupted(f"connection lost ({type(error).__name__})") from error
+        if not response.is_success:
+            raise self._fault(response, body, original)
+        return read_completion(
+            response.content,
+            question,
+            status=response.status_code,
+            request_id=response.headers.get("x-request-id", ""),
+            is_structured="response_format" in body,
+        )
 
     async def close(self) -> None:
-        await self._client.close()
+        await self._client.aclose()
 
-    def _status_fault(self, error: openai.APIStatusError, body: dict[str, Any]) -> Fault:
-        status = error.status_code
-        message = f"HTTP {status}: {_message(error)}"
-        if status == 429:
-            if _code(error) == "insufficient_quota":
-                return Misconfigured(f"The account has no quota left ({message}).", status=status)
-            return RateLimited(message, status=status, retry_after=_retry_after(error.response))
-        if status >= 500 or status in {408, 409}:
-            return ServerError(message, status=status, retry_after=_retry_after(error.response))
-        if status in {401, 403}:
-            return Misconfigured(
-                f"The server refuses the key ({message}). Check the environment variable that "
-                "the judge names.",
-                status=status,
-            )
-        if status in {404, 405}:
-            return Misconfigured(
-                f"The server knows no such model or address ({message}). Check the judge's model "
-                "and base URL; the URL includes /v1.",
-                status=status,
-            )
-        if status in {400, 422} and self._adjust(message, body):
-            return Adjusted(message, status=status)
-        return Rejected(message, status=status)
-
-    def _adjust(self, message: str, body: dict[str, Any]) -> bool:
-        """Leave out or rename the parameter that a server does not take; True if that may help.
-
-        Requests that were under way with the old parameters are tried again too.
-        """
-        if "seed" in body and "seed" in message:
-            self._sends_seed = False
-            return True
-        if "top_logprobs" in body and "logprobs" in message:
-            # Some servers give fewer alternatives, some give none.
-            few = self._logprobs > _FEW_LOGPROBS
-            self._logprobs = _FEW_LOGPROBS if few else 0
-            return True
-        limit = "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"
-        if limit not in message:
-            return False
-        if limit == self._limit_name:
-            if self._limit_swapped:
-                return False  # neither name is taken
-            self._limit_swapped = True
-            other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-            self._limit_name = other[limit]
-        return True
-
-
-def _read(response: httpx2.Response, question: Question) -> Reply:
-    try:
-        body = json.loads(response.content)
-        choice = body["choices"][0]
-        message = choice["message"]
-        text = message.get("content")
-        refusal = message.get("refusal")
-        finish = choice.get("finish_reason")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise Garbage("the answer is no chat completion", status=response.status_code) from error
-    if not isinstance(text, str | None):
-        raise Garbage("the answer holds no text", status=response.status_code)
-    return Reply(
-        text=_storable(text or str(refusal or "")),
-        refused=bool(refusal) or finish == "content_filter",
-        truncated=finish == "length",
-        usage=_usage(body.get("usage")),
-        model=_storable(str(body.get("model") or ""))[:200],
-        fingerprint=_storable(str(body.get("system_fingerprint") or ""))[:200],
-        request_id=_storable(str(response.headers.get("x-request-id") or body.get("id") or ""))[
-            :200
-        ],
-        probabilities=option_probabilities(
-            text or "", choice.get("logprobs"), offers_tie=question.offers_tie
-        ),
-    )
-
-
-def option_probabilities(
-    text: str, logprobs: object, *, offers_tie: bool
-) -> dict[Side, float] | None:
-    """Probabilities of the options at the token with the verdict's letter, over the options.
-
-    An option that is not among the alternatives told has less than the least of them: 0. None
-    where the server told none, or where what it told is not about the text.
-    """
-    position = verdict_position(text)
-    try:
-        tokens = logprobs["content"]  # type: ignore[index]
-        if position is None or "".join(token["token"] for token in tokens) != text:
-            return None
-        end = 0
-        for token in tokens:
-            end += len(token["token"])
-            if end > position:
-                break
-        told = [(top["token"], float(top["logprob"])) for top in token["top_logprobs"]]
-    except (TypeError, KeyError, ValueError, UnboundLocalError):
-        return None
-    sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
-    shares = {
-        side: sum(math.exp(p) for word, p in told if word.strip(" []*\"'\n").upper() == side)
-        for side in sides
-    }
-    total = sum(shares.values())
-    return {side: share / total for side, share in shares.items()} if total > 0 else None
-
-
-def _usage(usage: object) -> Usage | None:
-    if not isinstance(usage, dict):
-        return None
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
-    if not isinstance(prompt, int) or not isinstance(completion, int):
-        return None
-    return Usage(prompt, completion) if prompt >= 0 and completion >= 0 else None
-
-
-def _connection_fault(error: openai.APIConnectionError) -> Fault:
-    cause = error.__cause__
-    if isinstance(cause, httpx2.ConnectError | httpx2.UnsupportedProtocol):
-        return Unreachable(f"no connection ({_short(str(cause)) or type(cause).__name__})")
-    if isinstance(cause, httpx2.DecodingError):
-        return Garbage("the answer cannot be decoded")
-    return Interrupted(f"connection lost ({type(cause).__name__})")
+    def _fault(
+        self, response: httpx2.Response, body: dict[str, Any], original: dict[str, Any]
+    ) -> Fault:
+        fault = status_fault(response.status_code, response.content, _retry_after(response))
+        if response.status_code in {400, 422} and self.adjustments.learn(
+            str(fault), body, original
+        ):
+            return Adjusted(str(fault), status=response.status_code)
+        return fault
 
 
 def _retry_after(response: httpx2.Response) -> float | None:
@@ -249,26 +230,3 @@ def _retry_after(response: httpx2.Response) -> float | None:
     except ValueError:
         return None
     return max(0.0, date.timestamp() - time.time())
-
-
-def _error_body(error: openai.APIStatusError) -> dict[str, Any]:
-    return error.body if isinstance(error.body, dict) else {}
-
-
-def _code(error: openai.APIStatusError) -> str:
-    return str(_error_body(error).get("code") or "")
-
-
-def _message(error: openai.APIStatusError) -> str:
-    return _short(str(_error_body(error).get("message") or error.response.text or "no message"))
-
-
-def _storable(text: str) -> str:
-    """Without what no database takes: NUL, and halves of characters that JSON may escape."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
-
-
-def _short(text: str) -> str:
-    """A server may echo the whole prompt, or a page of HTML, in its error."""
-    text = " ".join(_storable(text).split())
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -5,12 +5,20 @@ The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer 
 judge that ends on `[[C]]` where no tie was offered is not given the `[[A]]` it wrote before.
 """
 
+import json
 import re
 from dataclasses import dataclass
 
 from judging.engine.protocol import Side
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# Some chat templates open the thought themselves: a reply then holds its end alone.
+_THOUGHT = re.compile(
+    r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)"
+    r"|\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>",
+    re.DOTALL | re.IGNORECASE,
+)
+_SIDES: dict[str, Side] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
+_STRUCTURED = re.compile(r'"answer"\s*:\s*"([ABC])"')
 _LABEL = r"(?:(?:answer|response|assistant|pair)\s+)?"
 _VERDICT_WORD = rf"{_LABEL}([A-WYZ]|tie|both|neither|none|equal)"
 _VERDICT = re.compile(rf"\[\[\s*{_VERDICT_WORD}\s*\]\]", re.IGNORECASE)
@@ -45,20 +53,26 @@ class Verdict:
     certainty: int | None
 
 
-def parse_reply(text: str, *, offers_tie: bool, asks_certainty: bool) -> Verdict:
-    """Read side and certainty; C counts where a tie was offered, certainty where it was asked."""
+def parse_reply(
+    text: str, *, offers_tie: bool, asks_certainty: bool, is_structured: bool = False
+) -> Verdict:
+    """Read side and certainty; C counts where a tie was offered, certainty where it was asked.
+
+    Where a form was asked for and kept to, it is read; otherwise the words are.
+    """
     text = _without_thoughts(text)
+    if is_structured and (form := read_form(text)) is not None:
+        side, certainty = form
+    else:
+        side, certainty = _read_words(text)
+    if side == "C":
+        return Verdict(side if offers_tie else None, None)
+    return Verdict(side, certainty if side is not None and asks_certainty else None)
+
+
+def _read_words(text: str) -> tuple[Side | None, int | None]:
     found, behind, _ = _last_verdict(text)
-    side: Side | None = None
-    if found == "A":
-        side = "A"
-    elif found == "B":
-        side = "B"
-    elif found in {"C", "TIE"} and offers_tie:
-        side = "C"
-    if side is None or side == "C" or not asks_certainty:
-        return Verdict(side, None)
-    return Verdict(side, _certainty(text, behind))
+    return _SIDES.get(found), _certainty(text, behind)
 
 
 def looks_like_refusal(text: str) -> bool:
@@ -66,8 +80,28 @@ def looks_like_refusal(text: str) -> bool:
     return _REFUSAL.search(_without_thoughts(text).replace("’", "'")) is not None
 
 
-def verdict_position(text: str) -> int | None:
+def says_nothing(text: str) -> bool:
+    """Whether a reply holds thoughts alone, or not even those."""
+    return not _without_thoughts(text).strip()
+
+
+def read_form(text: str) -> tuple[Side | None, int | None] | None:
+    """The verdict in the form of structured outputs; None where the text does not keep to it."""
+    try:
+        form = json.loads(_without_thoughts(text))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(form, dict) or form.get("answer") not in ("A", "B", "C"):
+        return None
+    certainty = form.get("certainty")
+    usable = type(certainty) is int and 1 <= certainty <= 100
+    return form["answer"], certainty if usable else None
+
+
+def verdict_position(text: str, *, is_structured: bool = False) -> int | None:
     """Where in `text` the word of the verdict begins; None where there is no verdict."""
+    if is_structured and read_form(text) and (letter := _STRUCTURED.search(text)):
+        return letter.start(1)
     found, _, position = _last_verdict(_without_thoughts(text))
     return position if found else None
 

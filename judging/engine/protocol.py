@@ -23,8 +23,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
+    """Tokens that are billed; `reasoning_tokens` are those of the completion that were thought."""
+
     prompt_tokens: int
     completion_tokens: int
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Reply:
     text: str
     refused: bool = False  # said so by the server, not guessed from the words
     truncated: bool = False
+    is_structured: bool = False  # a form was asked for; whether it was kept to, the text tells
     usage: Usage | None = None
     model: str = ""
     fingerprint: str = ""

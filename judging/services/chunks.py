@@ -6,26 +6,25 @@ worker costs nothing but the time until the sweeper notices.
 """
 
 import concurrent.futures
-import hashlib
 import logging
 import math
 import secrets
 import time
 from collections.abc import Callable, Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Count, Exists, Max, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from judging.engine.limits import Limiter
-from judging.engine.protocol import Outage, OverBudget, Question, Stopped
+from judging.engine.protocol import Outage, OverBudget, Stopped
 from judging.errors import BadJudge
-from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.models import Judge, JudgeRun, Judgment
 from judging.services import runtime
-from judging.services.ledger import RunLedger, execute_many
-from studies.prompts import build_prompt
+from judging.services.ledger import Rows, RunLedger
+from judging.services.questions import questions_of
 
 logger = logging.getLogger(__name__)
 
@@ -43,17 +42,20 @@ def route_of(run_id: int) -> dict[str, Any]:
     return {"queue": GPU_QUEUE} if backend == Judge.Backend.TRANSFORMERS else {}
 
 
-def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None, most: int = CHUNK) -> int:
-    """Judge up to `most` waiting judgments of a run; return how many were taken, 0 at its end.
+def judge_chunk(
+    *, run_id: int, then: Callable[[int], Any] | None = None, is_probe: bool = False
+) -> int:
+    """Judge some waiting judgments of a run; return how many were taken, 0 at its end.
 
-    `then` is called with the run's id when more may be waiting. Safe to run any number of times
-    at once: what one call has leased no other call takes.
+    `then` is called with the run's id when more may be waiting. A probe asks one question, also
+    of a run whose others go by batch. Safe to run any number of times at once: what one call has
+    leased no other call takes.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
-    if not run.is_active or runtime.is_stopping():
+    if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
     lease = secrets.token_hex(16)
-    judgments = _claim(run, lease, most)
+    judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=timezone.now() + LEASE)
     if judgments:
         _ask(run, judgments, lease)
     settle(run_id=run_id)
@@ -63,7 +65,7 @@ def judge_chunk(*, run_id: int, then: Callable[[int], Any] | None = None, most: 
 
 
 @transaction.atomic
-def _claim(run: JudgeRun, lease: str, most: int) -> list[Judgment]:
+def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
     """Lease the next waiting judgments, in order, and mark the run as running."""
     now = timezone.now()
     if run.state == JudgeRun.State.QUEUED:
@@ -80,7 +82,7 @@ def _claim(run: JudgeRun, lease: str, most: int) -> list[Judgment]:
     if not ids:
         return []
     Judgment.objects.filter(pk__in=ids).update(
-        state=Judgment.State.LEASED, lease=lease, leased_until=now + LEASE
+        state=Judgment.State.LEASED, lease=lease, leased_until=until
     )
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=now)
     return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
@@ -92,9 +94,7 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
     running = runtime.get()
     ledger = RunLedger(
         writer=running.writer,
-        run=run,
-        lease=lease,
-        sides={judgment.pk: judgment.shown_first for judgment in judgments},
+        rows=Rows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
         is_stopping=runtime.is_stopping,
     )
     try:
@@ -103,7 +103,7 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
         except BadJudge as error:
             stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
             return
-        questions = _questions(run, judgments)
+        questions = questions_of(run, judgments)
         work = running.loop.submit(asker.ask_all(questions))
         problems = _wait(work, run.judge, mine, ledger, asker.limiter)
         _judge_problems(run, [problem for problem in problems if problem is not None])
@@ -166,55 +166,6 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
             raise problem
     if problems:
         logger.info("Run %s was halted: %s", run.pk, problems[0])
-
-
-def _questions(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
-    """Build the prompts and note which text each judgment was asked with."""
-    attempts = dict(
-        Attempt.objects.filter(judgment__in=judgments)
-        .order_by("judgment")
-        .values_list("judgment")
-        .annotate(last=Max("number"))
-    )
-    questions = []
-    for judgment in judgments:
-        judgment.item.study = run.study  # spares a query per item: all are of this study
-        prompt = build_prompt(
-            judgment.item,
-            setting=run.setting,
-            shown_first=judgment.shown_first,
-            features=run.feature_keys,
-        )
-        judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
-        questions.append(
-            Question(
-                id=judgment.pk,
-                prompt=prompt,
-                offers_tie=run.setting == JudgeRun.Setting.TIE,
-                asks_certainty=run.setting == JudgeRun.Setting.CERTAINTY,
-                seed=_seed(run.seed, judgment),
-                replies=judgment.replies,
-                attempts=attempts.get(judgment.pk, 0),
-            )
-        )
-    _note_prompts(judgments)
-    return questions
-
-
-def _note_prompts(judgments: list[Judgment]) -> None:
-    """Store the prompts' hashes; `executemany` takes a tenth of the time of `bulk_update`."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        execute_many(
-            cursor,
-            "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
-            [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
-        )
-
-
-def _seed(seed: int, judgment: Judgment) -> int:
-    """The same question of the same run gets the same seed; two samples never share one."""
-    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{judgment.sample}"
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1
 
 
 def release(judgments: QuerySet[Judgment]) -> int:

@@ -29,7 +29,8 @@ from judging.presets import PRESETS
 IMPORTED = "imported"  # the model of a judge whose judgments came from a file
 # What an answer depends on. It may not change once a run has used the judge.
 _IDENTITY = (
-    "backend", "model", "temperature", "top_p", "max_tokens", "probabilities", "own_sources",
+    "backend", "model", "temperature", "top_p", "max_tokens", "thinking_tokens", "structured",
+    "probabilities", "own_sources",
 )  # fmt: skip
 
 
@@ -154,18 +155,27 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
         client = make_client(
             base_url=judge.base_url, api_key=key, timeout=float(judge.timeout_seconds)
         )
-        settings = OpenAISettings(
-            model=judge.model,
-            base_url=judge.base_url,
-            temperature=judge.temperature,
-            top_p=judge.top_p,
-            max_tokens=judge.max_tokens,
-            timeout=float(judge.timeout_seconds),
-            logprobs=judge.probabilities != Judge.Probabilities.NO,
-        )
-        return OpenAIBackend(settings, client)
+        return OpenAIBackend(openai_settings(judge), client)
 
     return make
+
+
+def openai_settings(judge: Judge) -> OpenAISettings:
+    return OpenAISettings(
+        model=judge.model,
+        base_url=judge.base_url,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=room_of(judge),
+        timeout=float(judge.timeout_seconds),
+        logprobs=judge.probabilities != Judge.Probabilities.NO,
+        structured=judge.structured,
+    )
+
+
+def room_of(judge: Judge) -> int:
+    """Tokens that a reply may have at most, thinking included."""
+    return judge.max_tokens + judge.thinking_tokens
 
 
 def _transformers_maker(judge: Judge) -> Callable[[], Backend]:
@@ -174,7 +184,7 @@ def _transformers_maker(judge: Judge) -> Callable[[], Backend]:
         model=judge.model,
         temperature=judge.temperature,
         top_p=judge.top_p,
-        max_tokens=judge.max_tokens,
+        max_tokens=room_of(judge),
         # Half of the questions in hand: while one batch is computed, the next one comes together.
         batch_size=max(1, judge.concurrency // 2),
         scores=judge.probabilities == Judge.Probabilities.BESIDE,

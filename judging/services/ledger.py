@@ -3,7 +3,7 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -24,6 +24,7 @@ from judging.engine.protocol import (
     Usage,
 )
 from judging.models import NANO, JudgeRun
+from judging.services.judges import room_of
 from judging.services.writer import Writer
 from studies.models import Choice, Side
 from studies.services import freeze
@@ -38,6 +39,7 @@ class Opening:
     number: int
     sent_at: datetime
     most_nano: int | None  # what it can cost at most; stays when nobody ever answers
+    has_campaign_budget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,39 +70,96 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
     return int(per_million * (NANO // 10**6))
 
 
-class RunLedger:
-    """`engine.protocol.Ledger` of one leased chunk of a run."""
+class Rows:
+    """Makes the rows about the questions of one lease; the judge's prices and room are in them.
+
+    `price_share` is the part of the price that these requests cost.
+    """
 
     def __init__(
         self,
-        *,
-        writer: Writer,
         run: JudgeRun,
         lease: str,
         sides: Mapping[int, str],
-        is_stopping: Any,
+        *,
+        price_share: Decimal = Decimal(1),
     ) -> None:
         judge = run.judge
-        self._writer = writer
         self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
         self._sides = sides
-        self._is_stopping = is_stopping
         self._freezes = run.study.frozen_at is None  # spares a query per batch later on
-        self._max_tokens = judge.max_tokens
-        self._under_way: dict[int, float] = {}  # since when, by question
+        self._has_campaign_budget = (
+            run.campaigns.exclude(budget=None, token_budget=None).exists() if run.pk else False
+        )
+        self._room = room_of(judge)
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
-            self._prices = judge.price_input, judge.price_output
+            self._prices = judge.price_input * price_share, judge.price_output * price_share
+
+    def opening(self, question: Question, number: int) -> Opening:
+        return Opening(
+            self._run_id,
+            question.id,
+            number,
+            timezone.now(),
+            price(self._prices, self.most(question)),
+            self._has_campaign_budget,
+        )
+
+    def closing(
+        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> Closing:
+        usage, is_estimate = end.usage, False
+        if usage is None and end.maybe_billed:
+            is_estimate = True
+            usage = self._guess(question, end.text) if end.text else self.most(question)
+        contents = _contents(self._sides[question.id])
+        return Closing(
+            run_id=self._run_id,
+            study_id=self._study_id,
+            judgment_id=question.id,
+            lease=self._lease,
+            number=number,
+            end=end,
+            usage=usage,
+            usage_is_estimate=is_estimate,
+            cost_nano=price(self._prices, usage),
+            replies=replies,
+            answer=answer,
+            choice=contents[answer.side] if answer and answer.side else "",
+            probabilities=_probabilities(answer, contents),
+            freezes=self._freezes,
+        )
+
+    def most(self, question: Question) -> Usage:
+        """Tokens that a request can use at most."""
+        return Usage(len(question.prompt) // 3 + 1, self._room)
+
+    def _guess(self, question: Question, text: str) -> Usage:
+        """Tokens of a reply whose usage nobody told: rather too many than too few."""
+        return Usage(len(question.prompt) // 3 + 1, len(text) // 3 + 1)
+
+
+class RunLedger:
+    """`engine.protocol.Ledger` of one leased chunk of a run."""
+
+    def __init__(self, *, writer: Writer, rows: Rows, is_stopping: Callable[[], bool]) -> None:
+        self._writer = writer
+        self._rows = rows
+        self._is_stopping = is_stopping
+        self._under_way: dict[int, float] = {}  # since when, by question
+
+    @property
+    def oldest(self) -> float | None:
+        """Since when the request is under way that was begun first; None while there is none."""
+        return min(self._under_way.copy().values(), default=None)
 
     async def open(self, question: Question, number: int) -> None:
         if self._is_stopping():
             raise Halted("The worker is ending.")
         self._under_way[question.id] = time.monotonic()
-        most = price(self._prices, self._guess(question, text=None))
         try:
-            await self._writer.write(
-                Opening(self._run_id, question.id, number, timezone.now(), most)
-            )
+            await self._writer.write(self._rows.opening(question, number))
         except (Stopped, LedgerFailed):
             del self._under_way[question.id]  # nothing is sent
             raise
@@ -108,40 +167,8 @@ class RunLedger:
     async def close(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
     ) -> None:
-        usage, is_estimate = end.usage, False
-        if usage is None and end.maybe_billed:
-            is_estimate = True
-            usage = self._guess(question, text=end.text if end.outcome == "replied" else None)
-        contents = _contents(self._sides[question.id])
-        await self._writer.write(
-            Closing(
-                run_id=self._run_id,
-                study_id=self._study_id,
-                judgment_id=question.id,
-                lease=self._lease,
-                number=number,
-                end=end,
-                usage=usage,
-                usage_is_estimate=is_estimate,
-                cost_nano=price(self._prices, usage),
-                replies=replies,
-                answer=answer,
-                choice=contents[answer.side] if answer and answer.side else "",
-                probabilities=_probabilities(answer, contents),
-                freezes=self._freezes,
-            )
-        )
+        await self._writer.write(self._rows.closing(question, number, end, replies, answer))
         self._under_way.pop(question.id, None)
-
-    @property
-    def oldest(self) -> float | None:
-        """Since when the request is under way that was begun first; None while there is none."""
-        return min(self._under_way.copy().values(), default=None)
-
-    def _guess(self, question: Question, *, text: str | None) -> Usage:
-        """Tokens of a request whose usage nobody told: rather too many than too few."""
-        completion = self._max_tokens if text is None else len(text) // 3 + 1
-        return Usage(len(question.prompt) // 3 + 1, completion)
 
 
 def _contents(shown_first: str) -> dict[str, str]:
@@ -166,7 +193,7 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             _add_to_runs(cursor, closings)
             _close_attempts(cursor, closings)
             _store_replies(cursor, closings)
-        refusals = _refusals(cursor, {row.run_id for row in openings})
+        refusals = _refusals(cursor, openings)
         if granted := [row for row in openings if row.run_id not in refusals]:
             _open_attempts(cursor, granted)
     return [refusals.get(row.run_id) if isinstance(row, Opening) else None for row in rows]
@@ -178,29 +205,54 @@ def _freeze(closings: Sequence[Closing]) -> None:
         freeze(study_id)
 
 
-def _refusals(cursor: CursorWrapper, run_ids: set[int]) -> dict[int, Exception]:
+def _refusals(cursor: CursorWrapper, rows: Sequence[Opening]) -> dict[int, Exception]:
     """Runs that may send nothing more, and why."""
     refusals: dict[int, Exception] = {}
-    for run_id in run_ids:
+    for run_id in {row.run_id for row in rows}:
         cursor.execute(
             "SELECT state, budget, token_budget, spent_nano, tokens"
             " FROM judging_judgerun WHERE id = %s",
             [run_id],
         )
-        state, budget, token_budget, spent_nano, tokens = cursor.fetchone()
+        state, *limits_and_use = cursor.fetchone()
         if state not in JudgeRun.ACTIVE:
             refusals[run_id] = Halted(f"The run is {JudgeRun.State(state).label}.")
-        elif budget is not None and spent_nano >= int(Decimal(str(budget)) * NANO):
-            refusals[run_id] = OverBudget(
-                f"The budget of ${Decimal(str(budget)).normalize():f} is used up: "
-                f"${spent_nano / NANO:.4f} spent. Give the same command a higher --budget."
-            )
-        elif token_budget is not None and tokens >= token_budget:
-            refusals[run_id] = OverBudget(
-                f"The budget of {token_budget:,} tokens is used up: {tokens:,} spent. "
-                "Give the same command a higher --token-budget."
-            )
+        elif sentence := _used_up(*limits_and_use):
+            refusals[run_id] = OverBudget(f"The budget of {sentence}")
+    for run_id in {row.run_id for row in rows if row.has_campaign_budget} - refusals.keys():
+        cursor.execute(_CAMPAIGN_USE, [run_id])
+        for name, budget, token_budget, spent, tokens in cursor.fetchall():
+            if sentence := _used_up(budget, token_budget, spent, tokens, option="budget in it"):
+                refusals[run_id] = OverBudget(f"The budget of campaign “{name}”, {sentence}")
     return refusals
+
+
+_CAMPAIGN_USE = """
+SELECT c.name, c.budget, c.token_budget, SUM(r.spent_nano), SUM(r.tokens)
+FROM judging_campaign_runs mine
+JOIN judging_campaign c ON c.id = mine.campaign_id
+JOIN judging_campaign_runs member ON member.campaign_id = c.id
+JOIN judging_judgerun r ON r.id = member.judgerun_id
+WHERE mine.judgerun_id = %s AND (c.budget IS NOT NULL OR c.token_budget IS NOT NULL)
+GROUP BY c.id, c.name, c.budget, c.token_budget
+"""
+
+
+def _used_up(
+    budget: Any, token_budget: int | None, spent_nano: int, tokens: int, *, option: str = ""
+) -> str:
+    """The end of a sentence where nothing more may be spent; empty otherwise."""
+    if budget is not None and spent_nano >= int(Decimal(str(budget)) * NANO):
+        return (
+            f"${Decimal(str(budget)).normalize():f} is used up: ${spent_nano / NANO:.4f} spent. "
+            f"Give the same command a higher {option or '--budget'}."
+        )
+    if token_budget is not None and tokens >= token_budget:
+        return (
+            f"{token_budget:,} tokens is used up: {tokens:,} spent. "
+            f"Give the same command a higher {option or '--token-budget'}."
+        )
+    return ""
 
 
 def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
@@ -218,13 +270,15 @@ def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     execute_many(
         cursor,
         "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
-        " prompt_tokens = %s, completion_tokens = %s, cost_nano = %s, cost_is_estimate = %s,"
+        " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cost_nano = %s,"
+        " cost_is_estimate = %s,"
         " text = %s, error = %s, request_id = %s WHERE judgment_id = %s AND number = %s",
         [
             (
                 r.end.outcome, r.end.status, r.end.latency_ms,
                 r.usage.prompt_tokens if r.usage else None,
                 r.usage.completion_tokens if r.usage else None,
+                r.usage.reasoning_tokens if r.usage else None,
                 r.cost_nano, r.usage_is_estimate, r.end.text, r.end.error, r.end.request_id,
                 r.judgment_id, r.number,
             )

@@ -42,7 +42,7 @@ def probe_run(*, run_id: int) -> Probe:
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     if run.state == JudgeRun.State.QUEUED:
         if not has_replies(run):
-            chunks.judge_chunk(run_id=run_id, most=1)
+            chunks.judge_chunk(run_id=run_id, is_probe=True)
         chunks.stop(
             run_id=run_id,
             state=JudgeRun.State.PAUSED,

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from judging.models import Attempt, JudgeRun, Judgment
+from judging.models import Attempt, Batch, JudgeRun, Judgment
 from judging.services.chunks import call_workers, release, settle
 
 SILENCE = timedelta(seconds=25)  # without a sign of a worker before tokens are put out again
@@ -24,7 +24,7 @@ def recover_runs(*, call: Callable[[int], Any]) -> int:
     released = release_expired()
     called = 0
     for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
-        if settle(run_id=run.pk):
+        if settle(run_id=run.pk) or run.by_batch:
             continue
         silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
         alive = run.judgments.filter(state=Judgment.State.LEASED).exists()
@@ -44,6 +44,10 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     expired = Judgment.objects.filter(
         state=Judgment.State.LEASED, leased_until__lt=timezone.now()
     ).filter(Q(run=run_id) if run_id is not None else Q())
+    # What is in a batch is with the provider, whoever has died here.
+    expired = expired.exclude(
+        lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
+    )
     held = list(
         expired.select_for_update(skip_locked=True, no_key=True, of=("self",))
         .order_by("run_id", "pk")

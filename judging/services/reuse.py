@@ -55,6 +55,8 @@ def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgme
         temperature=judge.temperature,
         top_p=judge.top_p,
         max_tokens=judge.max_tokens,
+        thinking_tokens=judge.thinking_tokens,
+        structured=judge.structured,
         probabilities=judge.probabilities,
     )
     answered = (

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
-from judging.services import chunks, recovery, runtime
+from judging.services import batches, chunks, recovery, runtime
 from judging.services.judges import backend_maker
 from judging.services.orders import shown_first
 from judging.services.reuse import reuse_answers
-from judging.tasks import queue_chunk
+from judging.tasks import advance_batches, queue_chunk
 from studies import features as feature_sets
 from studies.models import Item, Study
 from studies.prompts import wording
@@ -41,6 +41,7 @@ def start_run(
     token_budget: int | None = None,
     extend: bool = False,
     reuse: bool = False,
+    by_batch: bool = False,
     enqueue: bool = True,
     user: User | None = None,
 ) -> JudgeRun:
@@ -50,11 +51,14 @@ def start_run(
     all main items or the first `limit`. What is answered stays; what failed is asked again; what
     a larger limit or new items add is new. `extend` continues the run that had fewer samples or
     one order only, and asks just what that adds. `reuse` takes over what other runs were answered
-    to the same words. `enqueue` hands the work to the workers.
+    to the same words. `by_batch` asks by files at a lower price, from now on. `enqueue` hands the
+    work to the workers.
     Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=judge_id)
     _check(judge, samples=samples, limit=limit, budget=budget, token_budget=token_budget)
+    if by_batch and judge.backend != Judge.Backend.OPENAI:
+        raise BadRun(f"--batch needs a judge behind a server, and “{judge.name}” is none.")
     with transaction.atomic():
         study = lock_study(study_id)
         run = _get_or_create(study, judge, setting, features, orders, samples, seed, extend)
@@ -64,7 +68,7 @@ def start_run(
             state=Judgment.State.PENDING, error=""
         )
         is_running = run.state == JudgeRun.State.RUNNING
-        _wake(run, budget=budget, token_budget=token_budget)
+        _wake(run, budget=budget, token_budget=token_budget, by_batch=by_batch)
         if created or retried:
             record(
                 study, "judge run", user=user, run=run.public_id, judge=judge.name,
@@ -126,6 +130,8 @@ def _get_or_create(
         "temperature": judge.temperature,
         "top_p": judge.top_p,
         "max_tokens": judge.max_tokens,
+        "thinking_tokens": judge.thinking_tokens,
+        "structured": judge.structured,
         "probabilities": judge.probabilities,
         "own_sources": sorted(judge.own_sources),
         "setting": setting,
@@ -259,12 +265,15 @@ def _own_response(item: Item, own: set[str]) -> str:
     return ""
 
 
-def _wake(run: JudgeRun, *, budget: Decimal | None, token_budget: int | None) -> None:
+def _wake(
+    run: JudgeRun, *, budget: Decimal | None, token_budget: int | None, by_batch: bool
+) -> None:
     """Queue a run that ended with something left to ask; take over budgets that are given.
 
     Conditional UPDATEs of single columns: the writer moves others of this row meanwhile.
     """
     same = JudgeRun.objects.filter(pk=run.pk)
+    same.update(by_batch=by_batch)
     if budget is not None:
         same.update(budget=budget)
     if token_budget is not None:
@@ -281,6 +290,9 @@ def _has_open(run: JudgeRun) -> bool:
 
 
 def _enqueue(run: JudgeRun) -> None:
+    if run.by_batch:
+        transaction.on_commit(partial(advance_batches.delay, run.pk))
+        return
     chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
 
 
@@ -335,7 +347,11 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
     What another worker has leased is waited for, and taken over when its lease runs out.
     `on_wait` is called twice a second meanwhile.
     """
-    concurrency = JudgeRun.objects.select_related("judge").get(pk=run_id).judge.concurrency
+    run = JudgeRun.objects.select_related("judge").get(pk=run_id)
+    if run.by_batch:
+        batches.work_off(run_id=run_id, on_wait=on_wait)
+        return
+    concurrency = run.judge.concurrency
     # Two chunks more than the slots hold: the slots stay full while a chunk ends.
     threads = math.ceil(concurrency / chunks.CHUNK) + 2
     with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:

@@ -2,11 +2,13 @@
 
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 
 from judging.engine.asking import Asker
 from judging.engine.loop import EngineLoop
+from judging.engine.protocol import Backend
 from judging.models import Judge
 from judging.services import ledger, sharing
 from judging.services.judges import backend_maker, endpoint_of, limits_of
@@ -65,15 +67,10 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
 
     Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
     """
-    make = backend_maker(judge)
-    engine = get().loop
-    parameters = (
-        judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
-        judge.temperature, judge.top_p, judge.max_tokens, judge.probabilities,
-    )  # fmt: skip
+    parameters = _parameters(judge)
     return Asker(
-        backend=engine.backend(parameters, make),
-        limiter=engine.limiter(
+        backend=backend_of(judge),
+        limiter=get().loop.limiter(
             endpoint_of(judge),
             parameters,
             limits_of(judge),
@@ -81,3 +78,17 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
         ),
         ledger=run_ledger,
     )
+
+
+def backend_of(judge: Judge) -> Backend:
+    """The backend of all who ask alike, with what it has learnt about its server."""
+    return get().loop.backend(_parameters(judge), backend_maker(judge))
+
+
+def _parameters(judge: Judge) -> tuple[Any, ...]:
+    """What tells one backend from another."""
+    return (
+        judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
+        judge.temperature, judge.top_p, judge.max_tokens, judge.thinking_tokens, judge.structured,
+        judge.probabilities,
+    )  # fmt: skip

@@ -96,8 +96,11 @@ class LlmServer:
             disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
-                length = int(self.headers["Content-Length"])
-                body = json.loads(self.rfile.read(length))
+                received = self.rfile.read(int(self.headers["Content-Length"]))
+                if not self.path.endswith("/chat/completions"):
+                    self._send(error(404, f"no such address: {self.path}"))
+                    return
+                body = json.loads(received)
                 number = server._take(body, {k.lower(): v for k, v in self.headers.items()})
                 try:
                     self._send(server.answer(body, number))

@@ -69,6 +69,8 @@ REPLIES = [
     # thinking aloud is not answering
     ("<think>[[A]] [[99]]</think>[[B]] [[3]]", "B", 3),
     ("<think>perhaps [[A]]", None, None),
+    ("perhaps [[A]] or so</think>\n[[B]] [[41]]", "B", 41),
+    ("[[A]] [[9]] <think>or [[B]]?</think>", "A", 9),
     ("<THINKING>\n[[A]]\n</THINKING>\nB]] [[12]]", "B", 12),
 ]
 
@@ -76,6 +78,31 @@ REPLIES = [
 @pytest.mark.parametrize(("reply", "side", "certainty"), REPLIES)
 def test_reading_a_reply(reply, side, certainty):
     verdict = parse_reply(reply, offers_tie=False, asks_certainty=True)
+
+    assert (verdict.side, verdict.certainty) == (side, certainty)
+
+
+FORMS = [
+    ('{"answer": "A", "certainty": 80}', "A", 80),
+    (' {"certainty": 1, "answer":"B"}\n', "B", 1),
+    ('<think>{"answer": "A"}</think>{"answer": "B", "certainty": 7}', "B", 7),
+    ('{"answer": "A", "certainty": 0}', "A", None),
+    ('{"answer": "A", "certainty": 101}', "A", None),
+    ('{"answer": "A", "certainty": "high"}', "A", None),
+    ('{"answer": "A", "certainty": true}', "A", None),
+    ('{"answer": "C", "certainty": 50}', None, None),
+    ('{"answer": "D"}', None, None),
+    ('{"answer": ["A"]}', None, None),
+    ("[" * 100_000, None, None),
+    # The server did not keep to the form: the words are read.
+    ("[[B]] [[12]]", "B", 12),
+    ('```json\n{"answer": "A"}\n```\n[[A]] [[30]]', "A", 30),
+]
+
+
+@pytest.mark.parametrize(("reply", "side", "certainty"), FORMS)
+def test_reading_a_reply_for_which_a_form_was_asked(reply, side, certainty):
+    verdict = parse_reply(reply, offers_tie=False, asks_certainty=True, is_structured=True)
 
     assert (verdict.side, verdict.certainty) == (side, certainty)
 

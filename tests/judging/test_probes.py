@@ -112,9 +112,10 @@ def test_a_probe_without_a_reply_says_why(study, llm, engine):
     assert JudgeRun.objects.get().state == "stopped_outage"
 
 
-def test_a_run_that_workers_are_at_is_shown_and_not_paused(study, paid, llm):
+def test_a_run_that_workers_are_at_is_shown_and_not_paused(study, paid, llm, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 2)
     run = start_run(study_id=study.pk, judge_id=paid.pk, enqueue=False)
-    chunks.judge_chunk(run_id=run.pk, most=2)
+    chunks.judge_chunk(run_id=run.pk)
 
     probe = probe_run(run_id=run.pk)
 

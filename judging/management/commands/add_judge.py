@@ -1,4 +1,4 @@
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,7 +13,7 @@ from judging.services.judges import add_judge
 _FIELDS = (
     "backend", "model", "base_url", "api_key_env", "temperature", "top_p", "max_tokens",
     "timeout_seconds", "outage_seconds", "price_input", "price_output", "concurrency", "rpm",
-    "tpm", "probabilities",
+    "tpm", "probabilities", "thinking_tokens", "structured", "batch_price",
 )  # fmt: skip
 
 
@@ -44,7 +44,15 @@ class Command(BaseCommand):
         parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper")
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
-        parser.add_argument("--max-tokens", type=int, help="of one reply, thinking included")
+        parser.add_argument("--max-tokens", type=int, help="of one reply")
+        parser.add_argument(
+            "--thinking-tokens", type=int, metavar="N",
+            help="more of them for a model that thinks before it answers",
+        )  # fmt: skip
+        parser.add_argument(
+            "--structured", action=BooleanOptionalAction,
+            help="ask for a reply in a form that the server enforces (json_schema)",
+        )  # fmt: skip
         parser.add_argument(
             "--probabilities", choices=Judge.Probabilities.values,
             help="of the options: beside each reply, or only (transformers) instead of it",
@@ -60,6 +68,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--price-output", type=dollars, metavar="USD", help="per million output tokens"
         )
+        parser.add_argument(
+            "--batch-price", type=dollars, metavar="SHARE",
+            help="share of the price that a request in a batch costs; default: 0.5",
+        )  # fmt: skip
         parser.add_argument(
             "--own-source", action="append", metavar="S",
             help="model, family or provider whose responses it must not judge; may be repeated",

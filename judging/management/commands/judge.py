@@ -47,6 +47,10 @@ class Command(BaseCommand):
             help="take over what other runs of the same model were answered to the same words",
         )  # fmt: skip
         parser.add_argument(
+            "--batch", action="store_true",
+            help="ask by files that the provider works off within a day, at its lower price",
+        )  # fmt: skip
+        parser.add_argument(
             "--probe", action="store_true",
             help="ask one question, show prompt, reply and what the rest will take, and pause",
         )  # fmt: skip
@@ -81,6 +85,7 @@ class Command(BaseCommand):
             token_budget=options["token_budget"],
             extend=options["extend"],
             reuse=options["reuse"],
+            by_batch=options["batch"],
         )
         try:
             if options["probe"] or self._asks_first(judge, options):

@@ -1,0 +1,152 @@
+"""What a chat completion, or the error in its place, says: over HTTP or in a line of a batch."""
+
+import json
+import math
+from collections.abc import Mapping
+
+from judging.engine.parsing import verdict_position
+from judging.engine.protocol import (
+    Fault,
+    Garbage,
+    Misconfigured,
+    Question,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerError,
+    Side,
+    Usage,
+)
+
+
+def read_completion(
+    content: bytes | str, question: Question, *, status: int, request_id: str, is_structured: bool
+) -> Reply:
+    """The reply in the body of a success. Raises `Garbage`."""
+    try:
+        body = json.loads(content)
+        choice = body["choices"][0]
+        message = choice["message"]
+        text = message.get("content")
+        refusal = message.get("refusal")
+        finish = choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise Garbage("the answer is no chat completion", status=status) from error
+    if not isinstance(text, str | None):
+        raise Garbage("the answer holds no text", status=status)
+    return Reply(
+        text=storable(text or str(refusal or "")),
+        refused=bool(refusal) or finish == "content_filter",
+        truncated=finish == "length",
+        is_structured=is_structured,
+        usage=_usage(body.get("usage")),
+        model=storable(str(body.get("model") or ""))[:200],
+        fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
+        request_id=storable(request_id or str(body.get("id") or ""))[:200],
+        probabilities=option_probabilities(
+            text or "",
+            choice.get("logprobs"),
+            offers_tie=question.offers_tie,
+            is_structured=is_structured,
+        ),
+    )
+
+
+def option_probabilities(
+    text: str, logprobs: object, *, offers_tie: bool, is_structured: bool = False
+) -> dict[Side, float] | None:
+    """Probabilities of the options at the token with the verdict's letter, over the options.
+
+    An option that is not among the alternatives told has less than the least of them: 0. None
+    where the server told none, or where what it told is not about the text.
+    """
+    position = verdict_position(text, is_structured=is_structured)
+    try:
+        tokens = logprobs["content"]  # type: ignore[index]
+        if position is None or "".join(token["token"] for token in tokens) != text:
+            return None
+        end = 0
+        for token in tokens:
+            end += len(token["token"])
+            if end > position:
+                break
+        told = [(top["token"], float(top["logprob"])) for top in token["top_logprobs"]]
+    except (TypeError, KeyError, ValueError, UnboundLocalError):
+        return None
+    sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
+    shares = {
+        side: sum(math.exp(p) for word, p in told if word.strip(" []*\"'\n").upper() == side)
+        for side in sides
+    }
+    total = sum(shares.values())
+    return {side: share / total for side, share in shares.items()} if total > 0 else None
+
+
+def _usage(usage: object) -> Usage | None:
+    """Tokens as billed. What was thought counts as written: some servers leave it out of the
+    completion and show it in the total alone."""
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    total = usage.get("total_tokens")
+    if isinstance(total, int):
+        completion = max(completion, total - prompt)
+    if prompt < 0 or completion < 0:
+        return None
+    details = usage.get("completion_tokens_details")
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return Usage(prompt, completion, thought if isinstance(thought, int) and thought > 0 else 0)
+
+
+def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:
+    """Why a request was turned down, by its status and the body of the error."""
+    body = _error_body(content)
+    message = f"HTTP {status}: {_message(body, content)}"
+    if status == 429:
+        if body.get("code") == "insufficient_quota":
+            return Misconfigured(f"The account has no quota left ({message}).", status=status)
+        return RateLimited(message, status=status, retry_after=retry_after)
+    if status >= 500 or status in {408, 409}:
+        return ServerError(message, status=status, retry_after=retry_after)
+    if status in {401, 403}:
+        return Misconfigured(
+            f"The server refuses the key ({message}). Check the environment variable that "
+            "the judge names.",
+            status=status,
+        )
+    if status in {404, 405} or 300 <= status < 400:
+        return Misconfigured(
+            f"The server knows no such model or address ({message}). Check the judge's model "
+            "and base URL; the URL includes /v1.",
+            status=status,
+        )
+    return Rejected(message, status=status)
+
+
+def _error_body(content: bytes | str) -> Mapping[str, object]:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    # Servers put the error into a list, into "error", or give it as it is.
+    body = body[0] if isinstance(body, list) and body else body
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def _message(body: Mapping[str, object], content: bytes | str) -> str:
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    return short(str(body.get("message") or text or "no message"))
+
+
+def storable(text: str) -> str:
+    """Without what no database takes: NUL, and halves of characters that JSON may escape."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def short(text: str) -> str:
+    """A server may echo the whole prompt, or a page of HTML, in its error."""
+    text = " ".join(storable(text).split())
+    return text if len(text) <= 200 else text[:199] + "…"

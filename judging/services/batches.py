@@ -1,0 +1,375 @@
+"""Asking by batch: files that a provider works off within a day, at a lower price.
+
+A batch is stored, its judgments leased and its attempts opened before anything is handed in, and
+the provider is told the batch's own name. Whatever dies in between, the next step goes on: it asks
+the provider for that name before it hands in again, and it collects only what is still open.
+"""
+
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from django.db import transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
+from judging.engine.batches import BatchClient, BatchError, Line, Status, request_line
+from judging.engine.openai import OpenAIBackend, request_body
+from judging.engine.protocol import (
+    Answer,
+    AttemptEnd,
+    Fault,
+    Misconfigured,
+    Question,
+    Rejected,
+)
+from judging.errors import BadJudge
+from judging.models import NANO, Batch, Campaign, JudgeRun, Judgment
+from judging.services import chunks, ledger, probes, runtime
+from judging.services.judges import api_key, openai_settings
+from judging.services.questions import questions_of
+
+logger = logging.getLogger(__name__)
+
+LINES = 10_000  # of one file; the format allows 50,000 in 200 MB
+BUSY = timedelta(minutes=5)  # how long one process may need for a step
+_LEASE = timedelta(days=30)  # the sweep leaves open batches alone; this is for the eye
+_ROWS = 200  # committed together
+_SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
+
+
+def follow_batches(*, queue: Callable[[int], object]) -> int:
+    """Queue a step for every run that has something to hand in or to collect; returns how many."""
+    waiting = JudgeRun.objects.filter(
+        Q(batches__state__in=Batch.OPEN) | Q(by_batch=True, state__in=JudgeRun.ACTIVE)
+    ).distinct()
+    run_ids = list(waiting.values_list("pk", flat=True))
+    for run_id in run_ids:
+        queue(run_id)
+    return len(run_ids)
+
+
+def advance_run(*, run_id: int) -> None:
+    """Collect what has come, and hand in what waits; safe to run any number of times at once.
+
+    Batches of a run that was paused or stopped are collected all the same: they are paid for.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    try:
+        client = BatchClient(base_url=run.judge.base_url, api_key=api_key(run.judge))
+    except BadJudge as error:
+        chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+        return
+    try:
+        for batch in run.batches.filter(state__in=Batch.OPEN):
+            _step(batch, run, client)
+        run.refresh_from_db()
+        if run.by_batch and run.is_active and _may_hand_in(run):
+            while run.is_active and (new := _prepare(run)):
+                _step(new, run, client, is_new=True)
+                run.refresh_from_db()
+    finally:
+        client.close()
+    chunks.settle(run_id=run_id)
+
+
+def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
+    """Take the steps of a run in this process until it ends; asks ever more rarely, at most once
+    a minute."""
+    pause = _SHORTEST_POLL
+    while JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists():
+        advance_run(run_id=run_id)
+        on_wait()
+        deadline = time.monotonic() + pause
+        while time.monotonic() < deadline and not runtime.is_stopping():
+            runtime.sleep(min(0.5, pause))
+            on_wait()
+        pause = min(_LONGEST_POLL, pause * 1.5)
+
+
+def _may_hand_in(run: JudgeRun) -> bool:
+    """Ask one question at once before the first file: a wrong key, model or parameter shows now
+    and not after a day, and what the server does not take is left out of the file."""
+    if not probes.has_replies(run):
+        chunks.judge_chunk(run_id=run.pk, is_probe=True)
+        run.refresh_from_db()
+    return run.is_active
+
+
+def _prepare(run: JudgeRun) -> Batch | None:
+    """Store the next batch of a run; None when nothing waits or the budget has no room."""
+    batch = Batch(run=run, requests=0, busy_until=timezone.now() + BUSY)
+    with transaction.atomic():
+        judgments = chunks.claim(run, batch.public_id, most=LINES, until=timezone.now() + _LEASE)
+        if not judgments:
+            return None
+        questions = questions_of(run, judgments)
+        rows = _rows(run, batch, judgments)
+        openings = [rows.opening(question, question.attempts + 1) for question in questions]
+        fitting = _fitting(run, questions, openings, rows)
+        left_over = [question.id for question in questions[fitting:]]
+        chunks.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
+        refused = _apply(openings[:fitting])
+        if refused or not fitting:
+            chunks.release(Judgment.objects.filter(lease=batch.public_id))
+        else:
+            batch.requests = fitting
+            batch.most_nano = sum(opening.most_nano or 0 for opening in openings[:fitting])
+            batch.most_tokens = sum(_tokens(rows, q) for q in questions[:fitting])
+            batch.save()
+            return batch
+    # What an open batch turns out to have cost less than it could may make room.
+    if not refused and not run.batches.filter(state__in=Batch.OPEN).exists():
+        chunks.stop(
+            run_id=run.pk,
+            state=JudgeRun.State.STOPPED_BUDGET,
+            sentence="What is left of the budget has no room for another request in a batch. "
+            "Give the same command a higher budget.",
+        )
+    return None
+
+
+def _fitting(
+    run: JudgeRun,
+    questions: Sequence[Question],
+    openings: Sequence[ledger.Opening],
+    rows: ledger.Rows,
+) -> int:
+    """How many of the questions the budgets have room for, whatever the replies will cost."""
+    nano, tokens = _left(run)
+    for number, (question, opening) in enumerate(zip(questions, openings, strict=True)):
+        nano -= opening.most_nano or 0
+        tokens -= _tokens(rows, question)
+        if nano < 0 or tokens < 0:
+            return number
+    return len(questions)
+
+
+def _left(run: JudgeRun) -> tuple[float, float]:
+    """Money (in billionths) and tokens that nothing has been spent on, nor is about to be."""
+    holders: list[tuple[JudgeRun | Campaign, Q]] = [(run, Q(pk=run.pk))]
+    holders += [(campaign, Q(campaigns=campaign)) for campaign in run.campaigns.all()]
+    nano = tokens = float("inf")
+    for holder, members in holders:
+        runs = JudgeRun.objects.filter(members)
+        spent = runs.aggregate(nano=Sum("spent_nano"), tokens=Sum("tokens"))
+        open_batches = Batch.objects.filter(run__in=runs, state__in=Batch.OPEN)
+        held = open_batches.aggregate(nano=Sum("most_nano"), tokens=Sum("most_tokens"))
+        if holder.budget is not None:
+            left = int(holder.budget * NANO) - (spent["nano"] or 0) - (held["nano"] or 0)
+            nano = min(nano, left)
+        if holder.token_budget is not None:
+            left = holder.token_budget - (spent["tokens"] or 0) - (held["tokens"] or 0)
+            tokens = min(tokens, left)
+    return nano, tokens
+
+
+def _tokens(rows: ledger.Rows, question: Question) -> int:
+    most = rows.most(question)
+    return most.prompt_tokens + most.completion_tokens
+
+
+def _rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.Rows:
+    return ledger.Rows(
+        run,
+        batch.public_id,
+        {judgment.pk: judgment.shown_first for judgment in judgments},
+        price_share=run.judge.batch_price,
+    )
+
+
+def _apply(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
+    """Store rows; whether any of them was refused."""
+    refused = False
+    for start in range(0, len(rows), _ROWS):
+        refused |= any(ledger.apply(rows[start : start + _ROWS]))
+    return refused
+
+
+def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = False) -> None:
+    """Take a batch as far as it goes now, unless another process is at it."""
+    mine = Batch.objects.filter(pk=batch.pk, state__in=Batch.OPEN)
+    if not is_new:
+        free = mine.filter(Q(busy_until=None) | Q(busy_until__lt=timezone.now()))
+        if not free.update(busy_until=timezone.now() + BUSY):
+            return
+        batch.refresh_from_db()  # what another process has done to it by now
+    try:
+        if batch.state == Batch.State.PREPARED:
+            _hand_in(batch, run, client, is_new=is_new)
+        else:
+            _poll(batch, run, client)
+        mine.update(failing_since=None)
+    except BatchError as error:
+        _note_failure(batch, run, error)
+    finally:
+        mine.update(busy_until=None)
+
+
+def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) -> None:
+    """Give the provider the file, unless it has it since a process that died on the way."""
+    name = {"thirdperson_run": run.public_id, "thirdperson_batch": batch.public_id}
+    provider_id = "" if is_new else client.find(metadata=name)
+    if not provider_id:
+        backend = runtime.backend_of(run.judge)
+        settings = openai_settings(run.judge)
+        with tempfile.TemporaryDirectory(prefix="thirdperson-batch-") as folder:
+            path = Path(folder) / f"{batch.public_id}.jsonl"
+            with path.open("wb") as file:
+                for question in _questions_of(batch, run):
+                    body = request_body(settings, question, seed=seed_of(question))
+                    if isinstance(backend, OpenAIBackend):
+                        body = backend.adjustments.apply(body)
+                    file.write(request_line(_custom_id(question), body))
+            provider_id = client.submit(path, metadata=name)
+    Batch.objects.filter(pk=batch.pk).update(
+        state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=timezone.now()
+    )
+
+
+def _questions_of(batch: Batch, run: JudgeRun) -> list[Question]:
+    """What a batch still asks; the last attempt of each question is the one in the batch."""
+    judgments = Judgment.objects.filter(lease=batch.public_id, state=Judgment.State.LEASED)
+    return questions_of(run, list(judgments.select_related("item__persona").order_by("pk")))
+
+
+def _custom_id(question: Question) -> str:
+    return f"{question.id}-{question.attempts}"
+
+
+def _poll(batch: Batch, run: JudgeRun, client: BatchClient) -> None:
+    status = client.status(batch.provider_id)
+    Batch.objects.filter(pk=batch.pk).update(answered=status.answered)
+    if status.state == "failed":
+        reason = status.error or "it did not say why"
+        raise BatchError(f"The provider refused the batch: {reason}.", is_final=True)
+    if status.state == "ended":
+        _collect(batch, run, client, status)
+    elif run.state == JudgeRun.State.CANCELLED and status.word != "cancelling":
+        client.cancel(batch.provider_id)
+
+
+def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -> None:
+    """Store every answer that is not stored yet, and give back what has none."""
+    asked = {_custom_id(question): question for question in _questions_of(batch, run)}
+    judgments = Judgment.objects.filter(pk__in=[question.id for question in asked.values()])
+    reader = _Reader(run, _rows(run, batch, judgments), batch)
+    for file_id in status.files:
+        for line in client.lines(file_id):
+            if question := asked.pop(line.custom_id, None):
+                reader.read(question, line)
+    for question in asked.values():
+        reader.miss(question, is_billed=status.word == "completed")
+    reader.flush()
+    chunks.release(Judgment.objects.filter(lease=batch.public_id))
+    Batch.objects.filter(pk=batch.pk).update(
+        state=Batch.State.COLLECTED, ended_at=timezone.now(), sentence=reader.words(status.word)
+    )
+    if reader.stop_with:
+        chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=reader.stop_with)
+
+
+class _Reader:
+    """Turns lines of a batch into rows of the ledger, and stores them as they come."""
+
+    def __init__(self, run: JudgeRun, rows: ledger.Rows, batch: Batch) -> None:
+        self._judge = run.judge
+        self._rows = rows
+        since = batch.submitted_at or batch.created_at
+        self._milliseconds = int((timezone.now() - since).total_seconds() * 1000)
+        self._closings: list[ledger.Closing] = []
+        self._answered = self._again = 0
+        self.stop_with = ""
+
+    def read(self, question: Question, line: Line) -> None:
+        replies, answer = question.replies, None
+        try:
+            reply = line.read(question, is_structured=self._judge.structured)
+        except Fault as fault:
+            outcome = "expired" if line.expired else fault.outcome
+            end = AttemptEnd(
+                outcome, self._milliseconds, status=fault.status, error=str(fault),
+                maybe_billed=fault.maybe_billed,
+            )  # fmt: skip
+            answer = None if line.expired else self._verdict(question, fault)
+        else:
+            replies += 1
+            answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
+            end = AttemptEnd(
+                "replied", self._milliseconds, status=line.status, usage=reply.usage,
+                maybe_billed=reply.usage is None, text=reply.text, request_id=reply.request_id,
+            )  # fmt: skip
+        self._close(question, end, replies, answer)
+
+    def miss(self, question: Question, *, is_billed: bool) -> None:
+        """No line: not answered by a batch that expired or was cancelled, lost otherwise."""
+        end = AttemptEnd(
+            "lost" if is_billed else "expired", self._milliseconds, maybe_billed=is_billed,
+            error="The batch ended without a word about this request.",
+        )  # fmt: skip
+        self._close(question, end, question.replies, None)
+
+    def _verdict(self, question: Question, fault: Fault) -> Answer | None:
+        """The end of a question that the server turns down; None where it is asked again."""
+        if isinstance(fault, Misconfigured):
+            self.stop_with = str(fault)
+            return None
+        if isinstance(fault, Rejected):
+            backend = runtime.backend_of(self._judge)
+            body = request_body(openai_settings(self._judge), question, seed=seed_of(question))
+            if isinstance(backend, OpenAIBackend) and backend.adjustments.learn(
+                str(fault), backend.adjustments.apply(body), body
+            ):
+                return None
+            return Answer("error", error=str(fault))
+        if question.attempts - question.replies >= MAX_OWN_FAULTS:
+            return Answer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
+        return None
+
+    def _close(
+        self, question: Question, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> None:
+        self._answered += answer is not None
+        self._again += answer is None
+        self._closings.append(self._rows.closing(question, question.attempts, end, replies, answer))
+        if len(self._closings) >= _ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        _apply(self._closings)
+        self._closings = []
+
+    def words(self, ended: str) -> str:
+        again = f", {self._again:,} to be asked again" if self._again else ""
+        return f"{ended.capitalize()}: {self._answered:,} decided{again}."
+
+
+def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
+    """Wait for a server that is down as long as for any outage; then, or at once where asking
+    again brings the same, stop the run."""
+    logger.warning("Batch %s: %s", batch.public_id, error)
+    since = batch.failing_since or timezone.now()
+    Batch.objects.filter(pk=batch.pk).update(failing_since=since, sentence=str(error))
+    patience = timedelta(seconds=run.judge.outage_seconds)
+    if not error.is_final and timezone.now() - since < patience:
+        return
+    if error.is_final:
+        _give_back(batch, run, str(error))
+    chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+
+
+def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
+    """End a batch that the provider will never work off: nothing of it was asked or billed."""
+    questions = _questions_of(batch, run)
+    judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
+    rows = _rows(run, batch, judgments)
+    end = AttemptEnd("rejected", 0, error=reason)
+    _apply([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
+    chunks.release(Judgment.objects.filter(lease=batch.public_id))
+    Batch.objects.filter(pk=batch.pk).update(
+        state=Batch.State.FAILED, sentence=reason, ended_at=timezone.now()
+    )

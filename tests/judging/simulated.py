@@ -1,0 +1,61 @@
+"""The simulated LLM server as a process, and a study whose prompts it knows."""
+
+import io
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+
+from demo.bundle import write_bundles
+from demo.truth import SEED, World
+from studies.models import Study
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Simulated:
+    """Speaks to the server's own routes."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def fault(self, name: str, **how: Any) -> None:
+        self._send("/simulate/faults", json.dumps({"fault": name, **how}).encode())
+
+    def requests(self) -> dict[str, Any]:
+        return self._send("/simulate/requests")
+
+    def batches(self) -> list[dict[str, Any]]:
+        return self._send("/v1/batches")["data"]
+
+    def _send(self, path: str, body: bytes | None = None) -> Any:
+        request = urllib.request.Request(self.url.removesuffix("/v1") + path, data=body)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
+
+
+@contextmanager
+def simulated_server(*options: str) -> Iterator[Simulated]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "demo.llm_server", "--port", "0", *options],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        yield Simulated(process.stdout.readline().strip())
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def demo_study(folder: Path) -> Study:
+    """The demo's 300 items in a new study."""
+    items, _ = write_bundles(folder, World(SEED))
+    call_command("import_items", "demo", str(items), "--create", stdout=io.StringIO())
+    return Study.objects.get(slug="demo")

@@ -1,0 +1,308 @@
+"""Asking by batch: handed in once, collected once, at the lower price, whatever dies between."""
+
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from judging.engine.batches import BatchClient, BatchError, read_lines
+from judging.errors import BadRun
+from judging.models import Attempt, Batch, Judgment
+from judging.selectors import run_cost
+from judging.services import batches, chunks, recovery, runs
+from tests.judging.conftest import make_judge
+from tests.judging.simulated import demo_study, simulated_server
+
+LIMIT = 40
+
+
+@pytest.fixture(scope="module")
+def server():
+    with simulated_server("--batch-seconds", "0.2") as simulated:
+        yield simulated
+
+
+@pytest.fixture
+def study(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "_SHORTEST_POLL", 0.1)
+    return demo_study(tmp_path)
+
+
+@pytest.fixture
+def judge(server):
+    return make_judge(
+        base_url=server.url, model="demo-steady", price_input=Decimal(10), price_output=Decimal(30)
+    )
+
+
+def start(study, judge, **options):
+    options = {"limit": LIMIT, "setting": "certainty", "by_batch": True} | options
+    return runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+
+
+def finish(run):
+    runs.work_off(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_by_batch_ends_like_any_other_at_half_the_price(study, judge, server):
+    before = server.requests()["received"]
+
+    run = finish(start(study, judge))
+
+    assert (run.state, run.judgments.filter(state="done").count()) == ("done", LIMIT)
+    assert server.requests()["received"] == before + 1  # the one question that is asked first
+    first = run.judgments.order_by("pk").first()
+    full = Attempt.objects.filter(judgment=first, outcome="replied").first()
+    half = Attempt.objects.filter(judgment__run=run, outcome="replied").exclude(judgment=first)
+    for attempt, share in [(full, 1), *[(attempt, 2) for attempt in half]]:
+        price = attempt.prompt_tokens * 10_000 + attempt.completion_tokens * 30_000
+        assert attempt.cost_nano == price // share
+    assert run.spent_nano == sum(
+        Attempt.objects.filter(judgment__run=run).values_list("cost_nano", flat=True)
+    )
+    batch = run.batches.first()
+    assert (batch.state, batch.requests, batch.answered) == ("collected", LIMIT - 1, LIMIT - 1)
+
+
+def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):
+    run = finish(start(study, judge, limit=None, orders="both"))
+
+    assert run.state == "done"
+    again = run.judgments.filter(state="done", replies=2).count()
+    assert again > 0
+    assert run.batches.count() >= 2
+    assert run.batches.all()[1].requests >= again
+
+
+def test_a_crash_before_the_provider_was_told_hands_in_once(study, judge, server, monkeypatch):
+    def die(self, file, *, metadata):
+        raise KeyboardInterrupt
+
+    run = start(study, judge)
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchClient, "submit", die)
+        with pytest.raises(KeyboardInterrupt):
+            batches.advance_run(run_id=run.pk)
+    known = len(server.batches())
+
+    finish(run)
+
+    assert len(server.batches()) == known + run.batches.count()
+    assert run.judgments.filter(state="done").count() == LIMIT
+    assert not run.judgments.filter(attempts__outcome="lost").exists()
+
+
+def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
+    study, judge, server, monkeypatch
+):
+    submit = BatchClient.submit
+
+    def submit_and_die(self, file, *, metadata):
+        submit(self, file, metadata=metadata)
+        raise KeyboardInterrupt
+
+    run = start(study, judge)
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchClient, "submit", submit_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            batches.advance_run(run_id=run.pk)
+    known = server.batches()
+    assert known[0]["metadata"] == {
+        "thirdperson_run": run.public_id,
+        "thirdperson_batch": run.batches.get().public_id,
+    }
+
+    finish(run)
+
+    later = run.batches.count() - 1
+    assert len(server.batches()) == len(known) + later  # nothing was handed in, or paid for, twice
+    assert run.batches.first().provider_id == known[0]["id"]
+    assert run.judgments.filter(state="done").count() == LIMIT
+
+
+def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
+    monkeypatch.setattr(batches, "_ROWS", 10)
+    run = start(study, judge)
+    batches.advance_run(run_id=run.pk)
+    apply, calls = batches._apply, []
+
+    def apply_and_die(rows):
+        calls.append(rows)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return apply(rows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(batches, "_apply", apply_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            runs.work_off(run_id=run.pk)
+    assert 0 < run.judgments.filter(state="done").count() < LIMIT
+
+    finish(run)
+
+    attempts = Attempt.objects.filter(judgment__run=run)
+    assert run.state == "done"
+    assert set(attempts.values_list("outcome", flat=True)) == {"replied"}
+    assert run.spent_nano == sum(attempts.values_list("cost_nano", flat=True))
+
+
+def test_what_an_expired_batch_did_not_answer_is_not_paid_for_and_asked_again(study, judge, server):
+    run = start(study, judge)
+    server.fault("batch_expires")
+
+    finish(run)
+
+    assert run.judgments.filter(state="done").count() == LIMIT
+    expired = Attempt.objects.filter(judgment__run=run, outcome="expired")
+    assert expired.count() == (LIMIT - 1) - (LIMIT - 1) // 2
+    assert set(expired.values_list("cost_nano", flat=True)) == {0}
+    assert run.batches.first().sentence.startswith("Expired: ")
+
+
+def test_what_a_complete_batch_does_not_mention_counts_at_the_most_it_can_have_cost(
+    study, judge, server
+):
+    run = start(study, judge)
+    server.fault("batch_loses")
+
+    finish(run)
+
+    assert run.judgments.filter(state="done").count() == LIMIT
+    lost = Attempt.objects.filter(judgment__run=run, outcome="lost")
+    assert lost.count() == (LIMIT - 1) - (LIMIT - 1) // 2
+    assert run_cost(run).estimated == Decimal(sum(lost.values_list("cost_nano", flat=True))) / 10**9
+
+
+def test_a_batch_that_the_provider_refuses_stops_the_run_and_costs_nothing(study, judge, server):
+    run = start(study, judge)
+    server.fault("batch_fails")
+
+    finish(run)
+
+    assert run.state == "stopped_outage"
+    assert "refused the batch: The file cannot be read (simulated)." in run.sentence
+    assert run.batches.get().state == "failed"
+    rejected = Attempt.objects.filter(judgment__run=run, outcome="rejected")
+    assert rejected.count() == LIMIT - 1
+    assert not run.judgments.exclude(state__in=["pending", "done"]).exists()
+
+
+def test_a_server_without_batches_is_said_to_have_none(study, llm):
+    judge = make_judge(name="live only", base_url=llm.url)
+    run = start(study, judge)
+
+    finish(run)
+
+    assert run.state == "stopped_outage"
+    assert run.sentence.startswith("The server takes no batch:")
+
+
+def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
+    run = start(study, judge, token_budget=20_000)
+    batches.advance_run(run_id=run.pk)
+
+    batch = run.batches.get()
+    assert 0 < batch.requests < LIMIT
+    run.refresh_from_db()
+    assert run.tokens + batch.most_tokens <= 20_000
+
+    finish(run)
+
+    assert run.state == "stopped_budget"
+    assert run.tokens <= 20_000
+
+
+def test_a_run_that_is_cancelled_cancels_its_batch_and_keeps_what_came(study, judge, server):
+    run = start(study, judge)
+    batches.advance_run(run_id=run.pk)
+    runs.cancel_run(run_id=run.pk)
+
+    batches.advance_run(run_id=run.pk)
+    assert server.batches()[0]["status"] in {"cancelling", "cancelled", "completed"}
+    while run.batches.filter(state__in=Batch.OPEN).exists():
+        batches.advance_run(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+    assert run.judgments.filter(state="done").count() > 1
+    assert not run.judgments.filter(state="leased").exists()
+
+
+def test_the_sweep_and_live_workers_leave_a_batch_alone(study, judge):
+    run = start(study, judge)
+    batches.advance_run(run_id=run.pk)
+    Judgment.objects.filter(run=run, state="leased").update(leased_until="2020-01-01T00:00Z")
+    called: list[int] = []
+
+    recovery.recover_runs(call=called.append)
+
+    assert called == []
+    assert run.judgments.filter(state="leased").count() == LIMIT - 1
+    assert chunks.judge_chunk(run_id=run.pk) == 0
+    finish(run)
+
+
+def test_the_beat_queues_a_step_for_each_run_with_batches(study, judge):
+    run = start(study, judge)
+    queued: list[int] = []
+
+    assert batches.follow_batches(queue=queued.append) == 1
+    assert queued == [run.pk]
+    finish(run)
+    assert batches.follow_batches(queue=queued.append) == 0
+
+
+def test_only_judges_behind_a_server_are_asked_by_batch(study, tmp_path):
+    (tmp_path / "replies.jsonl").write_text("")
+    recorded = make_judge(name="r", backend="replay", model=str(tmp_path / "replies.jsonl"))
+
+    with pytest.raises(BadRun, match="--batch needs a judge behind a server"):
+        start(study, recorded)
+
+
+def test_the_command_and_the_page_show_the_batches(study, judge, server, admin_client):
+    out = StringIO()
+
+    call_command(
+        "judge", "demo", "--judge", "judge", "--batch", "--inline", "--limit", "5", stdout=out,
+        stderr=StringIO(),
+    )  # fmt: skip
+
+    assert "5 of 5 answered" in out.getvalue()
+    run = study.judge_runs.get()
+    page = admin_client.get(reverse("judging:run", args=["demo", run.public_id]))
+    assert run.batches.first().provider_id in page.content.decode()
+
+
+def test_a_command_that_cannot_hand_in_fails(study, llm):
+    make_judge(name="live only", base_url=llm.url)
+
+    with pytest.raises(CommandError, match="takes no batch"):
+        call_command(
+            "judge", "demo", "--judge", "live only", "--batch", "--inline", "--limit", "3",
+            stdout=StringIO(), stderr=StringIO(),
+        )  # fmt: skip
+
+
+def test_lines_that_are_none_are_passed_over():
+    good = '{"custom_id": "1-1", "response": {"status_code": 200, "body": {"a": 1}}}'
+
+    lines = list(read_lines(["", "{", "[]", '{"response": {}}', "7", good]))
+
+    assert [(line.custom_id, line.status, line.content) for line in lines] == [
+        ("1-1", 200, '{"a": 1}')
+    ]
+
+
+def test_a_provider_that_is_down_may_be_asked_again():
+    client = BatchClient(base_url="http://127.0.0.1:9/v1", api_key="")
+
+    with pytest.raises(BatchError, match="cannot be reached") as caught:
+        client.status("batch-1")
+
+    assert not caught.value.is_final
+    client.close()
