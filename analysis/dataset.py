@@ -62,6 +62,7 @@ def load_dataset(slug: str) -> Dataset:
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
     raters, groups, answers = _answers(study, position)
+    aside_raters, _, aside = _answers(study, position, are_excluded=True, after=len(raters))
     plan = read_plan(study)
     data = Dataset(
         study=_study_facts(study, plan),
@@ -75,6 +76,8 @@ def load_dataset(slug: str) -> Dataset:
         not_counted=_not_counted(study),
         runs=_runs(study, position),
         plan=plan,
+        set_aside_raters=aside_raters,
+        set_aside=aside if len(aside) else None,
     )
     return with_juries(data, _juries(study))
 
@@ -218,12 +221,16 @@ def _personas(study: Study) -> Mapping[str, tuple[tuple[str, str], ...]]:
 
 
 def _answers(
-    study: Study, position: Mapping[int, int]
+    study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
 ) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
+    """Raters, what is known of them, and their answers that hold a seat.
+
+    Of people who are excluded, or of all others; raters are numbered from `after` on.
+    """
     people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
     found = Annotation.objects.filter(
         assignment__annotator__study=study,
-        assignment__annotator__excluded_at=None,
+        assignment__annotator__excluded_at__isnull=not are_excluded,
         assignment__item__split=ItemRow.Split.MAIN,
         standing__in=COUNTED,
     ).values_list(
@@ -238,7 +245,7 @@ def _answers(
     )
     rows = list(found)
     raters = tuple(sorted({row[1] for row in rows}))
-    number = {pseudonym: index for index, pseudonym in enumerate(raters)}
+    number = {pseudonym: after + index for index, pseudonym in enumerate(raters)}
     coded = sorted(
         (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
         for item, rater, choice, certainty, first, active, elapsed, at in rows

@@ -206,6 +206,10 @@ class Dataset:
     not_counted: Mapping[str, int] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
     plan: Plan | None = None
+    # Answers of people whom a researcher excluded: no number but one of the multiverse rests on
+    # them. Their raters are numbered after `raters`.
+    set_aside_raters: tuple[str, ...] = ()
+    set_aside: Answers | None = None
 
     @cached_property
     def truth(self) -> Codes:
@@ -230,6 +234,9 @@ class Dataset:
         if self.plan is not None:
             _feed(digest, "plan", self.plan.seal)
         _feed_arrays(digest, self.answers)
+        if self.set_aside is not None:
+            _feed(digest, "set aside", self.set_aside_raters)
+            _feed_arrays(digest, self.set_aside)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             _feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])

@@ -18,6 +18,7 @@ from analysis.report.encode import Json, put, steps
 from analysis.report.groups import group_tables
 from analysis.report.headline import certainty_headline, headline
 from analysis.report.judges import judge_entry
+from analysis.report.multiverse import multiverse
 from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
 from analysis.report.several import several_judges
@@ -158,6 +159,8 @@ def build_report(
     }
     report["headline"] = headline(report)
     report["certainty_headline"] = certainty_headline(report)
+    on_progress(90, "Trying other choices.")
+    report["multiverse"] = multiverse(report, data, shared)
     return report
 
 

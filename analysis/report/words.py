@@ -28,6 +28,9 @@ REASONS = {
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
     "too_large": "the study is too large for it",
+    "nothing_compared": "the headline compares nothing",
+    "too_few": "too few items",
+    "no_plan": "no analysis plan was frozen",
     "no_threshold": "this way of labelling has no threshold",
 }
 

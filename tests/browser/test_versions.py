@@ -1,0 +1,109 @@
+"""Plans, versions and shared reports in Chromium: they fit, pass axe, and work by keyboard."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.services import request_report
+from analysis.sharing import share_report
+from studies.models import Membership
+from tests.analysis.builders import answer, make_rater, random_study
+from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.test_researcher_pages import PASSWORD, overflows, problems
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def study(settings, tmp_path, monkeypatch):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
+    owner = User.objects.create_user("ada", password=PASSWORD)
+    study = random_study(71, n_items=40, title="Everyday choices", is_simulated=True)
+    Membership.objects.create(user=owner, study=study, role="owner")
+    for number in range(2):
+        report = request_report(study_id=study.pk, bootstrap=100)
+        tasks.build_report(report.pk)
+        answer(make_rater(study=study, pseudonym=f"P-x{number}"), study.all_items.first(), "r1")
+    return study
+
+
+@pytest.fixture
+def signed_in(study, open_page):
+    def signed_in(**options):
+        page = open_page(**options)
+        page.goto(reverse("login"))
+        page.get_by_label("User name").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**" + reverse("studies:list"))
+        return page
+
+    return signed_in
+
+
+def check(page, name):
+    assert problems(page) == [], name
+    assert not overflows(page), name
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_fit_and_pass_axe(study, signed_in, open_page, viewport, scheme):
+    report = study.reports.first()
+    link, key = share_report(report_id=report.pk, user=User.objects.get(), note="the journal")
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+    of_report = [study.slug, report.public_id]
+
+    for name, arguments in [
+        ("list", [study.slug]),
+        ("plan", [study.slug]),
+        ("compare", [study.slug]),
+        ("report", of_report),
+        ("share", of_report),
+    ]:
+        page.goto(reverse(f"analysis:{name}", args=arguments), wait_until="networkidle")
+        check(page, name)
+    outside = open_page(viewport=viewport, color_scheme=scheme)
+    outside.goto(f"{reverse('shared:report', args=[link.public_id])}?key={key}")
+    check(outside, "shared")
+
+
+def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
+    page = signed_in(viewport=PHONE)
+    page.goto(reverse("analysis:plan", args=[study.slug]))
+
+    page.get_by_role("button", name="Freeze the plan").press("Enter")
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    assert page.title().startswith("Error:")
+    check(page, "refused")
+    page.get_by_role("link", name="Analyses: Choose at least one analysis.").press("Enter")
+    page.get_by_label("How often people and judges are right").press("Space")
+    page.get_by_label("I know that the plan cannot be changed").press("Space")
+    page.get_by_role("button", name="Freeze the plan").press("Enter")
+
+    page.get_by_role("heading", name="Seal").wait_for()
+    check(page, "frozen")
+    assert "Frozen after the first data" in page.content()
+
+
+def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
+    page = signed_in(viewport=PHONE)
+    page.goto(reverse("analysis:share", args=[study.slug, study.reports.first().public_id]))
+    page.get_by_label("Whom it is for").fill("the journal")
+    page.get_by_role("button", name="Make a link").press("Enter")
+    address = page.get_by_label("Link to the report").input_value()
+    check(page, "new link")
+    path = address[address.index("/shared/") :]
+
+    outside = open_page(viewport=PHONE)
+    outside.goto(path)
+    with outside.expect_request("**/report.html*") as asked:
+        outside.get_by_role("link", name="Open the report").press("Enter")
+    outside.get_by_role("heading", name="9 Methods").wait_for()
+    page.get_by_role("button", name="End the link for the journal").press("Enter")
+    page.get_by_text("The link no longer opens the report.").wait_for()
+
+    assert "referer" not in asked.value.headers
+    assert outside.goto(path).status == 404
