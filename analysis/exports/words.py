@@ -1,6 +1,7 @@
 """Sentences about a data set, for its card and its metadata alike."""
 
 from analysis.exports.described import Description
+from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from analysis.pseudonyms import K
 from studies.models import Study
 from studies.money import format_money
@@ -88,17 +89,13 @@ def limits(described: Description) -> list[str]:
     """What the data cannot bear; the report of the study says how certain its figures are."""
     study = described.study
     found = [
-        "A profile is not the person: whoever judges from one may answer with a stereotype.",
-        "People chose to take part and were paid; they stand for nobody but themselves.",
-        f"Everything was asked in the language “{study.language}”.",
-        "The data say how well answers can be guessed on average. They must not be used for "
-        "decisions about individuals.",
+        STEREOTYPES,
+        OPT_IN,
+        language_limit(study.language),
+        INDIVIDUALS,
     ]
     if study.ask_certainty:
-        found.append(
-            f"A certainty of {study.certainty_threshold} or more counts as high; one of exactly "
-            "80 is high and still only in the band “Confident”."
-        )
+        found.append(certainty_limit(study.certainty_threshold))
     if study.is_simulated:
         found.insert(0, "The answers are simulated and say nothing about people.")
     unknown = [name for name, score in described.scores.items() if not score.scored]

@@ -18,6 +18,7 @@ from analysis.report.encode import Json, put, steps
 from analysis.report.groups import group_tables
 from analysis.report.headline import certainty_headline, headline
 from analysis.report.judges import judge_entry
+from analysis.report.limitations import limitations
 from analysis.report.multiverse import multiverse
 from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
@@ -161,6 +162,7 @@ def build_report(
     report["certainty_headline"] = certainty_headline(report)
     on_progress(90, "Trying other choices.")
     report["multiverse"] = multiverse(report, data, shared)
+    report["limitations"] = limitations(report)
     return report
 
 

@@ -3,12 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report import figures_accuracy, figures_certainty, figures_groups
+from analysis.report import (
+    figures_accuracy,
+    figures_certainty,
+    figures_groups,
+    figures_multiverse,
+)
 from analysis.report import tables_accuracy as accuracy
 from analysis.report import tables_certainty as certainty
 from analysis.report import tables_checks as checks
 from analysis.report import tables_groups as groups
 from analysis.report import tables_judges as judges
+from analysis.report import tables_multiverse as choices
 from analysis.report import tables_people as people
 from analysis.report.figures import Figure
 from analysis.report.tables import Column, Table
@@ -54,6 +60,7 @@ TABLES = (
     groups.price,
     people.raters,
     people.items,
+    choices.multiverse,
 )
 
 
@@ -87,6 +94,7 @@ FIGURES = (
     figures_groups.topics,
     figures_groups.personas,
     figures_accuracy.position,
+    figures_multiverse.multiverse,
 )
 
 

@@ -112,9 +112,7 @@ def _curve(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     return traces
 
 
-def _choices(
-    rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]]
-) -> list[Any]:
+def _choices(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]]) -> list[Any]:
     """A dot where a specification takes an option; lines keep neighbouring choices apart."""
     traces = []
     for place, (name, option) in enumerate(options):

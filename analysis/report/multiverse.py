@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.facts import MISSING, TIE, Answers, Dataset, Run
-from analysis.report.encode import Json, put
+from analysis.report.encode import Json, put, undefined
 from analysis.report.headline import LEVEL, MIN_COMPARED
 from analysis.report.position import on_side
 from analysis.report.shared import Shared
@@ -59,6 +59,9 @@ UNITS: Mapping[str, str] = {
     "people": "people vary",
 }
 LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
+TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
+    "too_few_items", "difference", "ci"
+)
 DECIDED = ("better", "worse", "equivalent", "cannot_tell")
 
 
@@ -118,9 +121,14 @@ class Universe:
         return self._votes[kept]
 
     def _side(self, votes: Votes, truth: Any, ties: str) -> Side:
-        policy: TiePolicy = ties  # type: ignore[assignment]  # keys of TIES
-        majority = majority_vote(votes, ties=policy, rng=np.random.default_rng(self.seed))
-        return Side(majority.credit(truth.astype(np.int64)), majority.certainty)
+        # The lot is about right or wrong: it must not depend on which response is called r1.
+        policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
+        majority = majority_vote(votes, ties=policy)
+        credit = majority.credit(truth.astype(np.int64))
+        if ties == "random":
+            lot = np.random.default_rng(self.seed).random(credit.size)
+            credit = np.where(np.isnan(credit), np.nan, lot < credit)
+        return Side(credit, majority.certainty)
 
     def _make_unit(self, name: str, kept: str) -> Unit | None:
         n = len(self.data.items)
@@ -242,8 +250,13 @@ def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
     """Judge less majority on the items that both decided, with Holm over the judge's family."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
+    if unit is None:
+        return TOO_FEW
+    # Where items vary and no tie counts half, the report's own interval and test are exact.
+    is_exact = row["unit"] == "item" and row["ties"] != "half"
+    contrast = _exact if is_exact else paired_contrast
     found = [
-        _paired(universe.judge(run, row["ties"], row["exclusions"]), people, row["unit"], unit)
+        contrast(universe.judge(run, row["ties"], row["exclusions"]).credit, people.credit, unit)
         for run in universe.runs
     ]
     own = found[0]
@@ -256,31 +269,20 @@ def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
         state = "equivalent" if inside else "cannot_tell"
         if differs and survives:
             state = "better" if (own.value or 0) > 0 else "worse"
-    return _told(own, state)
+    return _told(own, state, "tango" if is_exact else f"t over {row['unit']}")
 
 
-def _paired(judge: Side, people: Side, name: str, unit: Unit | None) -> Contrast:
-    """As the report has it where items vary and nobody has half a credit; t over units else."""
-    known = ~np.isnan(judge.credit) & ~np.isnan(people.credit)
+def _exact(judge: Floats, people: Floats, _: Unit) -> Contrast:
+    """Tango's intervals and McNemar's test, as the report has them."""
+    known = ~np.isnan(judge) & ~np.isnan(people)
     n = int(known.sum())
-    credits = np.concatenate([judge.credit[known], people.credit[known]])
-    if name == "item" and n and not (credits % 1).any():
-        ours, theirs = (
-            np.where(known, side.credit, MISSING).astype(np.int64) for side in (judge, people)
-        )
-        pairs = count_pairs(ours, theirs)
-        wide, narrow = tango_interval(pairs), tango_interval(pairs, 1 - 2 * LEVEL)
-        return Contrast(
-            pairs.difference,
-            (wide.low, wide.high),
-            (narrow.low, narrow.high),
-            mcnemar(pairs).p,
-            n,
-            n,
-        )
-    if unit is None:
-        return Contrast(None, None, None, None, n, n, "too_few_items")
-    return paired_contrast(judge.credit, people.credit, unit)
+    if n == 0:
+        return Contrast(None, None, None, None, 0, 0, "empty_group")
+    ours, theirs = (np.where(known, side, MISSING).astype(np.int64) for side in (judge, people))
+    pairs = count_pairs(ours, theirs)
+    wide, narrow = tango_interval(pairs), tango_interval(pairs, 1 - 2 * LEVEL)
+    ends = (wide.low, wide.high), (narrow.low, narrow.high)
+    return Contrast(pairs.difference, *ends, mcnemar(pairs).p, n, n)
 
 
 def _certain(universe: Universe, row: Mapping[str, Any], report: Mapping[str, Any] | None) -> Json:
@@ -293,27 +295,32 @@ def _certain(universe: Universe, row: Mapping[str, Any], report: Mapping[str, An
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
-        return _told(Contrast(None, None, None, None, 0, 0, "too_few_items"), "too_few")
+        return TOO_FEW
     both = np.ones(judge.credit.size, dtype=np.bool_)
     for values in (judge.credit, judge.certainty, people.credit, people.certainty):
         both &= ~np.isnan(values)
     high, theirs = (side.certainty >= row["threshold"] for side in (judge, people))
     contrast = set_contrast(judge.credit, both & high, people.credit, both & theirs, unit)
+    method = f"t over {row['unit']}"
     if report is not None:
         entry = next(e for e in report["comparison"] if e["run"] == universe.runs[0].run)
-        low, top = entry["certainty"]["high_sets"]["difference"]["ci"]
-        contrast = replace(contrast, ends=(low, top), reason=None)
+        published = entry["certainty"]["high_sets"]["difference"]
+        low, top = published["ci"]
+        contrast, method = replace(contrast, ends=(low, top), reason=None), published["ci_made"]
     state = "too_few"
     if min(contrast.n, contrast.n_second) >= TOO_SMALL and contrast.ends is not None:
         low, top = contrast.ends
         state = "better" if low > 0 else "worse" if top < 0 else "cannot_tell"
-    return _told(contrast, state)
+    return _told(contrast, state, method)
 
 
-def _told(contrast: Contrast, state: str) -> Json:
+def _told(contrast: Contrast, state: str, method: str | Json) -> Json:
     out: Json = {"n": contrast.n, "n_people": contrast.n_second}
     put(out, "difference", contrast.value, contrast.reason)
     put(out, "ci", None if contrast.ends is None else list(contrast.ends), contrast.reason)
+    if contrast.ends is not None:
+        short = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
+        out["ci_made"] = short if isinstance(method, str) else method
     return out | {"state": state}
 
 

@@ -22,6 +22,10 @@ WORDS: Mapping[str, str] = {
 }
 
 
+def mark_word(mark: Mark) -> str:
+    return WORDS[mark]
+
+
 @dataclass(frozen=True)
 class Analysis:
     """Something that a plan can name: the tables and the keys of report.json that show it.

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
 from analysis.report.paper import TEX
+from analysis.report.registration import mark_of
 from analysis.report.tables import Table, compact
 from analysis.report.tables_accuracy import threshold_words
 from analysis.report.words import run_names
@@ -74,6 +75,7 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "prompts": _prompts(report),
         "item_rows": list(_item_rows(report, tables)),
         "threshold": threshold_words(report),
+        "headline_mark": mark_of(report, ["headline", "state"]),
         "source": list(_flat(report["study"]["source"])),
         "date": date,
         "plots": _json(_plots(figures)),

@@ -88,7 +88,7 @@ def shared_people(votes: Votes) -> SharedPeople | None:
     >>> votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
     >>> unit = shared_people(votes)
     >>> int(unit.shared.sum()), round(unit.degrees_of_freedom, 1)
-    (34, 7.5)
+    (34, 4.5)
     """
     incidence = _incidence(votes)
     per_person = incidence.sum(axis=0)

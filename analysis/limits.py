@@ -1,0 +1,26 @@
+"""What no study of this kind can bear, in the same words in its report and on its dataset card."""
+
+STEREOTYPES = (
+    "A profile is not the person: whoever judges from one, human or model, may answer with a "
+    "stereotype of people like that."
+)
+OPT_IN = "People chose to take part and were paid; they stand for nobody but themselves."
+INDIVIDUALS = (
+    "What is measured is how well answers can be guessed on average. It must not be used for "
+    "decisions about individuals."
+)
+
+
+def language_limit(language: str) -> str:
+    return (
+        f"Everything was asked in the language “{language}”; other languages may come out "
+        "differently."
+    )
+
+
+def certainty_limit(threshold: float) -> str:
+    """What high certainty does not mean; at 80 the threshold lies inside a band."""
+    high = f"A certainty of {threshold:g} or more counts as high"
+    if threshold == 80:
+        return f"{high}; one of exactly 80 is high and still only in the band “Confident”."
+    return f"{high}; the bands that people and models were shown begin elsewhere."

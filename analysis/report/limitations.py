@@ -1,0 +1,127 @@
+"""The limits of a report, generated from what it rests on."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
+from analysis.report.encode import Json
+from analysis.report.words import SMALL, percent, run_names
+
+MAX_NAMED = 8
+# Shares of unread or refused items above which a run's accuracy is one of the easy items.
+MANY_MISSING = 0.05
+
+
+def limitations(report: Mapping[str, Any]) -> list[Json]:
+    """Sentences with a code each, the gravest first."""
+    return [{"limit": code, "text": text} for code, text in _limits(report)]
+
+
+def _limits(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    study, inputs, human = report["study"], report["inputs"], report["human"]
+    if study["simulated"]:
+        yield "simulated", "Simulated data: nothing here is about real people or real models."
+    yield "stereotypes", STEREOTYPES
+    yield "individuals", INDIVIDUALS
+    if human["answers"]:
+        yield "opt_in", OPT_IN
+    yield "language", language_limit(study["language"])
+    if study["ask_certainty"]:
+        yield "certainty", _certainty(report)
+    yield from _cells(report)
+    if inputs["truth"]["unknown"]:
+        yield (
+            "truth",
+            f"Of {inputs['truth']['unknown']:,} of {inputs['items']:,} items nobody knows the "
+            "person's own answer; they say nothing about who was right.",
+        )
+    yield from _missing(report)
+    if people := human["not_counted"].get("excluded_people", 0):
+        yield (
+            "excluded",
+            f"{people} {'person is' if people == 1 else 'people are'} excluded. The multiverse "
+            "says whether the headline would be the same with them.",
+        )
+    yield from _items(report)
+    if human["answers"]:
+        yield (
+            "generality",
+            "Intervals of majorities, of differences and of runs hold for these items, and where "
+            "noted for these annotators; other people may differ.",
+        )
+    yield from _choices(report)
+    yield (
+        "certified",
+        "No threshold is certified, so no accuracy is promised for items outside this study.",
+    )
+
+
+def _certainty(report: Mapping[str, Any]) -> str:
+    at = report["human"]["individual"]["at_threshold"]
+    told = certainty_limit(report["parameters"]["threshold"])
+    if at:
+        told += f" {at:,} single answers of people stand exactly there."
+    return (
+        f"{told} High and low are chosen by each side's own certainty: their cells hold different "
+        "items and must not be subtracted."
+    )
+
+
+def _cells(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Which of the main cells rest on fewer than 30 items."""
+    sides = [("the majority", report["human"]["majority"])]
+    sides += zip(run_names(report), report["judges"], strict=True)
+    small = [
+        f"{name}, {band} certainty ({side[band]['n']})"
+        for name, side in sides
+        for band in ("high", "low")
+        if 0 < side[band]["n"] < SMALL
+    ]
+    if small:
+        more = f" and {len(small) - MAX_NAMED} more" if len(small) > MAX_NAMED else ""
+        yield (
+            "small_cells",
+            f"These cells hold fewer than {SMALL} items and are rough: "
+            f"{'; '.join(small[:MAX_NAMED])}{more}.",
+        )
+
+
+def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    failures = ("unparseable", "refused", "skipped", "error", "open")
+    missing = []
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        failed = sum(judge["excluded"][key] for key in failures)
+        if judge["items"] and failed / judge["items"] > MANY_MISSING:
+            missing.append(f"{name} ({percent(failed / judge['items'])})")
+    if missing:
+        yield (
+            "missing",
+            "Some runs have no answer to many items, and their accuracy is one of the others: "
+            f"{'; '.join(missing)}.",
+        )
+
+
+def _items(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    inputs = report["inputs"]
+    if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
+        yield (
+            "shared",
+            f"The {inputs['items']:,} items share {inputs['personas']:,} personas and "
+            f"{inputs['questions']:,} questions; items that share them are alike. The intervals in "
+            "most tables do not count that; those of “how many personas and questions each "
+            "accuracy rests on” and of groups do.",
+        )
+
+
+def _choices(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Where the headline leans on a choice, and where nothing was announced."""
+    for claim in report["multiverse"]["claims"]:
+        if claim["holds"] < claim["of"]:
+            over = "all items" if claim["claim"] == "all" else "what each is certain of"
+            yield (
+                f"multiverse_{claim['claim']}",
+                f"The finding over {over} depends on choices: it comes out the same in "
+                f"{claim['holds']} of {claim['of']} specifications.",
+            )
+    if report["registration"]["plan"] is None:
+        yield "explored", "No analysis plan was frozen before the data: all of this is explored."
