@@ -20,6 +20,7 @@ def without_people(report: Mapping[str, Any]) -> Json:
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report["groups"]],
+        "who_judges_whom": [_fewer_columns(table) for table in report["who_judges_whom"]],
         "redacted": ["human.raters", "items", "groups of fewer than five personas"],
     }
 
@@ -42,4 +43,20 @@ def _coarse(table: Mapping[str, Any]) -> Json:
             "people": among(differences["people"]),
             "judges": [among(pairs) for pairs in differences["judges"]],
         },
+    }
+
+
+def _fewer_columns(table: Mapping[str, Any]) -> Json:
+    """Who judges whom without groups of too few personas; those of annotators are large already."""
+    kept = [
+        place
+        for place in range(len(table["columns"]))
+        if any(row["cells"][place]["personas"] >= FEWEST_PERSONAS for row in table["rows"])
+    ]
+    return {
+        **table,
+        "columns": [table["columns"][place] for place in kept],
+        "rows": [
+            {**row, "cells": [row["cells"][place] for place in kept]} for row in table["rows"]
+        ],
     }

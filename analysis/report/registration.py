@@ -108,14 +108,24 @@ ANALYSES = (
         "certainty_headline comparison.*.certainty",
         "threshold resamples",
     ),
-    _analysis("ablations", "What judges lose with less of the persona", "ablations", "ablations"),
+    _analysis(
+        "ablations",
+        "What judges lose with less of the persona",
+        "ablations ablation_cells",
+        "ablations",
+    ),
     _analysis(
         "position",
         "Whether the side of the screen matters",
         "position ties",
         "human.position judges.*.position judges.*.ties",
     ),
-    _analysis("groups", "Topics and groups of personas", "groups", "groups"),
+    _analysis(
+        "groups",
+        "Topics, groups of personas, and who judges whom",
+        "groups personas own_group",
+        "groups who_judges_whom",
+    ),
     _analysis(
         "several",
         "Which judge is best (Cochran's Q, pairs, ranks)",
@@ -135,9 +145,7 @@ RECORDS = (
     "judges.*.items judges.*.excluded judges.*.judgments judges.*.replies judges.*.cost "
     "judges.*.record"
 ).split()
-RECORD_TABLES = frozenset(
-    {"excluded", "cost", "raters", "items", "who_judges_whom", "exclusions", "limitations"}
-)
+RECORD_TABLES = frozenset({"excluded", "cost", "price", "raters", "items"})
 
 
 def registration(data: Dataset, *, threshold: float, seed: int, bootstrap: int) -> Json:
@@ -194,7 +202,7 @@ def table_mark(report: Mapping[str, Any], table: str) -> TableMark | None:
     found = report.get("registration")
     if found is None or found["plan"] is None or table in RECORD_TABLES:
         return None
-    kind = "groups" if table.startswith(("group_", "differences_")) else table
+    kind = "groups" if table.startswith(("group_", "differences_", "whom_")) else table
     entry = next((entry for entry in found["analyses"] if kind in entry["tables"]), None)
     if entry is None:
         return TableMark("explored", WORDS["explored"], "The plan does not name this analysis.")

@@ -1,5 +1,7 @@
 """The headline under other choices: what is counted, what is left out, and what is said."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from django.utils import timezone
@@ -40,7 +42,7 @@ def close_study(n=60):
     return study
 
 
-RICH = []
+RICH: list[dict[str, Any]] = []
 
 
 @pytest.fixture
