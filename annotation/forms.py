@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
+from studies.prompts import BANDS, band_of
 
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
@@ -91,6 +92,8 @@ class AnswerForm(ParticipantForm):
     """A choice as displayed, and a certainty where the study asks for one."""
 
     certainty = CertaintyField(required=False)
+    level = forms.CharField(required=False)
+    control = forms.CharField(required=False)
     active_ms = forms.CharField(required=False)
 
     def __init__(self, *args: Any, study: Study, task: str, **kwargs: Any) -> None:
@@ -101,7 +104,7 @@ class AnswerForm(ParticipantForm):
             choices=[("a", "A"), ("b", "B"), *([("tie", "tie")] if study.allow_tie else [])],
             error_messages={"required": nothing_chosen, "invalid_choice": nothing_chosen},
         )
-        self.order_fields(["choice", "certainty", "active_ms"])
+        self.order_fields(["choice", "level", "certainty", "control", "active_ms"])
 
     def target_of(self, field: str) -> str:
         return {"choice": "choice-a"}.get(field, field)
@@ -115,10 +118,34 @@ class AnswerForm(ParticipantForm):
             # What stands in the hidden box says nothing.
             self.errors.pop("certainty", None)
             data["certainty"] = None
-        elif "certainty" not in self.errors and data.get("certainty") is None:
+            data["control"] = ""
+            return data
+        if "certainty" not in self.errors and data.get("certainty") is None:
             required = self.fields["certainty"].error_messages["required"]
             self.add_error("certainty", forms.ValidationError(required, code="required"))
+        data["control"] = self._control(data)
+        level = next((band for band in BANDS if band.slug == data.get("level")), None)
+        certainty = data.get("certainty")
+        if level and certainty is not None and not level.low <= certainty <= level.high:
+            words = _("Enter a number from %(low)s to %(high)s, or select another level")
+            self.add_error("certainty", words % {"low": level.low, "high": level.high})
         return data
+
+    def _control(self, data: dict[str, Any]) -> str:
+        """What the certainty was given with, as far as the study offers it."""
+        offered = self.study.certainty_control
+        if offered == Study.CertaintyControl.LEVELS:
+            return offered if data.get("level") else Study.CertaintyControl.NUMBER
+        return offered if data.get("control") == offered else Study.CertaintyControl.NUMBER
+
+    @property
+    def level_shown(self) -> str:
+        """The level that was selected, else the one that the certainty lies in."""
+        if self.is_bound and self["level"].value():
+            return str(self["level"].value())
+        text = str(self["certainty"].value() or "")
+        inside = text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= 100
+        return band_of(int(text)).slug if inside else ""
 
 
 class DraftForm(forms.Form):

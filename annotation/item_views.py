@@ -58,7 +58,8 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
     shown = progress.next_position if position is None else position
     if shown is None:
         return see_other(step_url(annotator, "feedback"))
-    if not progress.may_open(shown):
+    is_turn = shown == progress.next_position
+    if not (is_turn or (annotator.study.allow_changes and progress.may_open(shown))):
         return see_other(step_url(annotator, "task"))
     assignment = assignment_at(annotator, shown)
     form = AnswerForm(study=annotator.study, task=assignment.item.task, initial=entered(assignment))
@@ -93,6 +94,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         certainty=form.cleaned_data["certainty"],
         shown_at=token.shown_at,
         active_ms=form.cleaned_data["active_ms"],
+        certainty_control=form.cleaned_data["control"],
     )
     response = see_other(_after(annotator))
     if is_bound(request, annotator):

@@ -73,7 +73,8 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
     slug = assignment.item.study.slug
     position = assignment.position
     number = progress.number(position)
-    before = progress.before(position)
+    # Where no answer may be changed, there is no way back to one.
+    before = progress.before(position) if assignment.annotator.study.allow_changes else None
     return {
         **item_context(
             item=assignment.item, shown_first=assignment.shown_first, form=form, number=number

@@ -183,7 +183,9 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         "study": annotator.study,
         "form": form,
         "answered": progress.answered,
-        "back_url": task_url(annotator.study.slug, progress.places[-1].position),
+        "back_url": task_url(annotator.study.slug, progress.places[-1].position)
+        if annotator.study.allow_changes
+        else None,
     }
     status = REFUSED if form.is_bound else 200
     return render(request, "annotation/feedback.html", context, status=status)

@@ -65,6 +65,13 @@ class Study(models.Model):
         FACTS = "facts", "facts"
         SENTENCES = "sentences", "sentences"
 
+    class CertaintyControl(models.TextChoices):
+        """What people give their certainty with; a number box is always there."""
+
+        SLIDER = "slider", "slider and number"
+        NUMBER = "number", "number alone"
+        LEVELS = "levels", "five levels, then a number"
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
     task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
@@ -78,6 +85,12 @@ class Study(models.Model):
 
     allow_tie = models.BooleanField(default=False)
     ask_certainty = models.BooleanField(default=True)
+    certainty_control = models.CharField(
+        max_length=10, choices=CertaintyControl, default=CertaintyControl.SLIDER
+    )
+    allow_changes = models.BooleanField(
+        default=True, help_text="People may go back and change an answer until they finish."
+    )
     certainty_threshold = models.PositiveSmallIntegerField(
         default=80, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
@@ -135,6 +148,10 @@ class Study(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(certainty_threshold__range=(1, 100)), name="study_certainty_threshold"
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_control__in=["slider", "number", "levels"]),
+                name="study_certainty_control",
             ),
             models.CheckConstraint(
                 condition=Q(items_per_annotator__gte=1) & Q(annotations_per_item__gte=1),

@@ -86,6 +86,9 @@ class Annotation(models.Model):
     choice = models.CharField(max_length=3, choices=Choice)
     certainty = models.PositiveSmallIntegerField(null=True, blank=True)
     certainty_asked = models.BooleanField()
+    certainty_control = models.CharField(
+        max_length=10, blank=True, help_text="What it was given with: slider, number or levels."
+    )
     standing = models.CharField(max_length=10, choices=Standing)
     shown_at = models.DateTimeField(null=True, blank=True)
     answered_at = models.DateTimeField(null=True, blank=True)
@@ -122,6 +125,11 @@ class Annotation(models.Model):
             models.CheckConstraint(
                 condition=Q(certainty_asked=False) | Q(choice="tie") | Q(certainty__isnull=False),
                 name="annotation_certainty_where_asked",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_control="")
+                | Q(certainty_control__in=["slider", "number", "levels"], certainty__isnull=False),
+                name="annotation_certainty_control",
             ),
             models.CheckConstraint(
                 condition=Q(standing="imported") | Q(answered_at__isnull=False),

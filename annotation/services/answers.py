@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import assignment as seats
-from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen
+from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
 from annotation.wording import wording_for
 from studies.models import Choice, Item, Study
@@ -28,17 +28,18 @@ def record_answer(
     certainty: int | None = None,
     shown_at: dt.datetime | None = None,
     active_ms: int | None = None,
+    certainty_control: str = "",
 ) -> Annotation:
     """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
 
     An identical repeat changes nothing, a different one is a revision; the draft is gone either
     way. Commits before it returns.
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
-    `StudyNotOpen` (closed).
+    `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
     """
-    study = Study.objects.only("state", "frozen_at", "allow_tie", "ask_certainty").get(
-        annotators=annotator_id
-    )
+    study = Study.objects.only(
+        "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes"
+    ).get(annotators=annotator_id)
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
     certainty = _checked_certainty(study, choice, certainty)
@@ -61,8 +62,12 @@ def record_answer(
         Draft.objects.filter(assignment=assignment).delete()
         if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
             return annotation
+        if annotation and not study.allow_changes:
+            raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
         now = timezone.now()
+        # With a tie no certainty is kept, nor what it was given with.
+        control = certainty_control if certainty is not None else ""
         submission = {
             "choice": choice,
             "certainty": certainty,
@@ -74,15 +79,17 @@ def record_answer(
             annotation = Annotation.objects.create(
                 assignment=assignment,
                 certainty_asked=study.ask_certainty,
+                certainty_control=control,
                 standing=seats.occupy(assignment),
                 wording_sha256=wording_for(assignment.item, study).sha256,
                 **submission,
             )
         else:
             annotation.revision += 1
+            annotation.certainty_control = control
             for field, value in submission.items():
                 setattr(annotation, field, value)
-            annotation.save(update_fields=["revision", *submission])
+            annotation.save(update_fields=["revision", "certainty_control", *submission])
         AnnotationRevision.objects.create(
             annotation=annotation, number=annotation.revision, **submission
         )

@@ -6,7 +6,7 @@ const REST_MS = 500; // One request when the hand rests, not one for every key.
 const FIELDS = ["choice", "certainty"];
 
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
-export function keepDraft(form, { slider, activeTime }) {
+export function keepDraft(form, { certainty, activeTime }) {
   const key = form.dataset.draft;
   if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
   const fields = form.elements;
@@ -23,7 +23,7 @@ export function keepDraft(form, { slider, activeTime }) {
     for (const name of FIELDS) {
       if (fields[name] && !unsent.has(name)) fields[name].value = draft[name] ?? "";
     }
-    slider?.show();
+    certainty?.show();
   }
 
   function keep(more = {}) {
@@ -92,7 +92,7 @@ export function keepDraft(form, { slider, activeTime }) {
       if (fields[name]) fields[name].value = kept[name];
       unsent.add(name);
     }
-    slider?.show();
+    certainty?.show();
     save();
   }
 

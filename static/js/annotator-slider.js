@@ -42,43 +42,7 @@ function onWideScreens(text) {
   return span;
 }
 
-/** Mount the slider; returns {show} or null where the study asks for no certainty. */
-export function mountSlider(form) {
-  const place = form.querySelector("[data-slider]");
-  if (!place) return null;
-  const box = form.elements.certainty;
-  const band = form.querySelector("[data-band]");
-  const spoken = form.querySelector("[data-band-spoken]");
-  const bands = readBands();
-  const range = makeRange(place);
-  let speaking;
-
-  function show(value) {
-    const found = bands.find(({ low, high }) => value >= low && value <= high);
-    range.classList.toggle("unset", value === null);
-    range.setAttribute("aria-valuetext", value === null ? place.dataset.unset : `${value}, ${found.name}`);
-    band.textContent = "";
-    if (value !== null) {
-      range.value = value;
-      const name = document.createElement("b");
-      name.textContent = found.name;
-      band.append(
-        onWideScreens(`${value}, `), name,
-        onWideScreens(` (${found.low}–${found.high}): ${found.definition}`),
-      );
-    }
-    // Screen readers hear the level once the hand rests, not at every step.
-    clearTimeout(speaking);
-    speaking = setTimeout(() => { spoken.textContent = found ? `${value}, ${found.name}` : ""; }, 600);
-  }
-
-  function set(value) {
-    const limited = Math.min(100, Math.max(1, value));
-    box.value = limited;
-    show(limited);
-    box.dispatchEvent(new Event("change", { bubbles: true }));
-  }
-
+function mountRange(range, box, { set, show }) {
   range.addEventListener("keydown", (event) => {
     const unset = range.classList.contains("unset");
     if (event.key === "Home") set(1);
@@ -105,8 +69,59 @@ export function mountSlider(form) {
   range.addEventListener("input", () => { if (!scrolling) set(Number(range.value)); });
   // A click exactly where the hidden thumb waits changes nothing and fires no input event.
   range.addEventListener("click", () => { if (!scrolling) set(Number(range.value)); });
+}
 
-  box.addEventListener("input", () => show(readCertainty(box.value)));
+/** Mount the slider, where the study has one, and name the level of the number that is typed.
+    Returns {show}, or null where the study asks for no certainty. */
+export function mountCertainty(form) {
+  const box = form.elements.certainty;
+  if (!box) return null;
+  const place = form.querySelector("[data-slider]");
+  const band = form.querySelector("[data-band]");
+  const spoken = form.querySelector("[data-band-spoken]");
+  const bands = readBands();
+  const range = place && makeRange(place);
+  let speaking;
+
+  function show(value) {
+    const found = bands.find(({ low, high }) => value >= low && value <= high);
+    if (range) {
+      range.classList.toggle("unset", value === null);
+      range.setAttribute("aria-valuetext", found ? `${value}, ${found.name}` : place.dataset.unset);
+      if (found) range.value = value;
+    }
+    band.textContent = "";
+    if (value !== null) {
+      const name = document.createElement("b");
+      name.textContent = found.name;
+      band.append(
+        onWideScreens(`${value}, `), name,
+        onWideScreens(` (${found.low}–${found.high}): ${found.definition}`),
+      );
+    }
+    // Screen readers hear the level once the hand rests, not at every step.
+    clearTimeout(speaking);
+    speaking = setTimeout(() => { spoken.textContent = found ? `${value}, ${found.name}` : ""; }, 600);
+  }
+
+  function set(value) {
+    const limited = Math.min(100, Math.max(1, value));
+    box.value = limited;
+    form.elements.control.value = "slider";
+    show(limited);
+    box.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  if (range) mountRange(range, box, { set, show });
+  for (const level of form.querySelectorAll("[name=level]")) {
+    level.addEventListener("change", () => {
+      form.querySelector("[data-hint]").textContent = level.dataset.range;
+    });
+  }
+  box.addEventListener("input", () => {
+    form.elements.control.value = "number";
+    show(readCertainty(box.value));
+  });
   show(readCertainty(box.value));
   return { show: () => show(readCertainty(box.value)) };
 }

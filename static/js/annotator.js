@@ -3,7 +3,7 @@
 import { keepDraft } from "./annotator-draft.js";
 import { sendUntilStored } from "./annotator-offline.js";
 import { measureActiveTime } from "./annotator-time.js";
-import { mountSlider } from "./annotator-slider.js";
+import { mountCertainty } from "./annotator-slider.js";
 import { mountShortcuts } from "./annotator-shortcuts.js";
 
 const form = document.querySelector("[data-item-form]");
@@ -63,8 +63,8 @@ function nameThisPage() {
 if (form) {
   nameThisPage();
   const activeTime = measureActiveTime();
-  const slider = mountSlider(form);
-  const { isWaiting } = keepDraft(form, { slider, activeTime });
+  const certainty = mountCertainty(form);
+  const { isWaiting } = keepDraft(form, { certainty, activeTime });
   mountShortcuts(form);
   mountSheets();
   mountBar();

@@ -1,7 +1,6 @@
 """The whole way through a study in Chromium, and the rules that every page keeps."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from annotation import services
@@ -13,6 +12,7 @@ from tests.browser.annotators import (
     enter,
     enter_items,
     make_everyday_study,
+    problems,
     scrolls_sideways,
 )
 from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
@@ -183,13 +183,6 @@ def test_the_preview_keeps_nothing_on_the_device_either(open_page, live_server, 
     page.wait_for_url("**/preview/task/?item=2")
     assert page.input_value("#certainty") == ""
     assert page.evaluate("Object.keys(localStorage).length") == 0
-
-
-def problems(page) -> str:
-    """What axe finds wrong with a page, and whether it scrolls sideways."""
-    found = Axe().run(page)
-    assert not scrolls_sideways(page), page.url
-    return found.generate_report() if found.violations_count else ""
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])

@@ -10,10 +10,10 @@ from tests.browser.annotators import (
     add_quota,
     enter,
     make_everyday_study,
+    problems,
     scrolls_sideways,
 )
 from tests.browser.conftest import DESKTOP, PHONE
-from tests.browser.test_participants import problems
 from tests.factories import make_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

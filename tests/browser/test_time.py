@@ -7,9 +7,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import Annotator
-from tests.browser.annotators import enter_items, make_everyday_study
+from tests.browser.annotators import enter_items, make_everyday_study, problems
 from tests.browser.conftest import DESKTOP, PHONE
-from tests.browser.test_participants import problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -12,10 +12,10 @@ from tests.browser.annotators import (
     enter,
     enter_items,
     make_everyday_study,
+    problems,
     scrolls_sideways,
 )
 from tests.browser.conftest import DESKTOP, PHONE
-from tests.browser.test_participants import problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -1,0 +1,104 @@
+"""How a study asks for the certainty, what each answer was given with, and final answers."""
+
+import re
+
+import pytest
+
+from annotation.models import Annotation, AnnotationRevision
+from tests.annotation.pages.walking import post_answer, start
+from tests.factories import make_items, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def open_item(**overrides):
+    study = make_study(items_per_annotator=2, **overrides)
+    make_items(study, 2)
+    client = start(study)
+    return client, client.get(f"/s/{study.slug}/task/")
+
+
+@pytest.mark.parametrize(
+    ("control", "slider", "levels"),
+    [("slider", True, False), ("number", False, False), ("levels", False, True)],
+)
+def test_the_page_offers_what_the_study_says_and_always_a_number_box(control, slider, levels):
+    _, page = open_item(certainty_control=control)
+
+    text = page.content.decode()
+    assert ("data-slider" in text, 'name="level"' in text) == (slider, levels)
+    assert 'id="certainty"' in text
+    assert "checked" not in text
+
+
+@pytest.mark.parametrize(
+    ("offered", "sent", "stored"),
+    [
+        ("slider", {"control": "slider"}, "slider"),
+        ("slider", {"control": "number"}, "number"),
+        ("slider", {}, "number"),
+        ("slider", {"control": "levels"}, "number"),
+        ("number", {"control": "slider"}, "number"),
+        ("levels", {"level": "confident"}, "levels"),
+        ("levels", {}, "number"),
+    ],
+)
+def test_what_the_certainty_was_given_with_is_stored(offered, sent, stored):
+    client, page = open_item(certainty_control=offered)
+
+    post_answer(client, page, certainty="72", **sent)
+
+    assert Annotation.objects.get().certainty_control == stored
+
+
+def test_with_a_tie_there_is_no_certainty_and_nothing_it_was_given_with():
+    client, page = open_item(allow_tie=True)
+
+    post_answer(client, page, choice="tie", certainty="50", control="slider")
+
+    assert Annotation.objects.get().certainty_control == ""
+
+
+def test_a_number_outside_the_chosen_level_is_refused_in_clear_words():
+    client, page = open_item(certainty_control="levels")
+
+    refused = post_answer(client, page, certainty="50", level="confident")
+
+    text = refused.content.decode()
+    assert refused.status_code == 422
+    assert "Enter a number from 61 to 80, or select another level" in text
+    assert re.search(r'id="level-confident" checked', text)
+    assert not Annotation.objects.exists()
+
+
+def test_the_level_of_an_earlier_answer_is_shown_again():
+    client, page = open_item(certainty_control="levels")
+    post_answer(client, page, certainty="35")
+
+    again = client.get(page.request["PATH_INFO"] + "1/").content.decode()
+
+    assert re.search(r'id="level-moderately_confident" checked', again)
+
+
+def test_where_answers_are_final_no_way_leads_back_and_the_first_one_stays():
+    client, page = open_item(allow_changes=False)
+    post_answer(client, page, certainty="30")
+
+    following = client.get(page.request["PATH_INFO"])
+    back = client.get(page.request["PATH_INFO"] + "1/")
+    changed = post_answer(client, page, certainty="90")
+
+    assert 'class="back"' not in following.content.decode()
+    assert (back.status_code, changed.status_code) == (303, 303)
+    assert Annotation.objects.get().certainty == 30
+    assert AnnotationRevision.objects.count() == 1
+
+
+def test_the_words_of_a_study_with_final_answers_promise_no_change():
+    study = make_study(items_per_annotator=1, allow_changes=False)
+    make_items(study, 1)
+    client = start(study)
+
+    for step in ("instructions", "help"):
+        page = client.get(f"/s/{study.slug}/{step}/").content.decode()
+        assert "change" not in page.split("<main")[1]
