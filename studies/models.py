@@ -2,12 +2,18 @@
 
 import random
 import secrets
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
+
+# The largest file is read and stored in some minutes; a job that has not moved for this long
+# lost its worker.
+IMPORT_STALLED_AFTER = timedelta(minutes=15)
 
 
 def public_id() -> str:
@@ -346,3 +352,55 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} is {self.role} of {self.study_id}"
+
+
+class ImportJob(models.Model):
+    """A large file of items that a worker imports; it lies in VAR_DIR/imports until then."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "waiting for a worker"
+        RUNNING = "running", "being read"
+        DONE = "done", "done"
+        REFUSED = "refused", "not imported"
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="imports")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    file_name = models.CharField(max_length=255)
+    task = models.CharField(max_length=40, choices=Task)
+    dry_run = models.BooleanField(default=False)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    progress = models.PositiveSmallIntegerField(default=0, help_text="Percent of the rows read.")
+    message = models.TextField(blank=True, help_text="What came out.")
+    faults = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "refused"]),
+                name="import_job_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running"]) | ~Q(message=""),
+                name="import_job_says_what_came_out",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.file_name}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it, or will."""
+        return self.state in {self.State.QUEUED, self.State.RUNNING} and not self.is_stalled
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether it stopped moving: the worker was killed, or none is running."""
+        unfinished = self.state in {self.State.QUEUED, self.State.RUNNING}
+        return unfinished and timezone.now() - self.moved_at > IMPORT_STALLED_AFTER

@@ -1,4 +1,3 @@
-import base64
 import csv
 from typing import Any, cast
 
@@ -10,14 +9,11 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from studies.errors import StudyError
-from studies.forms import ImportForm, StateForm
-from studies.importers.bundle import open_bytes
-from studies.importers.faults import Fault, Refused, faults_csv, group, spreadsheet_text
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
+from studies.forms import StateForm
+from studies.importers.faults import spreadsheet_text
 from studies.listing import list_studies, role_of, study_figures
 from studies.models import Item, Membership, Side, Study
 from studies.prompts import build_prompt
@@ -25,8 +21,6 @@ from studies.selectors import get_study
 from studies.services import set_state
 
 _PER_PAGE = 50
-# A browser takes a file of about this many rows as a link; the screen lists the first faults.
-_DOWNLOADABLE = 5_000
 _EDITORS = (Membership.Role.OWNER, Membership.Role.EDITOR)
 
 
@@ -86,29 +80,6 @@ def change_state(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("studies:detail", slug)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
-def import_page(request: HttpRequest, slug: str) -> HttpResponse:
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    form = ImportForm(request.POST or None, request.FILES or None, initial={"task": study.task})
-    context: dict[str, Any] = {"study": study, "form": form}
-    if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
-        try:
-            read = read_bundle(open_bytes(file.name, file.read()), task=form.cleaned_data["task"])
-            result = import_items(
-                slug, [read], dry_run="check" in request.POST, user=_user(request)
-            )
-        except Refused as error:
-            return render(request, "studies/import.html", context | _refusal(error), status=422)
-        if not result.dry_run:
-            messages.success(request, str(result))
-            return redirect("studies:detail", slug)
-        context |= {"result": result, "preview": read.items[:5]}
-    status = 422 if form.errors else 200
-    return render(request, "studies/import.html", context, status=status)
-
-
 @require_GET
 @login_required
 def items(request: HttpRequest, slug: str) -> HttpResponse:
@@ -157,18 +128,6 @@ def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 def _user(request: HttpRequest) -> User:
     """Who is signed in; `login_required` let nobody else through."""
     return cast(User, request.user)
-
-
-def _refusal(error: Refused) -> dict[str, Any]:
-    """The faults by rule, and all of them as a file that needs nothing stored here."""
-    faults: tuple[Fault, ...] = error.faults
-    data = base64.b64encode(faults_csv(faults[:_DOWNLOADABLE]).encode()).decode()
-    return {
-        "groups": group(faults),
-        "count": len(faults),
-        "faults_url": f"data:text/csv;charset=utf-8;base64,{data}",
-        "cut_at": _DOWNLOADABLE if len(faults) > _DOWNLOADABLE else None,
-    }
 
 
 def _entry(study: Study) -> str:

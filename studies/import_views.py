@@ -1,0 +1,87 @@
+"""Importing items on a page: small files at once, large ones by a worker that the page follows."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from studies.forms import ImportForm
+from studies.importers.bundle import open_bytes
+from studies.importers.faults import Fault, Refused, faults_csv, group
+from studies.importers.read import read_bundle
+from studies.importers.store import import_items
+from studies.importing import INLINE_BYTES, keep_for_import
+from studies.models import ImportJob, Membership
+from studies.selectors import get_study
+from studies.tasks import import_file
+
+_REFUSED = 422
+# A browser takes a file of about this many rows as a link; the screen lists the first faults.
+_DOWNLOADABLE = 5_000
+_REFRESH_SECONDS = 2
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def import_page(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = ImportForm(request.POST or None, request.FILES or None, initial={"task": study.task})
+    context: dict[str, Any] = {"study": study, "form": form}
+    if request.method == "POST" and form.is_valid():
+        file, task = form.cleaned_data["file"], form.cleaned_data["task"]
+        dry_run, user = "check" in request.POST, cast(User, request.user)
+        if file.size > INLINE_BYTES:
+            job = keep_for_import(
+                study_id=study.pk,
+                name=file.name,
+                data=file.read(),
+                task=task,
+                dry_run=dry_run,
+                user=user,
+            )
+            import_file.delay_on_commit(job.pk)  # type: ignore[attr-defined]
+            return redirect("studies:import-job", slug, job.public_id)
+        try:
+            read = read_bundle(open_bytes(file.name, file.read()), task=task)
+            result = import_items(slug, [read], dry_run=dry_run, user=user)
+        except Refused as error:
+            context |= _refusal(error.faults)
+            return render(request, "studies/import.html", context, status=_REFUSED)
+        if not dry_run:
+            messages.success(request, str(result))
+            return redirect("studies:detail", slug)
+        context |= {"result": result, "preview": read.items[:5]}
+    status = _REFUSED if form.errors else 200
+    return render(request, "studies/import.html", context, status=status)
+
+
+@require_GET
+@login_required
+def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """How far an import is, or what came out; loads itself again until it is over."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    job = get_object_or_404(ImportJob, study=study, public_id=public_id)
+    context: dict[str, Any] = {"study": study, "job": job}
+    if job.faults:
+        context |= _refusal([Fault(**fault) for fault in job.faults])
+    response = render(request, "studies/import_job.html", context)
+    if job.is_open:
+        response.headers["Refresh"] = str(_REFRESH_SECONDS)
+    return response
+
+
+def _refusal(faults: Sequence[Fault]) -> dict[str, Any]:
+    """The faults by rule, and all of them as a file that needs nothing stored here."""
+    data = base64.b64encode(faults_csv(faults[:_DOWNLOADABLE]).encode()).decode()
+    return {
+        "groups": group(faults),
+        "count": len(faults),
+        "faults_url": f"data:text/csv;charset=utf-8;base64,{data}",
+        "cut_at": _DOWNLOADABLE if len(faults) > _DOWNLOADABLE else None,
+    }
