@@ -15,6 +15,7 @@ from analysis.dataset import load_dataset
 from analysis.errors import AnalysisError, BadParameters
 from analysis.models import Report
 from analysis.report.build import build_report
+from analysis.report.citing import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables, combined_tables
 from analysis.report.figures import write_figures
 from analysis.report.paper import write_tables
@@ -133,9 +134,10 @@ def write_report(
         (draft / "report.json").write_text(to_json(result), encoding="utf-8")
         write_tables(list(all_tables(result).values()), draft / "tables")
         write_figures(list(all_figures(result).values()), draft / "figures")
-        (draft / "report.html").write_text(
-            render_html(result, date=timezone.now().date()), encoding="utf-8"
-        )
+        date = timezone.now().date()
+        (draft / "report.html").write_text(render_html(result, date=date), encoding="utf-8")
+        (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
+        (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
         out.mkdir(exist_ok=True)
         for path in sorted(draft.iterdir()):
             target = out / path.name

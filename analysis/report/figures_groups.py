@@ -132,18 +132,19 @@ def _column(rows: Sequence[Row], index: int) -> go.Bar:
     hatched = [
         "/" if n < SMALL and gap is not None else "" for n, gap in zip(counts, gaps, strict=True)
     ]
+    colours = [_colour(gap) for gap in gaps]
     return go.Bar(
         orientation="h",
         x=[0.96] * len(rows),
         y=list(range(len(rows))),
         base=[index - 0.48] * len(rows),
         marker={
-            "color": [_colour(gap) for gap in gaps],
+            "color": colours,
             "line": {"width": 0},
             "pattern": {
                 "shape": hatched,
-                "fillmode": "overlay",
-                "fgcolor": "#ffffff",
+                "bgcolor": colours,
+                "fgcolor": ["#ffffff"] * len(rows),
                 "size": 8,
                 "solidity": 0.2,
             },

@@ -14,10 +14,12 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.report.citing import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
 from analysis.report.paper import TEX
 from analysis.report.registration import mark_of
+from analysis.report.sentences import gaps, position
 from analysis.report.tables import Table, compact
 from analysis.report.tables_accuracy import threshold_words
 from analysis.report.words import run_names
@@ -64,7 +66,7 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "groups": [
             (shown, tables.get(name.replace("group_", "differences_")))
             for name, shown in tables.items()
-            if name.startswith("group_")
+            if name.startswith("group_") and not ("heat_topics" in figures and name == "group_1")
         ],
         "whom": [shown for name, shown in tables.items() if name.startswith("whom_")],
         "figures": figures,
@@ -77,6 +79,10 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "threshold": threshold_words(report),
         "headline_mark": mark_of(report, ["headline", "state"]),
         "source": list(_flat(report["study"]["source"])),
+        "gaps": gaps(report),
+        "lights": position(report),
+        "methods_paragraph": methods_paragraph(report),
+        "bibtex": bibtex(report, date),
         "date": date,
         "plots": _json(_plots(figures)),
         "facts": _json(

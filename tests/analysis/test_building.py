@@ -16,6 +16,8 @@ from analysis.services import request_report
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 
+PAPERS = ("cite.bib", "methods.txt")
+
 pytestmark = pytest.mark.django_db
 
 
@@ -40,7 +42,7 @@ def test_the_command_writes_the_page_the_numbers_and_the_tables(tmp_path):
     call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100, stdout=out)
 
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written == {"report.html", "report.json", "tables", "figures"}
+    assert written == {"report.html", "report.json", "tables", "figures", *PAPERS}
     assert (tmp_path / "out" / "tables" / "table_b.csv").is_file()
     assert (tmp_path / "out" / "tables" / "table_b.tex").is_file()
     assert json.loads((tmp_path / "out" / "report.json").read_text())["study"]["slug"] == study.slug

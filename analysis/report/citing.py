@@ -1,0 +1,147 @@
+"""How to cite a report, and its method in words, with the study's own figures."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date as Date
+from typing import Any
+
+from analysis.report.paper import tex
+from analysis.report.words import decimal, decimal_range, percent, percent_range
+
+Report = Mapping[str, Any]
+
+ARTICLE = """@inproceedings{dong2024personalized,
+  title = {Can {LLM} be a Personalized Judge?},
+  author = {Dong, Yijiang River and Hu, Tiancheng and Collier, Nigel},
+  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
+  year = {2024}
+}
+"""
+
+
+def bibtex(report: Report, date: Date) -> str:
+    """The report itself, the article whose design it follows, and the source of its items."""
+    study, software = report["study"], report["software"]
+    key = re.sub(r"\W", "", study["slug"]) or "report"
+    own = (
+        f"@misc{{{key}{date.year},\n"
+        f"  title = {{{{{tex(study['title'])}: people and judges}}}},\n"
+        f"  year = {{{date.year}}},\n"
+        f"  note = {{Report of {date:%Y-%m-%d}, made with Thirdperson {software['thirdperson']}; "
+        f"inputs {report['inputs']['hash'][:16]}, seed {report['seed']}}}\n"
+        "}\n"
+    )
+    citation = str(study["source"].get("citation") or "").strip()
+    source = f"\n{citation}\n" if citation.startswith("@") else ""
+    return f"{own}\n{ARTICLE}{source}"
+
+
+def methods_paragraph(report: Report) -> str:
+    """The method as a paper tells it; every figure is one of the report's."""
+    return " ".join(
+        (*_items(report), *_people(report), *_judges(report), *_results(report), *_rules(report))
+    )
+
+
+def _items(report: Report) -> Iterator[str]:
+    inputs, study = report["inputs"], report["study"]
+    simulated = " The data are simulated." if study["simulated"] else ""
+    name = study["source"].get("name")
+    source = f" from {name}" if name else ""
+    yield (
+        f"The study has {inputs['items']:,} items{source} about {inputs['personas']:,} personas; "
+        f"each asks “{study['question']}” of two responses"
+        f"{' or a tie' if study['allow_tie'] else ''}.{simulated}"
+    )
+
+
+def _people(report: Report) -> Iterator[str]:
+    human, study = report["human"], report["study"]
+    if not human["answers"]:
+        yield "No people answered."
+        return
+    certainty = ", with a certainty from 1 to 100" if study["ask_certainty"] else ""
+    yield f"{human['annotators']:,} people gave {human['answers']:,} answers{certainty}."
+    pay = human["pay"]
+    if pay["rewards"] is not None:
+        each = study["reward_minor_units"] / 100
+        yield (
+            f"The {pay['finished']} who finished received {each:.2f} {pay['currency']} each for "
+            f"about {study['minutes']} minutes."
+        )
+    out = human["not_counted"]
+    if out.get("excluded_people"):
+        yield (
+            f"{out['excluded_people']} people were excluded by the researchers "
+            f"({out['excluded']:,} answers)."
+        )
+    yield (
+        "The majority of an item is the option with the most votes, its certainty the mean of "
+        f"those who chose it; {human['majority']['ties']:,} items whose answers tie have none."
+    )
+
+
+def _judges(report: Report) -> Iterator[str]:
+    """One sentence per judge and way of asking it, whatever it was shown."""
+    alike: dict[tuple[str, ...], list[Report]] = {}
+    for judge in report["judges"]:
+        alike.setdefault(_asked(judge), []).append(judge)
+    for (name, model, setting, order, readings), runs in alike.items():
+        shown = " or ".join(_shown(run["features"]) for run in runs)
+        unread = sum(
+            run["excluded"][key] for run in runs for key in ("unparseable", "refused", "error")
+        )
+        asked = sum(run["items"] for run in runs)
+        yield (
+            f"{name} ({model}) judged {runs[0]['items']:,} items from {shown} in the setting "
+            f"“{setting}” (order of the responses: {order}; {readings} each); {unread:,} of "
+            f"{asked:,} items stayed without a readable answer."
+        )
+
+
+def _asked(judge: Report) -> tuple[str, ...]:
+    record = judge["record"]
+    own = record["parameters"]
+    model = ", ".join(record["snapshots"]) or own.get("model") or "model not reported"
+    sampling = [
+        f"{word} {own[key]}"
+        for key, word in (("temperature", "temperature"), ("top_p", "top-p"))
+        if own.get(key) is not None
+    ]
+    readings = "1 reading" if record["samples"] == 1 else f"{record['samples']} readings"
+    order = record["orders"].replace("_", " ")
+    return judge["judge"], ", ".join([model, *sampling]), judge["setting"], order, readings
+
+
+def _shown(features: str) -> str:
+    words = {"all": "the whole persona", "none": "no persona"}
+    return words.get(features, features.replace(",", ", "))
+
+
+def _results(report: Report) -> Iterator[str]:
+    people, agreement = report["human"]["majority"], report["human"]["agreement"]
+    if people["accuracy"] is not None:
+        interval = f", 95 % CI {percent_range(people['ci'])}" if people["ci"] else ""
+        yield (
+            f"The majority was right on {percent(people['accuracy'])} of {people['n']:,} items"
+            f"{interval}."
+        )
+    alpha = agreement["krippendorff_alpha"]
+    if alpha["value"] is not None:
+        interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
+        yield (
+            f"Pairs of people agreed on {percent(agreement['percent'])}, Krippendorff's alpha "
+            f"{decimal(alpha['value'], 2)}{interval}."
+        )
+
+
+def _rules(report: Report) -> Iterator[str]:
+    parameters, software = report["parameters"], report["software"]
+    how = "an explored threshold" if parameters["explored"] else "the threshold of the study"
+    yield (
+        f"Certainty is high from {parameters['threshold']} on, {how}. Judges were compared with "
+        "the majority on the items that both decided, by exact McNemar tests, Tango intervals and "
+        f"a margin of {parameters['margin'] * 100:g} points for equivalence, Holm-adjusted. "
+        f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
+        f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
+    )

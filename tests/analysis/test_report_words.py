@@ -1,0 +1,175 @@
+"""What a report says in words: what is missing and why, the side, the method, how to cite it."""
+
+import datetime
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.render import render_html
+from analysis.report.sentences import gaps, position
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+DATE = datetime.date(2026, 11, 20)
+
+
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+
+def answered(study, *, people=2, items=12, choice="r1", certainty=85, **item):
+    raters = [make_rater(study=study) for _ in range(people)]
+    for _ in range(items):
+        made = make_item(study=study, **{"first_person": "r1"} | item)
+        for rater in raters:
+            answer(rater, made, choice, certainty)
+        yield made
+
+
+def said(study, sentence):
+    """The sentence is among the gaps, and on the page above everything else."""
+    report = report_of(study)
+    page = render_html(report, date=DATE)
+    found = [gap for gap in gaps(report) if sentence in gap]
+    return bool(found) and "What is missing here" in page.split('id="glance"')[0]
+
+
+def test_a_study_without_truth_says_that_nobody_can_be_right():
+    study = make_study()
+    list(answered(study, first_person=""))
+
+    assert said(study, "No item has a known answer of the person it is about.")
+
+
+def test_some_items_without_truth_are_counted():
+    study = make_study()
+    list(answered(study))
+    list(answered(study, items=3, first_person=""))
+
+    assert said(study, "3 items of 15 have no known answer and score nobody.")
+
+
+def test_one_annotator_is_said_to_be_one():
+    study = make_study()
+    list(answered(study, people=1))
+
+    assert said(study, "One person gave every answer. Nobody's agreement with anybody is known")
+
+
+def test_equal_answers_are_said_to_be_equal():
+    study = make_study()
+    list(answered(study))
+
+    assert said(study, "All answers of people are the same.")
+
+
+def test_no_high_certainty_is_said_to_be_empty_and_not_zero():
+    study = make_study()
+    run = make_run(study=study)
+    for item in answered(study, certainty=79):
+        judge_item(run, item, "r1", 60)
+
+    assert said(study, "No certainty of people and steady reaches 80: the cells of high certainty")
+
+
+def test_a_judge_that_is_always_certain_tells_nothing_apart():
+    study = make_study()
+    run = make_run(study=study)
+    for item in answered(study, certainty=50):
+        judge_item(run, item, "r1", 95)
+
+    assert said(study, "Every certainty of steady reaches 80: it tells no answers apart.")
+
+
+def test_a_judge_that_failed_on_everything_has_no_accuracy_rather_than_0():
+    study = make_study()
+    run = make_run(study=study)
+    states = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
+    for item, state in zip(answered(study), states, strict=True):
+        judge_item(run, item, state=state)
+
+    assert said(
+        study,
+        "steady has no readable answer to any of 12 items (3 refused, 7 unreadable, 2 failed). "
+        "It has no accuracy; that is not an accuracy of 0.",
+    )
+
+
+def test_a_judge_that_saw_some_of_the_items_is_said_to():
+    study = make_study()
+    run = make_run(study=study)
+    for number, item in enumerate(answered(study)):
+        if number < 5:
+            judge_item(run, item, "r1", 60)
+
+    assert said(study, "steady was asked about 5 of 12 items")
+
+
+def test_a_whole_study_misses_nothing():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(3)]
+    run = make_run(study=study)
+    for number in range(40):
+        item = make_item(study=study, first_person=("r1", "r2")[number % 2])
+        for rater in raters:
+            answer(rater, item, ("r1", "r2")[number % 3 == 0], (60, 90)[number % 2])
+        judge_item(run, item, "r1", (50, 85)[number % 2])
+
+    report = report_of(study)
+
+    assert gaps(report) == []
+    assert "What is missing here" not in render_html(report, date=DATE)
+
+
+def test_the_side_gets_a_light_and_a_sentence():
+    study = make_study()
+    steady, lefty = make_run(study=study), make_run(study=study, judge="lefty")
+    for number in range(80):
+        truth, first = ("r1", "r2")[number % 2], ("r1", "r2")[number // 2 % 2]
+        item = make_item(study=study, first_person=truth)
+        judge_item(steady, item, truth, 60, shown_first=first)
+        judge_item(lefty, item, first, 60, shown_first=first)
+
+    lights = {light["light"]: light["text"] for light in position(report_of(study))}
+
+    assert lights["red"].startswith("lefty leans to side A: chose side A in 100.0 % of 80 answers")
+    assert "unknown" in lights or lights["green"].startswith("No sign of a side for steady")
+
+
+def test_the_method_in_words_has_the_study_s_own_figures():
+    study = make_study(reward=340, currency="GBP", minutes=15, source={"name": "our bank"})
+    runs = [make_run(study=study, features=features) for features in ("all", "none")]
+    for number, item in enumerate(answered(study, people=3)):
+        for run in runs:
+            if number:
+                judge_item(run, item, "r1", 90)
+            else:
+                judge_item(run, item, state="unparseable")
+
+    words = methods_paragraph(report_of(study))
+
+    assert "The study has 12 items from our bank about" in words
+    assert "3 people gave 36 answers, with a certainty from 1 to 100." in words
+    assert "The 3 who finished received 3.40 GBP each for about 15 minutes." in words
+    assert (
+        "temperature 0.7, top-p 0.95) judged 12 items from the whole persona or no persona" in words
+    )
+    assert "2 of 24 items stayed without a readable answer." in words
+    assert "The majority was right on 100.0 % of 12 items" in words
+
+
+def test_the_report_and_the_source_of_its_items_can_be_cited():
+    source = "@inproceedings{bank, title = {A bank}}"
+    study = make_study(slug="a-study", title="50 % of {all}", source={"citation": source})
+    list(answered(study))
+
+    text = bibtex(report_of(study), DATE)
+
+    assert text.startswith("@misc{astudy2026,\n")
+    assert r"title = {{50 \% of \{all\}: people and judges}}" in text
+    assert source in text
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
