@@ -1,10 +1,14 @@
-"""Reports in the admin: to look at, never to edit; a report is only ever built."""
+"""Reports and exports in the admin: to look at, never to edit; they are only ever made."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from analysis.exports.models import Export
+from analysis.exports.queue import delete_export
 from analysis.models import Report
 
 
@@ -28,6 +32,47 @@ class ReportAdmin(admin.ModelAdmin):
     # The result is the whole of report.json; the study's page offers it as a download.
     exclude = ("result",)
     ordering = ("-created_at",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Export)
+class ExportAdmin(admin.ModelAdmin):
+    """The queue of the whole installation; exports are made and fetched on a study's page."""
+
+    list_display = (
+        "public_id",
+        "study",
+        "what",
+        "format",
+        "identified",
+        "free_text",
+        "state",
+        "progress",
+        "message",
+        "size",
+        "requested_by",
+        "created_at",
+        "expires_at",
+    )
+    list_filter = ("state", "identified", "free_text", "what", "study")
+    list_select_related = ("study", "requested_by")
+    search_fields = ("public_id", "study__slug", "filename", "sha256")
+    ordering = ("-created_at",)
+    actions = ("delete_files",)
+
+    @admin.action(description="Delete the files, or stop the writing")
+    def delete_files(self, request: HttpRequest, chosen: QuerySet[Export]) -> None:
+        for export_id in chosen.values_list("pk", flat=True):
+            delete_export(export_id=export_id, user=cast(User, request.user))
+        self.message_user(request, "The files are deleted; the rows stay.")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -7,7 +7,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from analysis.exports.models import Export
 from studies.models import Study, public_id
+
+__all__ = ["AnalysisPlan", "Export", "Report", "ShareLink"]
 
 # A report of 10,000 items takes about a minute; one that has not moved for this long lost its
 # worker.

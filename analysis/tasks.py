@@ -3,9 +3,23 @@
 from celery import shared_task
 
 from analysis import building
+from analysis.exports import storage, work
 
 
 @shared_task
 def build_report(report_id: int) -> None:
     """Build a queued report; running it twice gives the same report."""
     building.build_queued(report_id=report_id)
+
+
+@shared_task
+def write_export(export_id: int) -> None:
+    """Write a queued export; running it twice writes it once."""
+    work.write_queued(export_id=export_id)
+
+
+@shared_task
+def tidy_exports() -> None:
+    """Delete expired exports and take up again those that a killed worker left behind."""
+    for export_id in storage.tidy_exports():
+        write_export.delay(export_id)

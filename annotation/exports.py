@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, AnnotationRevision, Annotator
-from annotation.quality import NOTHING, Quality, others_in, quality_of
+from annotation.quality import NOTHING, Quality, quality_of
 from annotation.wording import setting_of
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
@@ -109,10 +109,9 @@ def annotator_rows(
     if order is None:
         everybody = Annotator.objects.filter(study=study).order_by("pseudonym")
         order = list(everybody.values_list("pk", flat=True))
-    others = others_in(study)
     for start in range(0, len(order), _PEOPLE_CHUNK):
         chunk = order[start : start + _PEOPLE_CHUNK]
-        quality = quality_of(study, chunk, others)
+        quality = quality_of(study, chunk)
         people = _people(study).in_bulk(chunk)
         for pk in chunk:
             if pk in people:

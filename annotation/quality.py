@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import comb
 from statistics import median, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q, QuerySet
 
 from annotation.agreement import Agreement, Said, agreement
 from annotation.models import Annotation, Assignment
@@ -116,7 +116,7 @@ class _Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Others:
+class _Others:
     """What people are held against: how long the items are, and what everybody said there.
 
     `said` counts the answers that stand in the analysis, by item: r1, r2, ties.
@@ -126,18 +126,18 @@ class Others:
     said: Mapping[int, tuple[int, ...]]
 
 
-def quality_of(
-    study: Study, people: Collection[int] | None = None, others: Others | None = None
-) -> dict[int, Quality]:
+def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of everybody with answers, or of `people`, by the annotator's id.
 
-    Answers of people who withdrew are not looked at. Three queries; whoever goes through a large
-    study in parts reads `others_in` once and hands it over.
+    Answers of people who withdrew are not looked at. Three queries; what is held in memory grows
+    with `people`, so that a large study can be gone through in parts.
     """
-    others = others_in(study) if others is None else others
+    places = Assignment.objects.filter(annotator__study=study)
     found = Annotation.objects.filter(assignment__annotator__study=study)
     if people is not None:
+        places = places.filter(annotator__in=people)
         found = found.filter(assignment__annotator__in=people)
+    others = _others(study, places)
     rows = (
         found.exclude(standing=Annotation.Standing.WITHDRAWN)
         .order_by("assignment__annotator", "assignment__position")
@@ -159,31 +159,32 @@ def quality_of(
     return {annotator: _quality(list(own), others) for annotator, own in by_person}
 
 
-def others_in(study: Study) -> Others:
-    """What everybody's answers to the study's items say together; no answer is kept."""
+def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
+    """What everybody's answers say to the items of `places`."""
+    items = places.order_by().values("item")
     counted = (
         Annotation.objects.filter(
             assignment__annotator__study=study,
             assignment__annotator__excluded_at=None,
             assignment__item__split=Item.Split.MAIN,
             standing__in=_STANDING,
+            assignment__item__in=items,
         )
         .values_list("assignment__item")
         .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
         .order_by()
     )
     said = {item: tuple(counts) for item, *counts in counted.iterator()}
-    return Others(_words(study), said)
+    return _Others(_words(study, items), said)
 
 
-def _words(study: Study) -> dict[int, int]:
+def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
     """How many words stand in the question, the context and both responses of each item.
 
     The profile is left out: whoever has just read it for another item need not read it again.
     """
-    asked = Exists(Assignment.objects.filter(item=OuterRef("pk")))
     rows = (
-        Item.objects.filter(asked, study=study)
+        Item.objects.filter(study=study, pk__in=items)
         .order_by()
         .values_list("pk", "question", "context", "r1__text", "r2__text")
     )
@@ -192,7 +193,7 @@ def _words(study: Study) -> dict[int, int]:
     }
 
 
-def _agreement(rows: Sequence[_Row], others: Others) -> Agreement:
+def _agreement(rows: Sequence[_Row], others: _Others) -> Agreement:
     """How a person's answers compare with those that stand in the analysis."""
     own = [
         Said(row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded)
@@ -206,7 +207,7 @@ def _agreement(rows: Sequence[_Row], others: Others) -> Agreement:
     return agreement(own, said)
 
 
-def _quality(rows: Sequence[_Row], others: Others) -> Quality:
+def _quality(rows: Sequence[_Row], others: _Others) -> Quality:
     main = [row for row in rows if row.split == Item.Split.MAIN]
     checks = [row for row in rows if row.split == Item.Split.ATTENTION_CHECK]
     sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]

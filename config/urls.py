@@ -18,6 +18,7 @@ urlpatterns = [
     path("studies/<slug:slug>/people/", include("annotation.researcher_urls")),
     path("studies/<slug:slug>/judges/", include("judging.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.urls")),
+    path("studies/<slug:slug>/exports/", include("analysis.export_urls")),
     path("shared/", include("analysis.shared_urls")),
     path("s/<slug:slug>/", include("annotation.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),

@@ -58,6 +58,7 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
             ("People", reverse("people:panel", args=[slug])),
             ("Judges", reverse("judging:panel", args=[slug])),
             ("Report", reverse("analysis:panel", args=[slug])),
+            ("Exports", reverse("exports:panel", args=[slug])),
         ],
         "log": study.log.select_related("user")[:10],
     }

@@ -1,0 +1,84 @@
+"""What to export, and how much may leave."""
+
+from typing import Any
+
+from django import forms
+
+from analysis.exports.errors import ExportError
+from analysis.exports.files import has_pyarrow
+from analysis.exports.licences import LICENCES
+from analysis.exports.listing import FORMAT_LABELS, WHAT_LABELS
+from analysis.exports.service import check_choice
+from studies.models import Study
+
+_USUAL = ("", "The usual one (JSON; CSV for matrices)")
+# Plain JSON is written for Label Studio alone, where it is the usual one.
+_CHOOSABLE = ("jsonl", "csv", "parquet")
+
+
+class ExportForm(forms.Form):
+    what = forms.ChoiceField(label="What", choices=list(WHAT_LABELS.items()), initial="all")
+    format = forms.ChoiceField(
+        label="Format",
+        required=False,
+        help_text="“Everything” always holds JSON Lines and CSV.",
+    )
+    licence = forms.ChoiceField(
+        label="Licence of the answers",
+        required=False,
+        choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
+        help_text="It is written into the data card. The items stay under their source’s.",
+    )
+    fresh_pseudonyms = forms.BooleanField(
+        label="Name everybody anew",
+        required=False,
+        help_text="Earlier exports join with later ones no more.",
+    )
+    free_text = forms.BooleanField(
+        label="With free text",
+        required=False,
+        help_text="What people wrote at the end, and why somebody is excluded.",
+    )
+    identified = forms.BooleanField(
+        label="With platform ids",
+        required=False,
+        help_text="And everything people said about themselves, for example to pay them.",
+    )
+    confirmation = forms.CharField(
+        label="To confirm, type the study’s short name",
+        required=False,
+        help_text="Needed only for free text or platform ids. The study’s log keeps your name.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    OWNERS_ONLY = ("free_text", "identified", "confirmation")
+
+    def __init__(self, *args: Any, study: Study, is_owner: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        formats = [name for name in _CHOOSABLE if name != "parquet" or has_pyarrow()]
+        self.fields["format"].choices = [  # type: ignore[attr-defined]
+            _USUAL,
+            *((name, FORMAT_LABELS[name]) for name in formats),
+        ]
+        if not is_owner:
+            for name in self.OWNERS_ONLY:
+                del self.fields[name]
+
+    def open_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in self.OWNERS_ONLY]
+
+    def owners_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name in self.OWNERS_ONLY]
+
+    def clean(self) -> dict[str, Any]:
+        chosen = super().clean() or self.cleaned_data
+        if "what" in chosen:
+            try:
+                check_choice(chosen["what"], chosen.get("format", ""), chosen.get("licence", ""))
+            except ExportError as error:
+                self.add_error("format", str(error))
+        names_people = chosen.get("identified") or chosen.get("free_text")
+        typed = chosen.pop("confirmation", "").strip()
+        if names_people and typed != self.study.slug:
+            self.add_error("confirmation", f"Type {self.study.slug} to export what names people.")
+        return chosen

@@ -1,0 +1,76 @@
+"""The exports of a study as a page shows them."""
+
+from dataclasses import dataclass
+
+from analysis.exports.models import Export
+from studies.models import Study
+
+_SHOWN = 50
+WHAT_LABELS = {
+    "all": "Everything, as one zip: all tables, a data card, metadata, licence, checksums",
+    "annotations": "Annotations: people’s answers, one row each",
+    "judgments": "Judgments: models’ answers, one row each",
+    "aggregates": "Aggregates: majorities, one row an item and rater",
+    "annotators": "Annotators: the people, one row each",
+    "items": "Items: what was judged, ready to be imported again",
+    "wide": "Wide table: a row an item, a column a person, for R and SPSS",
+    "reliability": "Reliability matrix: a row a person, a column an item",
+    "mt-bench": "Pairwise comparisons: as MT-bench publishes them",
+    "argilla": "Records for Argilla",
+    "label-studio": "Tasks for Label Studio",
+}
+FORMAT_LABELS = {
+    "jsonl": "JSON Lines",
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "json": "JSON",
+}
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An export, how many wait before it, and its size for people."""
+
+    export: Export
+    name: str
+    before: int
+    size: str
+
+
+def listed_exports(study: Study) -> list[Listed]:
+    """The newest exports of a study; the queue is that of the whole installation."""
+    queue = list(
+        Export.objects.filter(state__in=Export.OPEN)
+        .order_by("created_at", "pk")
+        .values_list("pk", flat=True)
+    )
+    return [
+        Listed(
+            export,
+            name_of(export),
+            queue.index(export.pk) if export.pk in queue else 0,
+            size_text(export.size),
+        )
+        for export in study.exports.select_related("requested_by")[:_SHOWN]
+    ]
+
+
+def name_of(export: Export) -> str:
+    """What it is, as the form calls it, before the colon."""
+    what = WHAT_LABELS[export.what].partition(":")[0].partition(",")[0]
+    return f"{what}, {FORMAT_LABELS[export.format]}"
+
+
+def size_text(size: int | None) -> str:
+    """Bytes as people read them; empty where there are none.
+
+    >>> size_text(999), size_text(1_234_000)
+    ('999 bytes', '1.2 MB')
+    """
+    if size is None:
+        return ""
+    amount, unit = float(size), 0
+    while amount >= 999.5 and unit < len(_UNITS) - 1:
+        amount, unit = amount / 1000, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{size} {_UNITS[0]}"

@@ -1,0 +1,86 @@
+"""Exports are asked for here, and deleted; `work` writes them, in a worker."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.exports.errors import ExportError
+from analysis.exports.models import Export
+from analysis.exports.service import check_choice
+from analysis.exports.storage import remove_files
+from analysis.tasks import write_export
+from studies.models import Membership, Study
+from studies.selectors import studies_for
+from studies.services import lock_study, record
+
+
+@transaction.atomic
+def request_export(
+    *,
+    study_id: int,
+    user: User,
+    what: str,
+    format: str = "",
+    licence: str = "",
+    identified: bool = False,
+    free_text: bool = False,
+    fresh_pseudonyms: bool = False,
+) -> Export:
+    """Queue an export; while the same one is being written, return that instead.
+
+    Raises `ExportError` where the choice makes no sense, or names people and `user` is no owner.
+    """
+    # The lock makes a double press of the button one export.
+    study = lock_study(study_id)
+    wanted = {
+        "what": what,
+        "format": check_choice(what, format, licence),
+        "licence": licence,
+        "identified": identified,
+        "free_text": free_text,
+        "fresh_pseudonyms": fresh_pseudonyms,
+    }
+    if (identified or free_text) and not owns(user, study):
+        raise ExportError("Only an owner of the study may export what names people.")
+    if open_one := study.exports.filter(state__in=Export.OPEN, **wanted).first():
+        return open_one
+    export = Export.objects.create(
+        study=study, requested_by=user, message="Waiting for a worker.", **wanted
+    )
+    write_export.delay_on_commit(export.pk)  # type: ignore[attr-defined]
+    return export
+
+
+def owns(user: User, study: Study) -> bool:
+    return studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists()
+
+
+@transaction.atomic
+def delete_export(*, export_id: int, user: User) -> None:
+    """Delete the file of an export, or stop its writing; doing it again changes nothing.
+
+    The row is changed first: whoever looks meanwhile finds no file that is half deleted, and a
+    worker that is writing stops at its next sign of life.
+    """
+    export = Export.objects.select_related("study").get(pk=export_id)
+    changed = (
+        Export.objects.filter(pk=export_id)
+        .exclude(state=Export.State.GONE)
+        .update(
+            state=Export.State.GONE,
+            message=f"Deleted by {user.get_username()}.",
+            expires_at=timezone.now(),
+        )
+    )
+    if changed:
+        record(export.study, "export deleted", user=user, export=export.public_id)
+        transaction.on_commit(lambda: remove_files(export.public_id))
+
+
+def note_download(*, export: Export, user: User) -> None:
+    """Write into the study's log who took a copy that names people."""
+    if export.names_people:
+        record(
+            export.study, "export that names people downloaded", user=user,
+            export=export.public_id,
+        )  # fmt: skip

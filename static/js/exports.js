@@ -1,0 +1,41 @@
+// Follows exports that are being written: the table is fetched again, and nothing else moves.
+"use strict";
+
+const box = document.getElementById("exports");
+const news = document.getElementById("export-news");
+const EVERY_MS = 2000;
+
+function openCount() {
+  return box.querySelectorAll("[data-open]").length;
+}
+
+async function look() {
+  try {
+    const response = await fetch(box.dataset.table, { headers: { Accept: "text/html" } });
+    if (response.ok && !response.redirected) show(await response.text());
+  } catch (error) {
+    // The server is being restarted or the network is gone: the next look may find it again.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  follow();
+}
+
+function show(html) {
+  const before = openCount();
+  const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
+  const scrolled = box.querySelector(".scroll")?.scrollLeft ?? 0;
+  const opened = box.querySelector("details[open]");
+  if (opened) return; // Somebody is reading a checksum.
+  box.innerHTML = html;
+  if (focused) document.getElementById(focused)?.focus();
+  const region = box.querySelector(".scroll");
+  if (region) region.scrollLeft = scrolled;
+  if (openCount() < before) news.textContent = "An export has finished.";
+}
+
+function follow() {
+  if (openCount()) window.setTimeout(look, EVERY_MS);
+}
+
+document.querySelector(".error-summary")?.focus();
+follow();

@@ -1,0 +1,191 @@
+"""A study's page of exports: who may do what, and what the page says."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.exports.models import Export
+from analysis.exports.queue import request_export
+from analysis.exports.storage import export_dir
+from studies.models import Membership
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def queued(monkeypatch, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    ids: list[int] = []
+    monkeypatch.setattr(tasks.write_export, "delay_on_commit", ids.append)
+    return ids
+
+
+@pytest.fixture
+def people(study):
+    users = {}
+    for role in ("owner", "editor", "viewer"):
+        users[role] = User.objects.create_user(role)
+        Membership.objects.create(user=users[role], study=study, role=role)
+    users["stranger"] = User.objects.create_user("stranger")
+    return users
+
+
+def made(study, user, **options):
+    options.setdefault("what", "annotators")
+    export = request_export(study_id=study.pk, user=user, **options)
+    tasks.write_export(export.pk)
+    export.refresh_from_db()
+    return export
+
+
+def url(name, *args):
+    return reverse(f"exports:{name}", args=["one", *args])
+
+
+def body(response):
+    return b"".join(response.streaming_content).decode()
+
+
+def test_what_is_asked_for_lands_in_the_queue(client, study, people, queued):
+    client.force_login(people["editor"])
+
+    response = client.post(
+        url("create"), {"what": "all", "format": "csv", "licence": "CC-BY-4.0"}, follow=True
+    )
+
+    export = Export.objects.get()
+    assert (export.what, export.format, export.licence) == ("all", "csv", "CC-BY-4.0")
+    assert queued == [export.pk]
+    assert "Everything, CSV" in response.content.decode()
+    assert "next in the queue" in response.content.decode()
+
+
+def test_a_finished_export_shows_its_size_checksum_and_dates_and_downloads(client, study, people):
+    export = made(study, people["editor"])
+    client.force_login(people["viewer"])
+
+    page = client.get(url("list")).content.decode()
+    response = client.get(url("download", export.public_id))
+
+    assert f"{export.size} bytes" in page
+    assert export.sha256 in page
+    assert export.filename in response["Content-Disposition"]
+    assert response["Cache-Control"] == "private, no-store"
+    assert body(response) == (export_dir(export.public_id) / export.filename).read_text()
+    assert not study.log.filter(event__contains="downloaded").exists()
+
+
+@pytest.mark.parametrize(
+    ("role", "create", "delete"),
+    [("editor", 302, 200), ("viewer", 404, 404), ("stranger", 404, 404)],
+)
+def test_who_may_make_and_delete_exports(client, study, people, role, create, delete):
+    export = made(study, people["owner"])
+    client.force_login(people[role])
+
+    assert client.post(url("create"), {"what": "items"}).status_code == create
+    assert client.get(url("delete", export.public_id)).status_code == delete
+    assert client.post(url("delete", export.public_id)).status_code == (
+        302 if delete == 200 else 404
+    )
+
+
+def test_a_stranger_learns_nothing(client, study, people):
+    export = made(study, people["owner"])
+    client.force_login(people["stranger"])
+
+    pages = [url("list"), url("panel"), url("table"), url("download", export.public_id)]
+    assert [client.get(page).status_code for page in pages] == [404] * 4
+
+
+@pytest.mark.parametrize("leaving", ["identified", "free_text"])
+def test_only_an_owner_who_types_the_name_makes_a_copy_that_names_people(
+    client, study, people, leaving
+):
+    form = {"what": "annotators", leaving: "on", "confirmation": "one"}
+
+    client.force_login(people["editor"])
+    client.post(url("create"), form)
+    assert not getattr(Export.objects.get(), leaving)
+
+    client.force_login(people["owner"])
+    refused = client.post(url("create"), form | {"confirmation": "two"})
+    assert refused.status_code == 422
+    assert "Type one to export what names people." in refused.content.decode()
+    assert client.post(url("create"), form).status_code == 302
+    assert Export.objects.filter(**{leaving: True}).count() == 1
+
+
+def test_a_copy_that_names_people_is_an_owners_alone_and_its_download_is_logged(
+    client, study, people
+):
+    export = made(study, people["owner"], identified=True)
+
+    for role in ("viewer", "editor"):
+        client.force_login(people[role])
+        assert client.get(url("download", export.public_id)).status_code == 404
+        assert client.post(url("delete", export.public_id)).status_code == 404
+        assert "owners only" in client.get(url("list")).content.decode()
+
+    client.force_login(people["owner"])
+    assert "prolific_pid" in body(client.get(url("download", export.public_id)))
+    log = study.log.get(event="export that names people downloaded")
+    assert (log.user, log.detail) == (people["owner"], {"export": export.public_id})
+
+
+def test_a_format_that_a_table_has_not_is_refused_beside_its_field(client, study, people):
+    client.force_login(people["editor"])
+
+    response = client.post(url("create"), {"what": "wide", "format": "parquet"})
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
+    assert 'href="#id_format"' in page
+    assert "is written as csv, not as parquet." in page
+
+
+def test_a_file_that_is_gone_is_not_found_and_the_row_says_why(client, study, people):
+    export = made(study, people["editor"])
+    client.force_login(people["editor"])
+
+    assert "Delete this file?" in client.get(url("delete", export.public_id)).content.decode()
+    page = client.post(url("delete", export.public_id), follow=True).content.decode()
+
+    assert "Deleted by editor." in page
+    assert client.get(url("download", export.public_id)).status_code == 404
+
+
+def test_the_queue_counts_what_waits_before(client, study, people):
+    for what in ("items", "wide", "annotations"):
+        request_export(study_id=study.pk, user=people["editor"], what=what)
+    client.force_login(people["viewer"])
+
+    page = client.get(url("table")).content.decode()
+
+    assert page.index("2 before it") < page.index("1 before it") < page.index("next in the queue")
+
+
+def test_a_failed_export_says_why(client, study, people):
+    request_export(study_id=study.pk, user=people["editor"], what="items")
+    Export.objects.update(state="failed", message="The disk is full.")
+    client.force_login(people["viewer"])
+
+    assert "The disk is full." in client.get(url("panel")).content.decode()
+
+
+def test_an_administrator_sees_every_queue_and_deletes_files(client, study, people):
+    export = made(study, people["owner"], identified=True)
+    admin = User.objects.create_superuser("admin")
+    client.force_login(admin)
+    changelist = reverse("admin:analysis_export_changelist")
+
+    assert export.public_id in client.get(changelist).content.decode()
+    client.post(changelist, {"action": "delete_files", "_selected_action": [export.pk]})
+
+    export.refresh_from_db()
+    assert (export.state, export.message) == ("gone", "Deleted by admin.")
+    assert not export_dir(export.public_id).exists()

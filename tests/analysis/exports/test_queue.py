@@ -1,0 +1,246 @@
+"""Exports in the background: the queue, a worker that dies, deletion, expiry."""
+
+import datetime as dt
+import hashlib
+import os
+import stat
+import zipfile
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from analysis import tasks
+from analysis.exports import work
+from analysis.exports.errors import ExportError
+from analysis.exports.models import STALLED_AFTER, Export
+from analysis.exports.queue import delete_export, request_export
+from analysis.exports.storage import MAX_ATTEMPTS, claim, export_dir
+from studies.models import Membership, Study
+
+# Progress is told from a thread, which has to see what the test has stored.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def var_dir(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def queued(monkeypatch):
+    ids: list[int] = []
+    monkeypatch.setattr(tasks.write_export, "delay_on_commit", ids.append)
+    monkeypatch.setattr(tasks.write_export, "delay", ids.append)
+    return ids
+
+
+@pytest.fixture
+def owner(study):
+    user = User.objects.create_user("owner")
+    Membership.objects.create(user=user, study=study, role="owner")
+    return user
+
+
+def ask(study, owner, what="annotations", **options):
+    return request_export(study_id=study.pk, user=owner, what=what, **options)
+
+
+def written(export):
+    tasks.write_export(export.pk)
+    export.refresh_from_db()
+    return export
+
+
+def long_ago(export, **fields):
+    moved = timezone.now() - STALLED_AFTER - dt.timedelta(seconds=1)
+    Export.objects.filter(pk=export.pk).update(moved_at=moved, **fields)
+
+
+def test_a_worker_writes_the_file_and_says_what_it_is(study, owner, queued):
+    export = written(ask(study, owner))
+
+    file = export_dir(export.public_id) / export.filename
+    assert queued == [export.pk]
+    assert (export.state, export.progress, export.rows) == ("done", 100, {"annotations": 2})
+    assert export.filename == f"one-annotations-{timezone.now():%Y-%m-%d}.jsonl"
+    assert export.size == file.stat().st_size
+    assert export.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert dt.timedelta(days=13) < export.expires_at - timezone.now() < dt.timedelta(days=15)
+    log = study.log.get(event="exported")
+    assert (log.user, log.detail["export"]) == (owner, export.public_id)
+
+
+def test_everything_is_one_zip_with_true_checksums(study, owner, tmp_path):
+    export = written(ask(study, owner, "all"))
+
+    with zipfile.ZipFile(export_dir(export.public_id) / export.filename) as bundle:
+        (root,) = {name.split("/")[0] for name in bundle.namelist()}
+        for line in bundle.read(f"{root}/CHECKSUMS.sha256").decode().splitlines():
+            digest, name = line.split("  ")
+            assert hashlib.sha256(bundle.read(f"{root}/{name}")).hexdigest() == digest
+    assert [path.name for path in export_dir(export.public_id).iterdir()] == [export.filename]
+
+
+def test_nobody_else_on_the_machine_reads_the_folder(study, owner):
+    export = written(ask(study, owner, "annotators", identified=True))
+
+    assert stat.S_IMODE(export_dir(export.public_id).stat().st_mode) == 0o700
+
+
+def test_a_second_press_of_the_button_is_the_same_export(study, owner, queued):
+    first, second = ask(study, owner), ask(study, owner)
+    other = ask(study, owner, format="csv")
+
+    assert first == second != other
+    assert queued == [first.pk, other.pk]
+
+
+def test_a_copy_that_names_people_takes_an_owner_and_lasts_a_day(study, owner):
+    editor = User.objects.create_user("editor")
+    Membership.objects.create(user=editor, study=study, role="editor")
+
+    for leaving in ({"identified": True}, {"free_text": True}):
+        with pytest.raises(ExportError, match="Only an owner"):
+            ask(study, editor, "annotators", **leaving)
+
+    export = written(ask(study, owner, "annotators", identified=True))
+    assert export.expires_at - timezone.now() < dt.timedelta(days=1, minutes=1)
+    assert study.log.get(event="exported").detail["identified"]
+
+
+def test_two_workers_with_the_same_message_write_once(study, owner):
+    export = ask(study, owner)
+
+    first, second = claim(export.pk), claim(export.pk)
+
+    assert (first, second) == (export, None)
+
+
+def test_an_export_is_taken_up_again_when_its_worker_died(study, owner, queued):
+    export = ask(study, owner)
+    claim(export.pk)
+    long_ago(export)
+
+    tasks.tidy_exports()
+
+    assert queued == [export.pk, export.pk]
+    assert written(export).state == "done"
+    assert export.attempts == 2
+
+
+def test_an_export_that_kills_its_worker_is_given_up(study, owner, queued):
+    export = ask(study, owner)
+    long_ago(export, state="running", attempts=MAX_ATTEMPTS)
+
+    tasks.tidy_exports()
+
+    export.refresh_from_db()
+    assert export.state == "failed"
+    assert "ended 3 times" in export.message
+    assert queued == [export.pk]
+
+
+def test_a_full_disk_leaves_a_sentence_and_nothing_else(study, owner, monkeypatch, var_dir):
+    def full(study):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("analysis.exports.tables.judgment_table", full)
+
+    export = written(ask(study, owner, "all"))
+
+    assert export.state == "failed"
+    assert "cannot be written: No space left on device" in export.message
+    assert list((var_dir / "exports").iterdir()) == []
+
+
+def test_a_fault_of_the_program_is_stored_and_raised(study, owner, monkeypatch, var_dir):
+    def broken(study):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("analysis.exports.tables.judgment_table", broken)
+    export = ask(study, owner, "judgments")
+
+    with pytest.raises(ZeroDivisionError):
+        tasks.write_export(export.pk)
+
+    export.refresh_from_db()
+    assert (export.state, "ZeroDivisionError" in export.message) == ("failed", True)
+    assert list((var_dir / "exports").iterdir()) == []
+
+
+def test_deleting_takes_the_file_and_keeps_the_row(study, owner):
+    export = written(ask(study, owner))
+
+    delete_export(export_id=export.pk, user=owner)
+    delete_export(export_id=export.pk, user=owner)
+
+    export.refresh_from_db()
+    assert (export.state, export.message) == ("gone", "Deleted by owner.")
+    assert not export_dir(export.public_id).exists()
+    assert study.log.filter(event="export deleted").count() == 1
+
+
+def test_an_export_that_is_deleted_while_it_waits_is_never_written(study, owner, var_dir):
+    export = ask(study, owner)
+    delete_export(export_id=export.pk, user=owner)
+
+    assert written(export).state == "gone"
+    assert not (var_dir / "exports").exists()
+
+
+def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monkeypatch, var_dir):
+    export = ask(study, owner)
+    step = work.SignsOfLife.step
+
+    def deleted_meanwhile(signs):
+        delete_export(export_id=export.pk, user=owner)
+        signs._tell()  # what its thread does every second
+        step(signs)
+
+    monkeypatch.setattr(work.SignsOfLife, "step", deleted_meanwhile)
+
+    assert written(export).state == "gone"
+    assert list((var_dir / "exports").iterdir()) == []
+    assert not study.log.filter(event="exported").exists()
+
+
+def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
+    export, seen = ask(study, owner), []
+    step = work.SignsOfLife.step
+
+    def told(signs):
+        step(signs)
+        signs._tell()
+        export.refresh_from_db()
+        seen.append((export.progress, export.message))
+
+    monkeypatch.setattr(work.SignsOfLife, "step", told)
+    written(export)
+
+    assert seen == [(45, "1 of about 2 rows."), (90, "Packing the files.")]
+
+
+def test_an_expired_file_goes_and_its_row_says_so(study, owner):
+    kept, expired = written(ask(study, owner)), written(ask(study, owner, format="csv"))
+    Export.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
+
+    tasks.tidy_exports()
+
+    expired.refresh_from_db()
+    assert (expired.state, expired.message) == ("gone", "Expired.")
+    assert not export_dir(expired.public_id).exists()
+    assert export_dir(kept.public_id).exists()
+
+
+def test_what_a_killed_worker_left_half_written_is_swept_after_a_day(study, var_dir):
+    old, new = var_dir / "exports/.old", var_dir / "exports/.new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+
+    tasks.tidy_exports()
+
+    assert (old.exists(), new.exists()) == (False, True)
+    assert Study.objects.count() == 1
