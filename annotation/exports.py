@@ -14,6 +14,8 @@ from studies.prompts import band_of
 
 _CHUNK = 2_000
 _PEOPLE_CHUNK = 500
+# What the certainty was given with, in the words of the interchange format.
+_INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 
 
 def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -37,6 +39,7 @@ def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
             "choice_side": side_of(row["choice"], first),
             "certainty": certainty,
             "certainty_band": None if certainty is None else band_of(certainty).slug,
+            "certainty_input": _INPUTS.get(row["certainty_control"]),
             "setting": setting,
             "standing": row["standing"],
             "started_at": row["shown_at"],
@@ -85,6 +88,7 @@ def _answers(study: Study) -> QuerySet[Annotation, Any]:
         .values(
             "choice",
             "certainty",
+            "certainty_control",
             "standing",
             "shown_at",
             "answered_at",

@@ -37,7 +37,7 @@ _ANSWER = (
     Column("choice_side", "text", "The same as a side: A, B, or C for a tie."),
     Column("certainty", "integer", "1 to 100; empty on a tie or where not asked.", label=True),
     Column("certainty_band", "text", "The band of the certainty."),
-    Column("certainty_input", "text", "model for models; empty for people."),
+    Column("certainty_input", "text", "slider, number, band or model; empty where not known."),
     Column("setting", "text", "Words that were used: standard, certainty or tie."),
     Column("persona_features_shown", "json", "Keys of the persona's features that were shown."),
     Column("attempts", "integer", "Replies until one could be read."),

@@ -27,7 +27,6 @@ def annotation_table(study: Study, *, free_text: bool = False) -> Iterator[dict[
                 "answer_id": f"{rater}:{key}",
                 "rater_id": rater,
                 "slot": slot,
-                "certainty_input": None,
                 "persona_features_shown": shown[row["persona"]],
                 "parse_status": "ok",
                 "started_at": to_the_minute(row["started_at"]),

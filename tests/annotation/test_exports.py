@@ -7,7 +7,7 @@ import pytest
 
 from annotation import services
 from annotation.exports import annotation_rows, annotator_rows
-from annotation.models import Annotator
+from annotation.models import Annotation, Annotator
 from annotation.services.imports import import_annotations
 from studies.importers.bundle import File
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
@@ -46,6 +46,21 @@ def test_exported_answers_can_be_imported_elsewhere():
     result = import_annotations(study_id=other.pk, file=File("a.csv", out.getvalue().encode()))
 
     assert result.added == 2
+
+
+@pytest.mark.parametrize(
+    ("control", "told"),
+    [("slider", "slider"), ("number", "number"), ("levels", "band"), ("", None)],
+)
+def test_what_the_certainty_was_given_with_is_exported(control, told):
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    answer_all(walk_in(study))
+    Annotation.objects.update(certainty_control=control)
+
+    (row,) = annotation_rows(study)
+
+    assert row["certainty_input"] == told
 
 
 def test_platform_ids_are_exported_only_when_asked_for():
