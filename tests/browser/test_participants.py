@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 
 from annotation import services
 from annotation.models import Annotation, Annotator, CompletionCode, Invitation
+from annotation.services.related import set_related_studies
 from studies.models import Membership
 from tests.browser.annotators import (
     add_checks,
@@ -242,13 +243,24 @@ def test_no_page_breaks_a_rule_of_accessibility_or_scrolls_sideways(open_page, l
 
 
 @pytest.mark.parametrize(
-    "ending", ["decline", "withdraw", "mark_returned", "time_out", "reject", "closed", "paused"]
-)
+    "ending",
+    [
+        "decline", "withdraw", "mark_returned", "time_out", "reject", "closed", "paused",
+        "ineligible", "nowhere",
+    ],
+)  # fmt: skip
 def test_no_ending_breaks_a_rule_of_accessibility(open_page, live_server, ending):
     study = make_everyday_study(items=1)
     page = open_page(viewport=PHONE, bypass_csp=True)
     enter(page, study)
-    if ending in ("closed", "paused"):
+    if ending == "nowhere":
+        page.goto(f"/s/{study.slug}/nowhere/")
+    elif ending == "ineligible":
+        services.consent(annotator_id=Annotator.objects.get().pk, version="v1")
+        later = make_everyday_study(items=1)
+        set_related_studies(study_id=later.pk, related_ids=[study.pk])
+        enter(page, later)
+    elif ending in ("closed", "paused"):
         study.state = ending
         study.save()
         page = open_page(viewport=PHONE, bypass_csp=True)

@@ -7,7 +7,7 @@ import pytest
 from annotation import services
 from annotation.models import Annotator
 from annotation.texts import consent_text
-from tests.annotation.pages.walking import arrive, start
+from tests.annotation.pages.walking import PID, arrive, start
 from tests.factories import make_items, make_study
 
 pytestmark = pytest.mark.django_db
@@ -51,3 +51,25 @@ def test_refusing_weighs_as_much_as_agreeing():
     buttons = re.findall(r'<button type="submit" class="([^"]+)" name="consent"', html)
 
     assert buttons == ["button-secondary"] * 2
+
+
+def test_before_the_consent_nothing_is_stored_but_how_the_person_came():
+    study = make_study()
+
+    arrive(study)
+
+    annotator = Annotator.objects.get()
+    stored = {
+        field.name
+        for field in Annotator._meta.concrete_fields
+        if getattr(annotator, field.attname) not in (None, "", False, {})
+    }
+    assert stored == {
+        "id", "study", "pseudonym", "identity_hash", "state", "seed", "created_at", "expires_at",
+    }  # fmt: skip
+    identity = annotator.prolific_identity
+    assert (identity.pid, identity.study_id, identity.session_ids) == (PID, "st1", ["se1"])
+    assert list(annotator.events.values_list("event", "after", "detail")) == [
+        ("state", "arrived", {})
+    ]
+    assert not annotator.assignments.exists()
