@@ -196,6 +196,7 @@ class JudgeRun(models.Model):
     # Moved by the writer in the transaction that stores an attempt's outcome.
     spent_nano = models.PositiveBigIntegerField(default=0)
     tokens = models.PositiveBigIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0, help_text="Requests without a reply.")
     touched_at = models.DateTimeField(null=True, blank=True, help_text="Last sign of a worker.")
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.http import Http404
+from django.utils import timezone
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.models import Study
@@ -48,6 +50,7 @@ class RunCost:
     outcomes: dict[str, int]
     prompt_tokens: int
     completion_tokens: int
+    reasoning_tokens: int
     dollars: Decimal | None
     estimated: Decimal
     mean_latency_ms: float | None
@@ -60,10 +63,11 @@ class RunCost:
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as a row of the study's panel."""
+    """A run as a row of the study's panel; `speed` is judgments that ended in the last minute."""
 
     run: JudgeRun
     progress: RunProgress
+    speed: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def run_progress(run: JudgeRun) -> RunProgress:
 
 
 def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
-    """The runs of the study, or of one campaign, in the order they were made; two queries.
+    """The runs of the study, or of one campaign, in the order they were made; three queries.
 
     Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
     every few seconds never adds up the ledger.
@@ -93,7 +97,21 @@ def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
     found = JudgeRun.objects.filter(study=study) if campaign is None else campaign.runs.all()
     runs = list(found.select_related("judge"))
     progress = _progress_of([run.pk for run in runs])
-    return [RunRow(run, progress[run.pk]) for run in runs]
+    speeds = speeds_of([run for run in runs if run.is_active])
+    return [RunRow(run, progress[run.pk], speeds.get(run.pk, 0)) for run in runs]
+
+
+def speeds_of(runs: list[JudgeRun]) -> dict[int, int]:
+    """Judgments of each run that ended in the last minute; one query."""
+    since = timezone.now() - timedelta(minutes=1)
+    ended = Judgment.objects.filter(run__in=runs, answered_at__gte=since, reused_from=None)
+    return dict(ended.order_by().values_list("run").annotate(n=Count("pk")))
+
+
+def last_requests(run: JudgeRun, count: int = 20) -> QuerySet[Attempt]:
+    """The newest requests of a run, newest first."""
+    attempts = Attempt.objects.filter(judgment__run=run).select_related("judgment__item")
+    return attempts.order_by("-pk")[:count]
 
 
 def campaign_progress(campaign: Campaign) -> RunProgress:
@@ -105,6 +123,25 @@ def campaign_progress(campaign: Campaign) -> RunProgress:
         .annotate(n=Count("pk"))
     )
     return RunProgress(**dict(counts))
+
+
+@dataclass(frozen=True)
+class CampaignUse:
+    """What all runs of a campaign took together; judges without a price are named."""
+
+    dollars: Decimal
+    tokens: int
+    unpriced: list[str]
+
+
+def campaign_use(campaign: Campaign) -> CampaignUse:
+    sums = campaign.runs.aggregate(nano=Sum("spent_nano"), tokens=Sum("tokens"))
+    unpriced = campaign.runs.filter(judge__price_input=None).order_by("judge__name")
+    return CampaignUse(
+        dollars=Decimal(sums["nano"] or 0) / NANO,
+        tokens=sums["tokens"] or 0,
+        unpriced=list(unpriced.values_list("judge__name", flat=True).distinct()),
+    )
 
 
 def get_campaign(study: Study, public_id: str) -> Campaign:
@@ -135,6 +172,7 @@ def run_cost(run: JudgeRun) -> RunCost:
     sums = attempts.aggregate(
         prompt=Sum("prompt_tokens"),
         completion=Sum("completion_tokens"),
+        reasoning=Sum("reasoning_tokens"),
         nano=Sum("cost_nano", filter=ended),
         estimated=Sum("cost_nano", filter=ended & Q(cost_is_estimate=True)),
         latency=Avg("latency_ms", filter=Q(outcome=Attempt.Outcome.REPLIED)),
@@ -144,6 +182,7 @@ def run_cost(run: JudgeRun) -> RunCost:
         outcomes=outcomes,
         prompt_tokens=sums["prompt"] or 0,
         completion_tokens=sums["completion"] or 0,
+        reasoning_tokens=sums["reasoning"] or 0,
         dollars=Decimal(sums["nano"] or 0) / NANO if run.judge.is_priced else None,
         estimated=Decimal(sums["estimated"] or 0) / NANO,
         mean_latency_ms=sums["latency"],

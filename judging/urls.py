@@ -5,6 +5,7 @@ from judging import views
 app_name = "judging"
 urlpatterns = [
     path("panel/", views.panel, name="panel"),
+    path("new/", views.new_campaign, name="new"),
     path(
         "campaign/<str:campaign_id>/",
         views.campaign_page,
@@ -18,8 +19,9 @@ urlpatterns = [
         name="campaign-panel",
     ),
     path("<str:run_id>/", views.run_page, name="run"),
+    path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     re_path(
-        r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel)/$",
+        r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel|retry)/$",
         views.change_run,
         name="change",
     ),

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -10,26 +10,33 @@ from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from judging.forms import JudgmentFilter
+from judging.errors import JudgingError
+from judging.forms import CampaignForm, JudgmentFilter
 from judging.models import Judge, JudgeRun, Judgment
 from judging.selectors import (
     campaign_progress,
+    campaign_use,
     get_campaign,
     get_run,
     judgments_page,
+    last_requests,
     run_cost,
     run_progress,
     run_rows,
+    speeds_of,
 )
-from judging.services.runs import cancel_run, pause_run, resume_run
+from judging.services.campaigns import start_campaign
+from judging.services.estimates import estimate_plan
+from judging.services.runs import cancel_run, pause_run, resume_run, retry_failed
+from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.prompts import build_prompt
 from studies.selectors import get_study, studies_for
 
 PER_PAGE = 20
-_ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run}
+_ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,31 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
+@require_http_methods(["GET", "POST"])
+def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
+    """Plan a campaign, see what it will take, start it; nothing is asked before that was seen."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = CampaignForm(study, request.POST or None, initial={"name": _free_name(study)})
+    estimate = None
+    if form.is_valid():
+        try:
+            plan = form.plan()
+            estimate = estimate_plan(study, plan)
+            if "start" in request.POST:
+                user = cast(User, request.user)
+                campaign = start_campaign(study_id=study.pk, plan=plan, user=user)
+                return redirect("judging:campaign", slug, campaign.public_id)
+        except (JudgingError, StudyError) as error:
+            form.add_error(None, str(error))
+    context = {"study": study, "form": form, "estimate": estimate}
+    return render(request, "judging/new.html", context, status=422 if form.errors else 200)
+
+
+def _free_name(study: Study) -> str:
+    return f"Campaign {study.campaigns.count() + 1}"
+
+
+@login_required
 @require_GET
 def campaign_page(
     request: HttpRequest, slug: str, campaign_id: str, *, template: str
@@ -68,6 +100,7 @@ def campaign_page(
         "study": study,
         "campaign": campaign,
         "progress": campaign_progress(campaign),
+        "use": campaign_use(campaign),
         "rows": run_rows(study, campaign=campaign),
         "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
         "may_edit": _may_edit(request, slug),
@@ -84,24 +117,40 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     chosen = form.cleaned_data if form.is_valid() else {"state": "", "search": ""}
     judgments = judgments_page(run, state=chosen["state"], query=chosen["search"])
     page = Paginator(judgments, PER_PAGE).get_page(request.GET.get("page"))
-    context = {
-        "study": study,
-        "run": run,
-        "progress": run_progress(run),
-        "cost": run_cost(run),
+    context = _run_context(request, study, run) | {
         "form": form,
         "chosen": chosen,
         "page": page,
         "shown": [_shown(study, run, judgment) for judgment in page],
-        "may_edit": _may_edit(request, slug),
     }
     return render(request, "judging/run.html", context)
 
 
 @login_required
+@require_GET
+def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """The part of a run's page that is fetched again while it goes on."""
+    study = get_study(request.user, slug)
+    context = _run_context(request, study, get_run(study, run_id))
+    return render(request, "judging/_run.html", context)
+
+
+def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
+    return {
+        "study": study,
+        "run": run,
+        "progress": run_progress(run),
+        "speed": speeds_of([run]).get(run.pk, 0),
+        "cost": run_cost(run),
+        "last_requests": last_requests(run) if run.is_active else (),
+        "may_edit": _may_edit(request, study.slug),
+    }
+
+
+@login_required
 @require_POST
 def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> HttpResponse:
-    """Pause, resume or cancel a run; a viewer gets the 404 of somebody who may not know it."""
+    """Change what a run does; a viewer gets the 404 of somebody who may not know it."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):

@@ -24,7 +24,8 @@ SWEEPS = ("leave-one-out", "one-only")
 class Plan:
     """The grid of a campaign; every judge is asked in every setting, set of features and order.
 
-    `budget` and `token_budget` are those of each run. `juries` name their judges.
+    `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
+    `batch` the judges are asked by files at a lower price.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Plan:
     limit: int | None = None
     budget: str | None = None
     token_budget: int | None = None
+    batch: bool = False
     juries: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -62,6 +64,8 @@ def read_plan(text: str) -> Plan:
     for key in _NUMBERS:
         if key in raw and type(raw[key]) is not int:
             raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
+    if not isinstance(raw.get("batch", False), bool):
+        raise BadPlan(f"batch: write true or false, not {raw['batch']!r}.")
     for name, members in _table(raw).items():
         _check_words(f"juries.{name}", members)
         if len(members) < 2:
@@ -70,11 +74,19 @@ def read_plan(text: str) -> Plan:
             raise BadPlan(f"juries.{name}: “{absent[0]}” is not among the judges. Add it there.")
     if "budget" in raw:
         raw["budget"] = str(raw["budget"])
-        try:
-            Decimal(raw["budget"])
-        except InvalidOperation:
-            raise BadPlan(f"budget: write US dollars, not {raw['budget']!r}.") from None
+        _check_dollars(raw["budget"])
+    if raw.get("token_budget", 1) < 1:
+        raise BadPlan(f"token_budget: write 1 or more, not {raw['token_budget']}.")
     return Plan(**raw)
+
+
+def _check_dollars(text: str) -> None:
+    try:
+        is_amount = Decimal(text) > 0 and Decimal(text).is_finite()
+    except InvalidOperation:
+        is_amount = False
+    if not is_amount:
+        raise BadPlan(f"budget: write US dollars, more than 0, not {text!r}.")
 
 
 def _table(raw: dict[str, Any]) -> dict[str, Any]:
@@ -122,8 +134,15 @@ def start_campaign(
     with transaction.atomic():
         study = lock_study(study_id)
         judges = _judges(plan)
+        _check_prices(plan, judges)
         campaign, _ = Campaign.objects.update_or_create(
-            study=study, name=plan.name, defaults={"plan": asdict(plan)}
+            study=study,
+            name=plan.name,
+            defaults={
+                "plan": asdict(plan),
+                "budget": None if plan.budget is None else Decimal(plan.budget),
+                "token_budget": plan.token_budget,
+            },
         )
         # Names of judges differ from those of juries: the report tells both by name alone.
         for name, members in plan.juries.items():
@@ -131,10 +150,7 @@ def start_campaign(
                 raise BadPlan(f"juries.{name}: a judge has that name. Give the jury another.")
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
-        grid = itertools.product(
-            plan.judges, plan.settings, feature_grid(study, plan.features), plan.orders
-        )
-        for judge, setting, features, orders in grid:
+        for judge, setting, features, orders in grid_of(study, plan):
             run = start_run(
                 study_id=study.pk,
                 judge_id=judges[judge].pk,
@@ -144,13 +160,27 @@ def start_campaign(
                 samples=plan.samples,
                 seed=plan.seed,
                 limit=plan.limit,
-                budget=None if plan.budget is None else Decimal(plan.budget),
-                token_budget=plan.token_budget,
+                by_batch=plan.batch,
                 enqueue=enqueue,
                 user=user,
             )
             campaign.runs.add(run)
     return campaign
+
+
+def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:
+    """Judge, setting, features and orders of every run of a plan."""
+    sets = feature_grid(study, plan.features)
+    return list(itertools.product(plan.judges, plan.settings, sets, plan.orders))
+
+
+def _check_prices(plan: Plan, judges: dict[str, Judge]) -> None:
+    unpriced = [name for name, judge in judges.items() if not judge.is_priced]
+    if plan.budget is not None and unpriced:
+        raise BadPlan(
+            f"budget: judge “{unpriced[0]}” has no price, and unknown is not free. Give its price "
+            "with add_judge --price-input and --price-output, or use token_budget."
+        )
 
 
 def _judges(plan: Plan) -> dict[str, Judge]:

@@ -315,17 +315,18 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
 
 
 def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
-    spent: dict[int, list[int]] = defaultdict(lambda: [0, 0])
+    spent: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         spent[row.run_id][0] += row.cost_nano or 0
         if row.usage is not None:
             spent[row.run_id][1] += row.usage.prompt_tokens + row.usage.completion_tokens
+        spent[row.run_id][2] += row.end.outcome != "replied"
     now = _moment(timezone.now())
     execute_many(
         cursor,
         "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
-        " tokens = tokens + %s, touched_at = %s WHERE id = %s",
-        [(nano, tokens, now, run_id) for run_id, (nano, tokens) in sorted(spent.items())],
+        " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",
+        [(*sums, now, run_id) for run_id, sums in sorted(spent.items())],
     )
 
 

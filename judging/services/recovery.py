@@ -58,9 +58,11 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
         ids = [pk for pk, owner in held if owner == run]
         in_flight = Attempt.objects.filter(judgment__in=ids, outcome=Attempt.Outcome.SENT)
         costs = [nano or 0 for nano in in_flight.values_list("cost_nano", flat=True)]
-        in_flight.update(
+        lost = in_flight.update(
             outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
         )
-        JudgeRun.objects.filter(pk=run).update(spent_nano=F("spent_nano") + sum(costs))
+        JudgeRun.objects.filter(pk=run).update(
+            spent_nano=F("spent_nano") + sum(costs), retries=F("retries") + lost
+        )
         released[run] = release(Judgment.objects.filter(pk__in=ids))
     return released

@@ -341,6 +341,22 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
     return True
 
 
+@transaction.atomic
+def retry_failed(*, run_id: int, user: User | None = None) -> bool:
+    """Ask again what failed while others were answered; False when nothing has."""
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    if run.is_imported or run.state == JudgeRun.State.CANCELLED:
+        return False
+    failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
+    retried = failed.update(state=Judgment.State.PENDING, error="")
+    if not retried:
+        return False
+    _wake(run, budget=None, token_budget=None, by_batch=run.by_batch)
+    record(run.study, "judge run retried", user=user, run=run.public_id, retried=retried)
+    _enqueue(run)
+    return True
+
+
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
     """Do the work of a run in this process, without broker or workers, until it ends.
 

@@ -1,6 +1,8 @@
 """Campaigns: a grid of runs by one plan, all or none, and one page."""
 
+import re
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,6 +13,7 @@ from django.urls import reverse
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
 from judging.services.campaigns import feature_grid, read_plan, start_campaign
+from judging.services.runs import work_off
 from studies.models import Membership
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge
@@ -84,7 +87,8 @@ def test_a_dry_run_counts_and_starts_nothing(study, judges, tmp_path):
 
     out = campaign_command(tmp_path, plan, "--dry-run")
 
-    assert out == "Campaign “Ablation”: 16 runs, 4 sets of features.\n"
+    assert out.startswith("Campaign “Ablation”: 16 runs, 16 questions, about ")
+    assert "one: 8 questions, price unknown.\n" in out
     assert not JudgeRun.objects.exists()
 
 
@@ -112,6 +116,9 @@ def test_when_one_run_cannot_start_none_does(study, judges, tmp_path):
         ('name = "x"\njudges = ["a"]\nsamples = "3"', "samples: write a whole number"),
         ('name = "x"\njudges = ["a"]\nsamples = true', "samples: write a whole number"),
         ('name = "x"\njudges = ["a"]\nbudget = "much"', "budget: write US dollars"),
+        ('name = "x"\njudges = ["a"]\nbudget = -1', "budget: write US dollars, more than 0"),
+        ('name = "x"\njudges = ["a"]\ntoken_budget = 0', "token_budget: write 1 or more"),
+        ('name = "x"\njudges = ["a"]\nbatch = "yes"', "batch: write true or false"),
         ('name = "x"\njudges = ["a"]\nmodel = "m"', "no field “model”"),
         ('name = "x"\njudges = ["a"]\njuries = 3', "juries: write a table"),
         ('name = "x"\njudges = ["a"]\n[juries]\np = ["a"]', "one judge is no jury"),
@@ -165,3 +172,118 @@ def test_one_page_shows_all_runs_to_members_alone(study, judges, tmp_path):
     assert url in inside.get(reverse("judging:panel", args=["s"])).content.decode()
     assert outside.get(url).status_code == 404
     assert inside.get(reverse("judging:campaign", args=["s", "nothing"])).status_code == 404
+
+
+def priced_judges(llm):
+    return [
+        make_judge(name=name, base_url=llm.url, price_input=10, price_output=0, concurrency=1)
+        for name in ("one", "two")
+    ]
+
+
+def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
+    priced_judges(llm)  # a request uses 100 tokens in and 10 out: a tenth of a cent
+    make_item(study=study, persona=study.personas.get())
+
+    with pytest.raises(CommandError, match=r"budget of campaign “Ablation”, \$0.005 is used up"):
+        campaign_command(tmp_path, f"budget = 0.005\n{PLAN}", "--inline")
+
+    assert len(llm.requests) == 5
+    campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline")
+    assert len(llm.requests) == 16
+    assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
+
+
+def test_a_token_budget_holds_for_all_runs_together(study, judges, llm, tmp_path):
+    with pytest.raises(CommandError, match=r"300 tokens is used up"):
+        campaign_command(tmp_path, f"token_budget = 300\n{PLAN}", "--inline")
+
+    assert len(llm.requests) < 8
+
+
+def test_a_money_budget_needs_the_price_of_every_judge(study, judges, tmp_path):
+    with pytest.raises(CommandError, match="judge “one” has no price, and unknown is not free"):
+        campaign_command(tmp_path, f"budget = 5\n{PLAN}")
+
+    assert not JudgeRun.objects.exists()
+
+
+def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, monkeypatch):
+    def work(seconds):
+        for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE)[:2]:
+            work_off(run_id=run.pk)
+
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.management.commands.campaign.time", SimpleNamespace(sleep=work))
+
+    out = campaign_command(tmp_path, PLAN, "--wait")
+
+    assert "8 of 8 judgments of 8 runs have ended." in out
+
+
+@pytest.fixture
+def editor(study):
+    user = User.objects.create_user("editor")
+    Membership.objects.create(user=user, study=study, role=Membership.Role.EDITOR)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+NEW = {
+    "name": "Web", "judges": ["one"], "settings": ["certainty"], "features": ["all", "one-only"],
+    "orders": "both", "samples": "2", "limit": "", "budget": "", "token_budget": "",
+}  # fmt: skip
+
+
+def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is_asked(
+    study, llm, engine, editor
+):
+    priced_judges(llm)
+    url = reverse("judging:new", args=["s"])
+
+    page = editor.get(url).content.decode()
+    assert re.search(r'value="both"[^>]*checked', page)
+    assert "Show what it will take" in page
+
+    shown = editor.post(url, {**NEW, "estimate": "yes"}).content.decode()
+
+    assert "4 runs, 16 questions" in shown
+    assert "$" in shown
+    assert not JudgeRun.objects.exists()
+
+
+def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor, monkeypatch):
+    queued: list[int] = []
+    monkeypatch.setattr("judging.services.runs.queue_chunk", queued.append)
+
+    response = editor.post(reverse("judging:new", args=["s"]), {**NEW, "start": "yes"})
+
+    campaign = Campaign.objects.get()
+    assert response.url == reverse("judging:campaign", args=["s", campaign.public_id])
+    assert campaign.runs.count() == len(set(queued)) == 4
+    assert set(campaign.runs.values_list("orders", "samples")) == {("both", 2)}
+
+
+def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
+    url = reverse("judging:new", args=["s"])
+
+    nobody = editor.post(url, {**NEW, "judges": [], "start": "yes"})
+    unpriced = editor.post(url, {**NEW, "budget": "5", "start": "yes"})
+
+    assert nobody.status_code == unpriced.status_code == 422
+    assert 'href="#id_judges"' in nobody.content.decode()
+    assert "unknown is not free" in unpriced.content.decode()
+    assert not Campaign.objects.exists()
+
+
+def test_viewers_start_nothing(study, judges):
+    user = User.objects.create_user("viewer")
+    Membership.objects.create(user=user, study=study, role=Membership.Role.VIEWER)
+    client = Client()
+    client.force_login(user)
+
+    assert client.get(reverse("judging:new", args=["s"])).status_code == 404
+    assert reverse("judging:new", args=["s"]) not in (
+        client.get(reverse("judging:panel", args=["s"])).content.decode()
+    )

@@ -1,6 +1,6 @@
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, TestCase
 from django.urls import reverse
 from django.utils import timezone
 
@@ -207,9 +207,9 @@ def test_the_number_of_queries_does_not_grow_with_what_is_shown(
         answer(run, f"i{n}")
     viewer = member(study, "viewer")
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         viewer.get(urls(run)[0])
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(16):
         viewer.get(urls(run)[1])
 
 
@@ -225,3 +225,41 @@ def test_the_admin_lists_everything_and_edits_nothing_that_would_break_a_run(run
     page = client.get(f"/admin/judging/judge/{run.judge_id}/change/").text
     assert 'name="concurrency"' in page
     assert 'name="model"' not in page
+
+
+def test_a_run_that_goes_on_is_fetched_again_with_its_last_requests(run, study):
+    answer(run, "one", raw_text="[[A]] I think", answered_at=timezone.now())
+    viewer = member(study, "viewer")
+    panel = reverse("judging:run-panel", args=["s", run.public_id])
+
+    page = viewer.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
+    part = viewer.get(panel).content.decode()
+
+    assert f'data-src="{panel}"' in page
+    assert "<html" not in part
+    assert "Last requests" in part
+    assert "1 a minute" in part
+
+
+def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
+    queued: list[int] = []
+    monkeypatch.setattr("judging.services.runs.queue_chunk", queued.append)
+    Judgment.objects.filter(run=run, item__key="one").update(state="error", error="HTTP 400")
+    answer(run, "two")
+    JudgeRun.objects.filter(pk=run.pk).update(state="done", sentence="1 of 2 answered.")
+    editor = member(study, "editor")
+    page = editor.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
+    assert "Retry 1 failed" in page
+
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        editor.post(change_url(run, "retry"))
+
+    run.refresh_from_db()
+    assert (run.state, queued) == ("queued", [run.pk])
+    assert set(run.judgments.values_list("state", flat=True)) == {"pending", "done"}
+
+
+def test_there_is_nothing_to_retry_where_nothing_failed(run, study):
+    response = member(study, "editor").post(change_url(run, "retry"), follow=True)
+
+    assert "Nothing to do" in response.content.decode()

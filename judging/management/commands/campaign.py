@@ -1,4 +1,5 @@
 import sys
+import time
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -6,13 +7,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import JudgingError
-from judging.models import JudgeRun
+from judging.models import Campaign, JudgeRun
 from judging.selectors import campaign_progress, run_progress
 from judging.services import runs, runtime
-from judging.services.campaigns import feature_grid, read_plan, start_campaign
+from judging.services.campaigns import Plan, read_plan, start_campaign
+from judging.services.estimates import Estimate, estimate_plan
 from studies.errors import StudyError
 from studies.models import Study
 from studies.progress import ProgressBar
+
+_POLL_SECONDS = 0.5
 
 
 class Command(BaseCommand):
@@ -25,7 +29,10 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("plan", type=Path, metavar="FILE.toml")
         how = parser.add_mutually_exclusive_group()
-        how.add_argument("--dry-run", action="store_true", help="count the runs, start none")
+        how.add_argument(
+            "--dry-run", action="store_true", help="say what it would take, start nothing"
+        )
+        how.add_argument("--wait", action="store_true", help="follow the workers until the end")
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,11 +43,7 @@ class Command(BaseCommand):
         try:
             plan = read_plan(path.read_text(encoding="utf-8"))
             if options["dry_run"]:
-                sets = feature_grid(study, plan.features)
-                count = len(plan.judges) * len(plan.settings) * len(sets) * len(plan.orders)
-                self.stdout.write(
-                    f"Campaign “{plan.name}”: {count} runs, {len(sets)} sets of features."
-                )
+                self.stdout.write(_words(plan, estimate_plan(study, plan)))
                 return
             campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=not options["inline"])
         except OSError as error:
@@ -51,6 +54,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path}: {error}") from error
         if options["inline"]:
             self._work(list(campaign.runs.select_related("judge")))
+        elif options["wait"]:
+            self._follow(campaign)
         progress = campaign_progress(campaign)
         self.stdout.write(
             f"Campaign “{campaign.name}”: {progress.ended:,} of {progress.total:,} judgments of "
@@ -60,8 +65,18 @@ class Command(BaseCommand):
         stopped = campaign.runs.filter(
             state__in=[JudgeRun.State.STOPPED_OUTAGE, JudgeRun.State.STOPPED_BUDGET]
         )
-        if options["inline"] and (run := stopped.select_related("judge").first()):
+        if (options["inline"] or options["wait"]) and (
+            run := stopped.select_related("judge").first()
+        ):
             raise CommandError(f"Run {run.public_id} of {run.judge.name} stopped: {run.sentence}")
+
+    def _follow(self, campaign: Campaign) -> None:
+        """Wait for the workers until no run is queued or running any more."""
+        total = campaign_progress(campaign).total
+        with ProgressBar(sys.stderr, total=total, label=campaign.name) as bar:
+            while campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists():
+                time.sleep(_POLL_SECONDS)
+                bar.step(campaign_progress(campaign).ended - bar.done)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
         """One run after the other: the slots of a judge are full with one."""
@@ -77,3 +92,15 @@ class Command(BaseCommand):
                     )
         finally:
             runtime.shut_down()
+
+
+def _words(plan: Plan, estimate: Estimate) -> str:
+    """An estimate as a person reads it."""
+    lines = [
+        f"Campaign “{plan.name}”: {estimate.runs} runs, {estimate.questions:,} questions, about "
+        f"{estimate.tokens:,} tokens."
+    ]
+    for row in estimate.judges:
+        money = "price unknown" if row.dollars is None else f"${row.dollars:.2f}"
+        lines.append(f"{row.judge.name}: {row.questions:,} questions, {money}.")
+    return "\n".join(lines)
