@@ -11,6 +11,7 @@ from typing import Any
 
 import requests
 from django.core.management import CommandError, call_command
+from django.db.models import QuerySet, Sum
 
 from annotation.models import Annotation, ProlificStudy, ProlificSubmission, Recruitment
 from annotation.prolific.sync import follow
@@ -24,6 +25,7 @@ _PLAN = ("--country", "United States", "--approval-rate", "95", "--age", "18-75"
 # What the platform knows of somebody, by what they say in the study.
 _SEX = {"woman": "Female", "man": "Male"}
 _POLITICS = {"democrat": "Democrat", "republican": "Republican", "independent": "Independent"}
+_READING = 75.0  # seconds with consent and instructions
 _SEES_IT_DIFFERENTLY = 12  # on the platform this person gave another answer
 
 
@@ -76,8 +78,8 @@ class Platform:
     def leave(self, session: str, how: str) -> None:
         self._post(how, {"submission": session})
 
-    def hand_in(self, session: str, code: str) -> None:
-        self._post("finish", {"submission": session, "code": code})
+    def hand_in(self, session: str, code: str, *, seconds: float) -> None:
+        self._post("finish", {"submission": session, "code": code, "seconds": seconds})
 
     def _post(self, action: str, body: dict[str, Any]) -> dict[str, str]:
         answer = requests.post(f"{self._base_url}/simulate/{action}", json=body, timeout=30)
@@ -152,21 +154,22 @@ class Recruiting:
             person = present.get(leaver.number)
             if person is None or known[person.pid]["status"] != "ACTIVE":
                 continue
-            person.answer_some(leaver.answers - self._answers_of(person))
+            person.answer_some(leaver.answers - self._answers(person).count())
             self.platform.leave(person.session, leaver.how)
         # The webhooks say so as well; nobody takes a place before it is known to be free.
         follow(study_id=self._study.pk)
 
-    def _answers_of(self, person: Annotator) -> int:
+    def _answers(self, person: Annotator) -> QuerySet[Annotation]:
         return Annotation.objects.filter(
             assignment__annotator__prolific_identity__pid=person.pid,
             assignment__annotator__study=self._study,
-        ).count()
+        )
 
     def hand_in(self, person: Annotator, code: str) -> None:
         """Bring the code back to the platform, unless that was done before."""
         if self.platform.people()[person.pid]["status"] == "ACTIVE":
-            self.platform.hand_in(person.session, code)
+            worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0
+            self.platform.hand_in(person.session, code, seconds=worked / 1000 + _READING)
 
     def settle(self) -> tuple[int, str, int, str]:
         """Approve and pay everybody; return how many were approved and got a bonus, and sums."""

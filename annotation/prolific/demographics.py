@@ -19,7 +19,7 @@ from annotation.models import (
 from annotation.prolific import types
 from annotation.prolific.account import connect
 from annotation.prolific.client import Client
-from annotation.prolific.errors import Rejected
+from annotation.prolific.errors import OutcomeUnknown, Rejected
 from annotation.prolific.filters import POLITICS, SEX
 from annotation.prolific.plan import label_for, question_of
 from annotation.quotas import matching_cell
@@ -51,7 +51,10 @@ def fetch(*, study_id: int) -> int:
     wanted = [filter_id for filter_id in _COLUMNS if question_of(filter_id, keys)]
     kept = 0
     for row in ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False):
-        people = read_export(_export(client, str(row.prolific_id), wanted))
+        text = _export(client, str(row.prolific_id), wanted)
+        if not _is_whole(text):
+            raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
+        people = read_export(text)
         for submission in row.submissions.all():
             about = people.get(submission.submission_id)
             if about is not None and about != submission.demographics:
@@ -69,6 +72,16 @@ def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
         except Rejected:
             pass
     return client.demographics(study_id)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the export names its submissions and ends where a line ends."""
+    rows = list(csv.reader(io.StringIO(text)))
+    return (
+        bool(rows)
+        and _ID in {name.strip().casefold() for name in rows[0]}
+        and len(rows[-1]) == len(rows[0])
+    )
 
 
 def read_export(text: str) -> dict[str, dict[str, str]]:

@@ -183,6 +183,17 @@ def _refuse_if_published(client: Client, remote_id: str) -> None:
 
 
 def _delete(client: Client, remote_id: str) -> None:
-    """Delete a draft there; one that is gone already is no problem."""
-    with contextlib.suppress(NotFound):
+    """Delete a draft there. One that is gone is no problem; one that is still there is."""
+    try:
         client.delete_study(remote_id)
+    except NotFound:
+        if _is_there(client, remote_id):
+            raise
+
+
+def _is_there(client: Client, remote_id: str) -> bool:
+    try:
+        client.study(remote_id)
+    except NotFound:
+        return False
+    return True

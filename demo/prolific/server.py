@@ -42,6 +42,7 @@ class SimulatedProlific:
         self.token = token
         self.requests: list[str] = []
         self.faults = Faults()
+        self.under_way = 0
         self._patience = patience
         self._random = random.Random(1)  # noqa: S311  a simulation
 
@@ -52,7 +53,16 @@ class SimulatedProlific:
         self.faults.order(Fault(method, path, name, times, seconds))
 
     def respond(self, query: Query, authorization: str) -> Reply | None:
-        """The reply, or None to break the connection."""
+        """The reply, or None to break the connection. `under_way` tells whether any is awaited."""
+        with self.world.lock:
+            self.under_way += 1
+        try:
+            return self._respond(query, authorization)
+        finally:
+            with self.world.lock:
+                self.under_way -= 1
+
+    def _respond(self, query: Query, authorization: str) -> Reply | None:
         simulation = query.path.startswith(("/simulate/", "/.well-known/"))  # without a token
         path = query.path if simulation else query.path.removeprefix("/api/v1/").rstrip("/") + "/"
         with self.world.lock:

@@ -28,7 +28,9 @@ def _people(server: SimulatedProlific, query: Query) -> Reply:
 def _change(server: SimulatedProlific, query: Query) -> Reply:
     world, submission = server.world, query.body["submission"]
     if query.ids[0] == "finish":
-        changed = world.finish(submission, query.body.get("code", "NOCODE"))
+        changed = world.finish(
+            submission, query.body.get("code", "NOCODE"), seconds=query.body.get("seconds", 0.0)
+        )
     elif query.ids[0] == "return":
         changed = world.give_back(submission)
     else:

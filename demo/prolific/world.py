@@ -4,7 +4,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -127,10 +127,15 @@ class World(Studies):
         except KeyError:
             raise Problem(404, "Not found.") from None
 
-    def finish(self, submission_id: str, code: str) -> Submission:
-        """The participant comes back with a code, or with NOCODE."""
+    def finish(self, submission_id: str, code: str, *, seconds: float = 0.0) -> Submission:
+        """The participant comes back with a code, or with NOCODE.
+
+        Simulated people are quick: `seconds` is how long they pretend to have worked.
+        """
         submission = self._under_way(submission_id)
         study = self.studies[submission.study]
+        if seconds:
+            submission.started_at = datetime.now(UTC) - timedelta(seconds=seconds)
         submission.code, submission.completed_at = code, datetime.now(UTC)
         actions: list[dict[str, Any]] = next(
             (row["actions"] for row in study["completion_codes"] if row["code"] == code), []

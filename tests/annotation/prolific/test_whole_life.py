@@ -1,64 +1,118 @@
 """Recruiting from draft to payday: every place paid once, every seat filled."""
 
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
+import requests
+from django.core.management import call_command
 
 from annotation import services
-from annotation.prolific import bonuses
-from annotation.prolific.bonuses import Line
-from annotation.prolific.decide import approve
-from annotation.prolific.plan import Plan
-from annotation.prolific.settle import APPROVE, BONUS, settlement
-from annotation.prolific.sync import follow
+from annotation.models import ProlificStudy, QuotaCell
 from studies.models import Item
 from tests.annotation.prolific.life import (
-    BALANCE,
     answer_some,
     arrive,
     finish,
     make_recruiting,
     paid_there,
-    published,
-    ready,
     with_quotas,
 )
 from tests.factories import answer_all
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_thirty_people_from_draft_to_payday(prolific):
-    """Returns, time-outs and late finishers: every seat is filled and every place paid once."""
+def run(*args: str) -> None:
+    call_command("prolific", *args)
+
+
+def test_thirty_people_from_draft_to_payday_from_the_command_line(prolific, capsys):
+    """Returns, time-outs and late finishers; people come while earlier ones are at work."""
     study = with_quotas(make_recruiting(items=30, per_person=3), each=5)
-    row = published(study, Plan(balance=BALANCE))
-    left = 0
+    run(
+        "launch", study.slug, "--country", "United States", "--balance", "sex=Male,Female",
+        "--balance", "us-political-affiliation=Democrat,Republican,Independent",
+    )  # fmt: skip
+    run("publish", study.slug, "--yes")
+    row = ProlificStudy.objects.get(study=study)
+
+    came, late = 0, []
     while prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE":
         person, annotator = arrive(prolific, row)
-        left += 1
-        if left in (3, 11):
+        came += 1
+        if came in (3, 11, 20):
             answer_some(annotator, 2)
             prolific.world.give_back(person["submission"])
-        elif left == 7:
+        elif came == 7:
             prolific.world.time_out(person["submission"])
-        elif left == 15:
-            answer_all(annotator)
-            services.complete(annotator_id=annotator.pk)
+        elif came in (9, 15):
+            answer_some(annotator, 1)
             prolific.world.time_out(person["submission"])
+            late.append(annotator)
         else:
             finish(prolific, person, annotator)
-        follow(study_id=study.pk)
-
-    found = settlement(study)
-    chosen = [r.submission.pk for r in found.proposing(APPROVE)]
-    result = approve(study_id=study.pk, submission_ids=chosen, confirmed=len(chosen))
-    payment = ready(
-        study,
-        [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)],
-    )
-    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+        run("sync", study.slug)
+        if came == 25:
+            finish_late(*late)
+    run("demographics", study.slug)
+    for _ in range(2):  # the second time there is nothing left to do
+        run("settle", study.slug, "--approve", "--bonuses", "--yes")
 
     statuses = [s.status for s in prolific.world.submissions.values()]
-    assert result.approved == statuses.count("APPROVED") == 30
-    assert (statuses.count("RETURNED"), statuses.count("TIMED-OUT")) == (2, 2)
-    assert sorted(b for paid in paid_there(prolific) for b in paid) == [300, 300, 450]
+    assert came == 36
+    assert statuses.count("APPROVED") == 30
+    assert (statuses.count("RETURNED"), statuses.count("TIMED-OUT")) == (3, 3)
+    assert sorted(b for paid in paid_there(prolific) for b in paid) == [300, 300, 300, 450, 450]
     assert prolific.world.show_study(row.prolific_id)["status"] == "COMPLETED"
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
+    assert set(QuotaCell.objects.values_list("completed", "reserved", "target")) == {(5, 0, 5)}
+    assert "Approve" not in capsys.readouterr().err
+
+
+def finish_late(*annotators) -> None:
+    """People whose time is over on Prolific, and who finish all the same."""
+    for annotator in annotators:
+        services.resume(annotator_id=annotator.pk)
+        answer_all(annotator)
+        services.complete(annotator_id=annotator.pk)
+
+
+@pytest.fixture
+def other_server(tmp_path):
+    """A server of its own process, on a port and with a token that nobody else knows of."""
+    token = secrets.token_urlsafe(20)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "demo.prolific", "--port", "0", "--token", token],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    url = process.stdout.readline().strip()
+    yield url, token
+    process.terminate()
+    process.wait(timeout=10)
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("path", ["/api/v1/", "/", ""])
+def test_another_server_is_used_by_its_address_and_token_alone(path, other_server, settings):
+    url, settings.PROLIFIC_API_TOKEN = other_server
+    settings.PROLIFIC_BASE_URL = url.removesuffix("/api/v1/") + path
+    study = make_recruiting()
+
+    run("launch", study.slug)
+    run("publish", study.slug, "--yes")
+    row = ProlificStudy.objects.get()
+    place = requests.post(
+        f"{url.removesuffix('/api/v1/')}/simulate/arrive",
+        json={"study": row.prolific_id},
+        timeout=5,
+    ).json()
+    services.enter(study_id=study.pk, pid=place["participant"], session_id=place["submission"])
+    run("sync", study.slug)
+    run("stop", study.slug, "--yes")
+
+    row.refresh_from_db()
+    assert (row.status, row.submissions.get().status) == ("COMPLETED", "ACTIVE")

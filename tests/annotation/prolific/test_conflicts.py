@@ -1,0 +1,147 @@
+"""Where public sources differ about Prolific, the whole life works with either behaviour."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from annotation.models import BonusPayment, ProlificSubmission
+from annotation.prolific import bonuses, launch, running
+from annotation.prolific.bonuses import Line
+from annotation.prolific.decide import approve, reject
+from annotation.prolific.demographics import fetch, groups_of
+from annotation.prolific.errors import Rejected
+from annotation.prolific.plan import Plan
+from annotation.prolific.settle import APPROVE, BONUS, settlement
+from annotation.prolific.sync import follow
+from annotation.prolific.webhooks import subscribe
+from studies.models import Item
+from tests.annotation.prolific.life import (
+    BALANCE,
+    answer_some,
+    arrive,
+    finish,
+    launched,
+    make_recruiting,
+    paid_there,
+    published,
+    with_quotas,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+MESSAGE = "You answered every one of the questions in less than a second, so nothing was read. " * 2
+BOTH = {
+    "errors": ["wrapped", "flat", "simple"],
+    "hooks": ["object", "results"],
+    "stop": ["COMPLETED", "AWAITING REVIEW"],
+    "timed_out": ["TIMED-OUT", "TIMED_OUT"],
+    "awaiting": ["AWAITING REVIEW", "AWAITING_REVIEW"],
+    "publishes": ["PUBLISHING", "ACTIVE"],
+    "approves": ["later", "at once"],
+    "export": ["csv", "json"],
+    "export_filters": ["ids", "refused"],
+    "past_the_end": ["404", "empty"],
+    "child_studies": [False, True],
+    "study_type": ["any", "required", "refused"],
+    "reopens_itself": [False, True],
+    "lists_bonuses": [True, False],
+    "shows_balance": [True, False],
+    "strict": [True, False],
+}
+CASES = [(name, value) for name, values in BOTH.items() for value in values]
+
+
+@pytest.mark.parametrize(("name", "value"), CASES, ids=str)
+def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, prolific, settings):
+    assert hasattr(prolific.world.behaviour, name)
+    setattr(prolific.world.behaviour, name, value)
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    user = User.objects.create_user("researcher")
+    study = with_quotas(make_recruiting(), each=1)
+
+    with pytest.raises(Rejected, match="Below the minimum"):
+        prolific_refuses(study)
+    row = published(study, Plan(balance=BALANCE))
+    subscribe(study_id=study.pk)
+    leave_in_every_way(prolific, row, study)
+    for _ in range(6):
+        finish(prolific, *arrive(prolific, row))
+    follow(study_id=study.pk)
+    to_reject = settlement(study).proposing(APPROVE)[0].submission.pk
+    reject(
+        study_id=study.pk, submission_id=to_reject, category="LOW_EFFORT", message=MESSAGE,
+        user=user,
+    )  # fmt: skip
+    running.refill(study_id=study.pk)
+    finish(prolific, *arrive(prolific, row))
+    follow(study_id=study.pk)
+    fetch(study_id=study.pk)
+    settle(study)
+
+    statuses = sorted(s.status for s in prolific.world.submissions.values())
+    assert statuses == ["APPROVED"] * 6 + ["REJECTED", "RETURNED", "TIMED-OUT"]
+    assert sorted(amount for paid in paid_there(prolific) for amount in paid) == [150, 300]
+    assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
+    assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True, True]
+    assert BonusPayment.objects.get().state == "paid"
+    known = groups_of(study)
+    if name == "export_filters" and value == "refused":
+        assert known.unknown == 6
+    else:
+        assert [(group.here, group.there) for group in known.rows] == [(1, 1)] * 6
+    follow(study_id=study.pk)
+    ours = set(ProlificSubmission.objects.values_list("status", flat=True))
+    assert ours == {"APPROVED", "REJECTED", "RETURNED", "TIMED-OUT"}
+
+
+def prolific_refuses(study) -> None:
+    """A refusal in whichever shape: pay below the minimum, past our own check."""
+    cheap = make_recruiting()
+    launch.save_plan(study_id=cheap.pk, plan=Plan())
+    launch.connect().create_study(
+        launch.payload(cheap, Plan(), name="cheap", places=1, filters=[]) | {"reward": 1}
+    )
+
+
+def leave_in_every_way(prolific, row, study) -> None:
+    for answers, leave in ((1, prolific.world.give_back), (2, prolific.world.time_out)):
+        person, annotator = arrive(prolific, row)
+        answer_some(annotator, answers)
+        leave(person["submission"])
+        follow(study_id=study.pk)
+
+
+def settle(study) -> None:
+    follow(study_id=study.pk)
+    found = settlement(study)
+    chosen = [r.submission.pk for r in found.proposing(APPROVE)]
+    approve(study_id=study.pk, submission_ids=chosen, confirmed=len(chosen))
+    owed = [Line(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)]
+    payment = bonuses.set_up(payment_id=bonuses.prepare(study_id=study.pk, lines=owed).pk)
+    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+
+@pytest.mark.parametrize("stop", ["COMPLETED", "AWAITING REVIEW"])
+@pytest.mark.parametrize("publishes", ["PUBLISHING", "ACTIVE"])
+def test_a_stopped_study_lets_people_finish_and_opens_again_with_new_places(
+    stop, publishes, prolific
+):
+    prolific.world.behaviour.stop, prolific.world.behaviour.publishes = stop, publishes
+    study = make_recruiting()
+    row = published(study)
+    person, annotator = arrive(prolific, row)
+    follow(study_id=study.pk)
+
+    running.change(study_id=study.pk, action="STOP")
+    finish(prolific, person, annotator)
+    running.add_places(study_id=study.pk, extra=1)
+
+    assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
+
+
+@pytest.mark.parametrize("field", ["currency_code", "presentment_currency_code"])
+def test_the_currency_has_two_names(field, prolific):
+    study = make_recruiting()
+    row = launched(study)
+    remote = prolific.world.studies[row.prolific_id]
+    remote[field] = remote.pop("currency_code")
+
+    assert launch.connect().study(row.prolific_id).currency == "USD"

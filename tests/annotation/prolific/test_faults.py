@@ -1,0 +1,286 @@
+"""Every call × every fault: nothing is paid twice, made twice or lost, and the person is told."""
+
+import datetime as dt
+import re
+import time
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import BonusPayment, ProlificStudy, ProlificSubmission
+from annotation.prolific import bonuses, launch
+from annotation.prolific.plan import Plan
+from annotation.prolific.sync import follow
+from demo.prolific.faults import FAULTS, Fault
+from tests.annotation.prolific.life import (
+    BALANCE,
+    answer_some,
+    arrive,
+    finish,
+    launched,
+    make_recruiting,
+    published,
+    with_quotas,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+PLACES, COST = 6, 3780
+# Each action of a person with every call that it makes.
+CALLS = {
+    "launch": [
+        ("GET", "users/me/"), ("GET", "reward-recommendations/"), ("GET", "filters/"),
+        ("POST", "eligibility-count/"), ("POST", "study-cost-calculator/"), ("POST", "studies/"),
+    ],
+    "launch apart": [("GET", "participant-groups/"), ("POST", "participant-groups/")],
+    "publish": [
+        ("GET", "/cost/"), ("GET", "filters/"), ("GET", "studies/"), ("GET", "users/me/"),
+        ("POST", "transition/"),
+    ],
+    "pause": [("GET", "studies/"), ("POST", "transition/")],
+    "places": [("GET", "studies/"), ("PATCH", "studies/")],
+    "delete": [("GET", "studies/"), ("DELETE", "studies/")],
+    "sync": [("GET", "studies/"), ("GET", "submissions/")],
+    "demographics": [("POST", "demographic-export/")],
+    "approve": [("GET", "submissions/"), ("POST", "bulk-approve/")],
+    "returns": [("POST", "request-return/")],
+    "reject": [("GET", "submissions/"), ("POST", "transition/")],
+    "set up": [("POST", "bonus-payments/")],
+    "pay": [("GET", "submissions/"), ("POST", "/pay/")],
+    "webhooks": [
+        ("GET", "workspaces/"), ("GET", "hooks/secrets/"), ("POST", "hooks/secrets/"),
+        ("GET", "hooks/subscriptions/"), ("POST", "hooks/subscriptions/"),
+        ("POST", "hooks/subscriptions/CONFIRM"),
+    ],
+}  # fmt: skip
+# What a sentence to a person says besides what happened.
+TO_DO = (
+    r"[Tt]ry again|Check |Wait a minute|looked up|prolific sync|[Ll]ook again|Type |Load the page"
+)
+
+
+class Person:
+    """A researcher at the pages, and at the command line for what has no page."""
+
+    def __init__(self, study, prolific) -> None:
+        self.study = study
+        self.prolific = prolific
+        self.client = Client()
+        self.client.force_login(User.objects.create_superuser("ada"))
+        self.sessions: dict[str, str] = {}
+
+    def do(self, action: str) -> str:
+        """Do it once and return what the page says then."""
+        if action == "webhooks":
+            return self._command()
+        page, data = self._form(action)
+        url = reverse(f"people:prolific{page}", args=[self.study.slug])
+        response = self.client.post(url, data, follow=True)
+        assert response.status_code in (200, 422)
+        return " ".join(str(message) for message in response.context["messages"])
+
+    def _command(self) -> str:
+        try:
+            call_command("prolific", "webhooks", self.study.slug)
+        except CommandError as told:
+            return str(told)
+        return "Subscribed."
+
+    def _form(self, action: str) -> tuple[str, dict]:
+        payment = BonusPayment.objects.last()
+        paying = {"payment": payment and payment.pk, "sure": "yes", "total": "210"}
+        message = "You answered every question within a second, so nothing was read. " * 2
+        return {
+            "launch": ("-launch", {}),
+            "launch apart": ("-launch", {}),
+            "publish": ("-publish", {"sum": "37.80"}),
+            "pause": ("-change", {"action": "PAUSE"}),
+            "places": ("-places", {"extra": "2", "seen": str(PLACES), "sure": "yes"}),
+            "delete": ("-act", {"action": "forget"}),
+            "sync": ("-act", {"action": "sync"}),
+            "demographics": ("-act", {"action": "demographics"}),
+            "approve": ("-approve", {"submission": self._ids("done"), "confirmed": "1"}),
+            "returns": (
+                "-returns", {"submission": self._ids("empty"), "reason": "No answers."},
+            ),
+            "reject": (
+                "-reject",
+                {
+                    "submission": self._ids("done"), "reject": "yes",
+                    "category": "LOW_EFFORT", "message": message,
+                },
+            ),
+            "set up": (
+                ("-payment", paying | {"action": "set_up"})
+                if payment
+                else ("-bonuses", {"submission": self._ids("part")})
+            ),
+            "pay": ("-payment", paying | {"action": "pay"}),
+        }[action]  # fmt: skip
+
+    def _ids(self, who: str) -> list[int]:
+        found = ProlificSubmission.objects.filter(submission_id=self.sessions.get(who, ""))
+        return list(found.values_list("pk", flat=True))
+
+
+def prepare(action: str, prolific) -> Person:
+    """A study that has come as far as the action needs."""
+    study = make_recruiting()
+    person = Person(study, prolific)
+    if action == "launch apart":
+        with_quotas(study, each=1)
+        launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+    elif action == "launch":
+        launch.save_plan(study_id=study.pk, plan=Plan())
+    elif action in ("publish", "delete", "webhooks"):
+        launched(study)
+    else:
+        row = published(study)
+        person.sessions = people(prolific, row)
+        follow(study_id=study.pk)
+    if action == "pay":
+        person.do("set up")
+    prolific.requests.clear()
+    return person
+
+
+def people(prolific, row) -> dict[str, str]:
+    """One who is done, one who returned with a part, one with nothing."""
+    done, annotator = arrive(prolific, row)
+    finish(prolific, done, annotator)
+    part, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(part["submission"])
+    empty = prolific.world.arrive(row.prolific_id)
+    prolific.world.finish(empty["submission"], "NOCODE")
+    return {
+        "done": done["submission"], "part": part["submission"], "empty": empty["submission"],
+    }  # fmt: skip
+
+
+def wait_until_idle(prolific) -> None:
+    deadline = time.monotonic() + 5
+    while prolific.under_way:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def settle_doubts(person: Person, action: str, monkeypatch) -> None:
+    """What the worker and a person do about an outcome that is not known."""
+    ProlificSubmission.objects.filter(approval_asked_at__isnull=False).update(
+        approval_asked_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    )
+    if ProlificStudy.objects.filter(prolific_id__isnull=False).exists():
+        follow(study_id=person.study.pk)
+        follow(study_id=person.study.pk)
+    if action == "pay" and BonusPayment.objects.get().state == "sent":
+        monkeypatch.setattr(bonuses, "SETTLES_WITHIN", dt.timedelta(0))
+        bonuses.release(payment_id=BonusPayment.objects.get().pk)
+        person.do("pay")
+    if action == "returns":
+        # What was read shows whether the message was sent; only if it was not, it is sent now.
+        person.do("returns")
+
+
+def check_nothing_twice(prolific, *, studies: int) -> None:
+    world = prolific.world
+    assert len(world.studies) == studies
+    assert len(world.groups) <= 1
+    spent = sum(
+        world.total_cost(s["reward"], s["total_available_places"])
+        for s in world.studies.values()
+        if s["published_at"]
+    )
+    assert world.balance == 10_000_000 - spent
+    assert all(bulk["paid"] <= 1 for bulk in world.bonuses.values())
+    assert all(len(s.bonuses) <= 1 and s.messages <= 1 for s in world.submissions.values())
+    assert len({(hook.event, hook.url) for hook in world.hooks.values()}) == len(world.hooks)
+
+
+def check_done(person: Person, action: str) -> None:
+    """Whatever went wrong: what the person wanted has happened in the end."""
+    world = person.prolific.world
+    if action in ("launch", "launch apart", "delete"):
+        assert {row.prolific_id for row in ProlificStudy.objects.all()} == set(world.studies)
+        return
+    (study,) = world.studies.values()
+    row = ProlificStudy.objects.get()
+    by = person.sessions
+    status = {name: world.submissions[session].status for name, session in by.items()}
+    wanted = {
+        "publish": lambda: world.show_study(study["id"])["status"] == "ACTIVE",
+        "pause": lambda: study["status"] == row.status == "PAUSED",
+        "places": lambda: study["total_available_places"] == row.places == PLACES + 2,
+        "sync": lambda: row.seen_at is not None,
+        "demographics": lambda: any(s.demographics for s in ProlificSubmission.objects.all()),
+        "approve": lambda: status["done"] == "APPROVED",
+        "returns": lambda: world.submissions[by["empty"]].messages == 1,
+        "reject": lambda: status["done"] == "REJECTED",
+        "set up": lambda: BonusPayment.objects.get().state == "ready",
+        "pay": lambda: world.submissions[by["part"]].bonuses == [150],
+        "webhooks": lambda: [h.confirmed for h in world.hooks.values()] == [True, True],
+    }
+    assert wanted[action]()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("action", "method", "path"),
+    [(action, *call) for action, calls in CALLS.items() for call in calls],
+    ids=lambda value: value.replace("/", " ").strip(),
+)
+def test_no_fault_does_anything_twice_or_loses_it(
+    action, method, path, fault, prolific, settings, monkeypatch
+):
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    person = prepare(action, prolific)
+    settings.PROLIFIC_TIMEOUT = 0.25
+    if path.endswith("CONFIRM"):
+        # The subscription is made; its confirmation is the next request that matches.
+        monkeypatch.setattr(prolific.faults, "take", only_confirming(fault))
+    else:
+        prolific.fault(method, path, fault, seconds=0.5)
+
+    told = person.do(action)
+    wait_until_idle(prolific)
+    asked = list(prolific.requests)
+    told_again = person.do(action)
+    settle_doubts(person, action, monkeypatch)
+
+    assert any(line.startswith(f"{method} ") for line in asked)
+    assert told
+    if "Prolific" in told and re.search(r"cannot|error|answer|accept|find|fewer", told):
+        assert re.search(TO_DO, told), told
+    assert person.prolific.token not in told + told_again
+    studies = {"launch apart": 6, "delete": 0}.get(action, 1)
+    check_nothing_twice(prolific, studies=studies)
+    check_done(person, action)
+
+
+def only_confirming(name: str):
+    """Spoils the confirmation of a subscription, whose path begins as that of its making."""
+    left = [Fault("POST", "hooks/subscriptions/", name, 1, 0.5)]
+
+    def take(method: str, path: str) -> Fault | None:
+        is_confirming = method == "POST" and re.fullmatch(r"hooks/subscriptions/[0-9a-f]+/", path)
+        return left.pop() if is_confirming and left else None
+
+    return take
+
+
+@pytest.mark.parametrize("action", CALLS)
+def test_the_table_holds_every_call_that_an_action_makes(action, prolific, settings):
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    person = prepare(action, prolific)
+
+    person.do(action)
+
+    known = {call for calls in CALLS.values() for call in calls}
+    for line in prolific.requests:
+        method, path = line.split()
+        assert any(verb == method and part.removesuffix("CONFIRM") in path for verb, part in known)
+    for verb, part in CALLS[action]:
+        made = [line for line in prolific.requests if line.startswith(f"{verb} ")]
+        assert any(part.removesuffix("CONFIRM") in line for line in made), (verb, part)
