@@ -97,6 +97,8 @@ def settlement(study: Study) -> Settlement:
         amount, why = _bonus(study, submission, done)
         if submission.pk in paid or is_other:
             amount, why = 0, ""
+        if submission.pk in paid and action == APPROVE:
+            action, reason = REVIEW, "Complete by now, and has a bonus for a part already."
         if amount and action == NONE:
             action = BONUS
         rows.append(

@@ -92,7 +92,7 @@ class Person:
         payment = BonusPayment.objects.last()
         paying = {"payment": payment and payment.pk, "sure": "yes", "total": "210"}
         message = "You answered every question within a second, so nothing was read. " * 2
-        return {
+        forms: dict[str, tuple[str, dict]] = {
             "launch": ("-launch", {}),
             "launch apart": ("-launch", {}),
             "publish": ("-publish", {"sum": "37.80"}),
@@ -118,7 +118,8 @@ class Person:
                 else ("-bonuses", {"submission": self._ids("part")})
             ),
             "pay": ("-payment", paying | {"action": "pay"}),
-        }[action]  # fmt: skip
+        }  # fmt: skip
+        return forms[action]
 
     def _ids(self, who: str) -> list[int]:
         found = ProlificSubmission.objects.filter(submission_id=self.sessions.get(who, ""))
