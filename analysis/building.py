@@ -13,13 +13,16 @@ from django.utils import timezone
 
 from analysis.dataset import load_dataset
 from analysis.errors import AnalysisError, BadParameters
+from analysis.facts import Dataset
 from analysis.models import Report
+from analysis.pooling import pool
+from analysis.report.across import tables_across
 from analysis.report.build import build_report
 from analysis.report.citing import bibtex, methods_paragraph
-from analysis.report.contents import all_figures, all_tables, combined_tables
+from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
 from analysis.report.paper import write_tables
-from analysis.report.render import content_security_policy, render_html
+from analysis.report.render import content_security_policy, render_across, render_html
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +121,46 @@ def write_report(
     Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
-    dataset = load_dataset(slug)
+    return _write(
+        load_dataset(slug),
+        out,
+        threshold=threshold,
+        seed=seed,
+        bootstrap=bootstrap,
+        on_progress=on_progress,
+    )
+
+
+def write_pooled_report(
+    *,
+    slugs: Sequence[str],
+    out: Path,
+    threshold: int | None,
+    seed: int | None,
+    bootstrap: int | None,
+    on_progress: Progress = lambda percent, sentence: None,
+) -> dict[str, Any]:
+    """The same of several studies as one. Raises `BadParameters` where they cannot be one."""
+    on_progress(1, "Reading the answers.")
+    return _write(
+        pool([load_dataset(slug) for slug in slugs]),
+        out,
+        threshold=threshold,
+        seed=seed,
+        bootstrap=bootstrap,
+        on_progress=on_progress,
+    )
+
+
+def _write(
+    dataset: Dataset,
+    out: Path,
+    *,
+    threshold: int | None,
+    seed: int | None,
+    bootstrap: int | None,
+    on_progress: Progress,
+) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}
     result = build_report(
         dataset,
@@ -149,12 +191,15 @@ def write_report(
     return result
 
 
-def write_combined_tables(results: Sequence[dict[str, Any]], folder: Path) -> Path:
-    """Write the tables across studies, in place of those that are there; returns the folder."""
+def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
+    """Write the page and the tables across studies, in place of old ones; returns the page."""
+    tables, folder, page = tables_across(results), out / "tables", out / "report.html"
     if folder.exists():
         shutil.rmtree(folder)
-    write_tables(combined_tables(results), folder)
-    return folder
+    write_tables(tables, folder)
+    date = timezone.now().date()
+    page.write_text(render_across(results, tables, date=date), encoding="utf-8")
+    return page
 
 
 def to_json(result: dict[str, Any]) -> str:

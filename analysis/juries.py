@@ -48,7 +48,7 @@ def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
         parameters={"judges": [run.judge for run in members], "runs": [run.run for run in members]},
         state="done" if ended else "running",
         state_reason="Every judge of the jury is done." if ended else "Not every judge is done.",
-        cost=_sum_of_costs([run.cost for run in members]),
+        cost=sum_of_costs([run.cost for run in members]),
         judgments=_verdicts_as_judgments(data, members),
         samples=1,
     )
@@ -72,7 +72,7 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
     return Judgments.from_rows(rows)
 
 
-def _sum_of_costs(costs: Sequence[Cost]) -> Cost:
+def sum_of_costs(costs: Sequence[Cost]) -> Cost:
     """A sum is unknown where one of its parts is."""
 
     def total(parts: Sequence[T | None]) -> T | None:

@@ -1,6 +1,6 @@
 """Which tables and figures a report has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from analysis.report import (
@@ -17,7 +17,7 @@ from analysis.report import tables_judges as judges
 from analysis.report import tables_multiverse as choices
 from analysis.report import tables_people as people
 from analysis.report.figures import Figure
-from analysis.report.tables import Column, Table
+from analysis.report.tables import Table
 
 TABLES = (
     accuracy.at_a_glance,
@@ -70,18 +70,6 @@ def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
     made += accuracy.groups(report) + checks.group_differences(report)
     made += groups.who_judges_whom(report)
     return {table.name: table for table in made if table.rows}
-
-
-def combined_tables(reports: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Tables across studies: a row for each study and rater, as each study has them."""
-    tables = []
-    for maker in (accuracy.at_a_glance, accuracy.table_b, judges.comparison):
-        made = [(report["study"]["title"], maker(report)) for report in reports]
-        first = made[0][1]
-        rows = [[title, *row] for title, table in made for row in table.rows]
-        columns = (Column("Data"), *first.columns)
-        tables.append(Table(first.name, first.title, columns, rows, first.note))
-    return tables
 
 
 FIGURES = (

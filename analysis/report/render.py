@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from functools import cache
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.report.across import is_pooled
 from analysis.report.citing import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
@@ -98,6 +99,25 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "policy": content_security_policy(),
     }
     return render_to_string("analysis/report/page.html", context)
+
+
+def render_across(
+    reports: Sequence[Mapping[str, Any]], tables: Sequence[Table], *, date: Date
+) -> str:
+    """The page of several studies: their tables side by side, and where each has its own."""
+    context = {
+        "reports": reports,
+        "report": {},  # the marks of tables are said of one report
+        "shown": [Shown(table) for table in tables],
+        "pooled": [report for report in reports if is_pooled(report)],
+        "is_simulated": any(report["study"]["simulated"] for report in reports),
+        "date": date,
+        "facts": _json({"slug": "studies", "threshold": None, "tex": TEX}),
+        "style": _file("css/report.css"),
+        "script": _script(),
+        "policy": content_security_policy(),
+    }
+    return render_to_string("analysis/report/across.html", context)
 
 
 @cache

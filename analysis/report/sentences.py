@@ -13,8 +13,23 @@ NOTICEABLE = 0.05
 
 
 def gaps(report: Report) -> list[str]:
-    """Why some of the report is empty, each reason in one sentence; nothing where all is there."""
-    return [*_of_truth(report), *_of_people(report), *_of_certainty(report), *_of_judges(report)]
+    """What was pooled, and why some of the report is empty; nothing where all is there."""
+    return [
+        *_of_waves(report),
+        *_of_truth(report),
+        *_of_people(report),
+        *_of_certainty(report),
+        *_of_judges(report),
+    ]
+
+
+def _of_waves(report: Report) -> Iterator[str]:
+    waves = report["study"]["source"].get("pooled_from")
+    if waves:
+        yield (
+            f"This report pools {_list(waves)}: it counts all their people together, and an item "
+            "of several once. What differs between them is in the report of each."
+        )
 
 
 def _of_truth(report: Report) -> Iterator[str]:

@@ -136,6 +136,10 @@ def read(value: Any, kind: Kind) -> Cell:
 
 
 def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
+    if share["n"] is None:  # not counted: a baseline, or a mean of other cells
+        return Cell(
+            words.percent(share["accuracy"]).removesuffix(" %"), (), share["small"], raw=raw
+        )
     steps = tuple(
         (step["from"], step["n"], step["correct"], *(step["ends"] or ()))
         for step in share.get("tried", ())
@@ -174,7 +178,8 @@ def csv_cells(value: Any, kind: Kind) -> list[Any]:
     if kind == "share":
         low, high = value["ci"] or ("", "")
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
-        return [accuracy, value["correct"], value["n"], low, high]
+        counts = ["" if value[key] is None else value[key] for key in ("correct", "n")]
+        return [accuracy, *counts, low, high]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     if value is None:

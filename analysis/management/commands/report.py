@@ -10,7 +10,8 @@ from analysis.building import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SEED,
     check_parameters,
-    write_combined_tables,
+    write_across,
+    write_pooled_report,
     write_report,
 )
 from analysis.errors import AnalysisError, BadParameters
@@ -18,7 +19,8 @@ from analysis.errors import AnalysisError, BadParameters
 
 class Command(BaseCommand):
     help = (
-        "Build the report of one study to DIR, or of several to DIR/<study> each: report.html "
+        "Build the report of one study to DIR, or of several to DIR/<study> each, with the tables "
+        "of all in DIR: report.html "
         "(one file that opens offline), report.json, tables/*.csv and *.tex, and figures/*.json "
         "(plotly)."
     )
@@ -43,6 +45,12 @@ class Command(BaseCommand):
             help=f"resamples of every kind (default: the plan's, or {DEFAULT_BOOTSTRAP})",
         )
 
+        parser.add_argument(
+            "--pool",
+            action="store_true",
+            help="also report all studies as one (a pilot and the main study), to DIR/pooled",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
@@ -51,23 +59,40 @@ class Command(BaseCommand):
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
 
-        results = []
-        for slug in slugs:
-            folder = out if len(slugs) == 1 else out / slug
-            try:
-                result = write_report(
-                    slug=slug, out=folder, on_progress=self._progress(slug), **chosen
-                )
-                results.append(result)
-            except (AnalysisError, OSError) as error:
-                raise CommandError(str(error)) from None
-            inputs = result["inputs"]
-            self._say(
-                f"{slug}: {folder / 'report.html'} ({inputs['items']:,} items, "
-                f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"
-            )
-        if len(results) > 1:
-            self._say(f"All of them: {write_combined_tables(results, out / 'tables')}")
+        if options["pool"] and len(slugs) < 2:
+            raise CommandError("--pool needs two studies or more.", returncode=2)
+
+        try:
+            # Whether they can be pooled shows before anything is written.
+            pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
+            results = [
+                self._one(slug, out if len(slugs) == 1 else out / slug, chosen) for slug in slugs
+            ]
+            results += pooled
+            if len(results) > 1:
+                self._say(f"All of them: {write_across(results, out)}")
+        except BadParameters as error:
+            raise CommandError(str(error), returncode=2) from None
+        except (AnalysisError, OSError) as error:
+            raise CommandError(str(error)) from None
+
+    def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        result = write_report(slug=slug, out=folder, on_progress=self._progress(slug), **chosen)
+        return self._told(result, folder)
+
+    def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        result = write_pooled_report(
+            slugs=slugs, out=folder, on_progress=self._progress("pooled"), **chosen
+        )
+        return self._told(result, folder)
+
+    def _told(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
+        inputs = result["inputs"]
+        self._say(
+            f"{result['study']['slug']}: {folder / 'report.html'} ({inputs['items']:,} items, "
+            f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"
+        )
+        return result
 
     def _progress(self, slug: str) -> Any:
         """A line that is written over on a terminal, and nothing anywhere else."""

@@ -1,0 +1,223 @@
+"""Several studies: Tables 1 and 2 of the source article, and waves apart and pooled."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.dataset import load_dataset
+from analysis.errors import BadParameters
+from analysis.pooling import pool
+from analysis.report.across import table_1, table_2, tables_across
+from analysis.report.build import build_report
+from analysis.report.paper import to_tex
+from studies.models import Item
+from tests.analysis import latex
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.factories import make_item, make_persona, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def study_with(*, right, of=40, judge_right=20, certainty=90, **overrides):
+    """A study whose majority is right on `right` of its items, and whose judge on `judge_right`."""
+    study = make_study(**overrides)
+    rater = make_rater(study=study)
+    setting = "tie" if study.allow_tie else "certainty"
+    run = make_run(study=study, judge="steady", setting=setting)
+    for number in range(of):
+        item = make_item(study=study, key=f"{study.slug}-{number:03}", first_person="r1")
+        answer(rater, item, "r1" if number < right else "r2", certainty)
+        stated = None if study.allow_tie else certainty
+        judge_item(run, item, "r1" if number < judge_right else "r2", stated)
+    return study
+
+
+def report_of(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+
+
+def by_rater(table):
+    return {row[0]: [cell["accuracy"] for cell in row[1:]] for row in table.rows}
+
+
+def test_table_1_has_raters_by_data_sets_an_unweighted_average_and_chance():
+    reports = [
+        report_of(study_with(right=30, of=40, title="One")),
+        report_of(study_with(right=50, of=100, judge_right=90, title="Two")),
+    ]
+
+    table = table_1(reports)
+
+    assert [(column.group, column.heading) for column in table.columns[1:]] == [
+        ("One", "No tie"), ("Two", "No tie"), ("Average", "No tie"),
+    ]  # fmt: skip
+    # The average of .75 and .5 is .625, though 80 of all 140 answers are right.
+    assert by_rater(table) == {
+        "Random": [0.5, 0.5, 0.5],
+        "People": [0.75, 0.5, 0.625],
+        "steady": [0.5, 0.9, 0.7],
+    }
+
+
+def test_table_1_keeps_answers_with_a_tie_on_offer_apart_and_chance_is_a_third():
+    reports = [
+        report_of(study_with(right=30, title="One")),
+        report_of(study_with(right=20, title="Ties", allow_tie=True)),
+    ]
+
+    table = table_1(reports)
+
+    assert by_rater(table)["Random"] == pytest.approx([1 / 2, 1 / 3] * 3)
+    assert by_rater(table)["People"] == [0.75, None, None, 0.5, None, None]
+    # Neither setting is in both data sets, so there is no average.
+    assert [cell.text for cell in table.cells[1][-2:]] == ["–", "–"]
+
+
+def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
+    reports = [
+        report_of(study_with(right=30, title="One")),
+        report_of(study_with(right=10, title="Two", judge_right=40)),
+    ]
+
+    table = table_2(reports)
+
+    assert [(column.group, column.heading) for column in table.columns[1:]] == [
+        ("People", "High"), ("People", "Low"), ("steady", "High"), ("steady", "Low"),
+    ]  # fmt: skip
+    assert by_rater(table) == {
+        "One": [0.75, None, 0.5, None],
+        "Two": [0.25, None, 1.0, None],
+        "Average": [0.5, None, 0.75, None],
+    }
+
+
+def test_an_average_of_small_cells_is_in_italics_and_of_tiny_ones_missing():
+    reports = [
+        report_of(study_with(right=6, of=12, judge_right=6)),
+        report_of(study_with(right=20)),
+        report_of(study_with(right=4, of=8, judge_right=4)),
+    ]
+
+    some, all_three = table_1(reports[:2]), table_1(reports)
+
+    assert (some.cells[1][-1].text, some.cells[1][-1].small) == ("50.0", True)
+    assert all_three.cells[1][-1].text == "–"
+
+
+def test_tables_across_studies_are_latex_that_a_parser_accepts():
+    reports = [report_of(random_study(seed, n_items=60)) for seed in (1, 2)]
+
+    for table in tables_across(reports):
+        latex.check(to_tex(table))
+        assert latex.rows(to_tex(table))
+
+
+def waves(*, shared_items=True, **second):
+    """A pilot of three people and a main study of four, on the same items."""
+    studies = []
+    for slug, people, overrides in (("pilot", 3, {}), ("main", 4, second)):
+        study = make_study(slug=slug, title=slug.title(), **overrides)
+        persona = make_persona(study=study, key="p1")
+        run = make_run(study=study, judge="steady", prompt_hash="0" * 64)
+        raters = [make_rater(study=study, pseudonym=f"P-{n}") for n in range(people)]
+        for number in range(12):
+            key = f"i{number:02}" if shared_items else f"{slug}{number:02}"
+            item = make_item(study=study, key=key, persona=persona, question=f"Question {number}")
+            for rater in raters:
+                answer(rater, item, "r1", 60)
+            judge_item(run, item, "r1" if slug == "pilot" else "r2", 70)
+        studies.append(study)
+    return studies
+
+
+def test_waves_on_the_same_items_are_pooled_item_by_item():
+    pilot, main = (load_dataset(study.slug) for study in waves())
+
+    pooled = build_report(pool([pilot, main]), seed=1, bootstrap=100)
+
+    assert pooled["study"]["title"] == "Pooled: Pilot + Main"
+    assert pooled["inputs"]["items"] == 12
+    assert (pooled["human"]["annotators"], pooled["human"]["answers"]) == (7, 84)
+    assert pooled["human"]["coverage"] == {"7": 12}
+    [judge] = pooled["judges"]
+    # The pilot judged every item first: its answers count, and no item twice.
+    assert (judge["items"], judge["n"], judge["correct"]) == (12, 12, 12)
+    assert judge["cost"]["requests"] == 24
+
+
+def test_waves_on_different_items_are_put_one_after_the_other():
+    pilot, main = (load_dataset(study.slug) for study in waves(shared_items=False))
+
+    pooled = build_report(pool([pilot, main]), seed=1, bootstrap=100)
+
+    assert pooled["inputs"]["items"] == 24
+    assert pooled["human"]["coverage"] == {"3": 12, "4": 12}
+    assert (pooled["judges"][0]["n"], pooled["judges"][0]["correct"]) == (24, 12)
+
+
+def test_pooling_a_study_with_nothing_changes_no_number():
+    data = load_dataset(random_study(2, n_items=60, truths=("r1", "r2", "tie", "")).slug)
+
+    alone = build_report(data, seed=1, bootstrap=100)
+    pooled = build_report(pool([data]), seed=1, bootstrap=100)
+
+    for part in ("majority", "individual", "agreement"):
+        assert pooled["human"][part] == alone["human"][part], part
+    for one, other in zip(pooled["judges"], alone["judges"], strict=True):
+        assert {**one, "run": "", "record": {}} == {**other, "run": "", "record": {}}
+
+
+@pytest.mark.parametrize("change", [{"allow_tie": True}, {"certainty_threshold": 70}])
+def test_studies_that_asked_something_else_are_not_pooled(change):
+    pilot, main = (load_dataset(study.slug) for study in waves(**change))
+
+    with pytest.raises(BadParameters, match="pilot and main cannot be pooled: they differ in"):
+        pool([pilot, main])
+
+
+def test_items_of_one_key_with_different_questions_are_not_pooled():
+    pilot, main = waves()
+    Item.objects.filter(study=main, key="i03").update(question="Another question")
+
+    with pytest.raises(BadParameters, match="Item i03 is not the same in every study"):
+        pool([load_dataset(study.slug) for study in (pilot, main)])
+
+
+def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
+    waves()
+
+    call_command("report", "pilot", "main", "--pool", "--out", str(tmp_path), "--bootstrap", "100")
+
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"pilot", "main", "pooled", "tables", "report.html"}
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "“Pooled: Pilot + Main” counts the people of pilot and main together." in page
+    assert "is in no average" in page
+    pooled = (tmp_path / "pooled" / "report.html").read_text("utf-8")
+    assert "This report pools pilot and main" in pooled
+    assert "python manage.py report pilot main --pool --out" in pooled
+    result = json.loads((tmp_path / "pooled" / "report.json").read_text("utf-8"))
+    assert result["study"]["source"]["pooled_from"] == ["pilot", "main"]
+    rows = (tmp_path / "tables" / "table_2.csv").read_text("utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows[1:]] == [
+        "Pilot",
+        "Main",
+        "Average",
+        "Pooled: Pilot + Main",
+    ]
+
+
+def test_waves_that_cannot_be_pooled_leave_nothing_behind(tmp_path):
+    waves(allow_tie=True)
+
+    with pytest.raises(CommandError, match="cannot be pooled") as refused:
+        call_command("report", "pilot", "main", "--pool", "--out", str(tmp_path / "out"))
+
+    assert refused.value.returncode == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_study_cannot_be_pooled(tmp_path):
+    with pytest.raises(CommandError, match="needs two studies or more"):
+        call_command("report", "pilot", "--pool", "--out", str(tmp_path))
