@@ -30,6 +30,7 @@ from annotation.progress import progress_of
 from annotation.prolific.entry import verify_entry
 from annotation.selectors import completion_code
 from annotation.texts import consent_text
+from annotation.tokens import read_start_token, start_token
 from studies.markdown import render_markdown
 from studies.models import Study
 
@@ -72,7 +73,12 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
     browser to the next person of a class.
     """
     code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
-    context = {"study": study, "code": code, "preview_offered": may_preview(request, study)}
+    context = {
+        "study": study,
+        "code": code,
+        "preview_offered": may_preview(request, study),
+        "start": start_token(),
+    }
     has_left = request.method == "POST" and known and ending_of(known)
     if known and not code and not has_left:
         return see_other(step_url(known))
@@ -81,7 +87,11 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
             return closed(request, study)
         return render(request, "annotation/start.html", context)
     try:
-        annotator = services.enter_by_link(study_id=study.pk, resume_code=code)
+        annotator = services.enter_by_link(
+            study_id=study.pk,
+            resume_code=code,
+            fresh_code=read_start_token(request.POST.get("start", "")),
+        )
     except EntryRefused:
         return render(
             request, "annotation/start.html", {**context, "unknown": True}, status=REFUSED

@@ -37,16 +37,18 @@ def enter(
     return _come_back(known, study)
 
 
-def enter_by_link(*, study_id: int, resume_code: str = "") -> Annotator:
+def enter_by_link(*, study_id: int, resume_code: str = "", fresh_code: str = "") -> Annotator:
     """Make an annotator with a random resume code, or find the one whose code is given.
 
-    Raises `EntryRefused` when the code is unknown, `StudyNotOpen` for somebody new.
+    `fresh_code` is a random code that a start page was made with: a second press of its button
+    finds whom the first one made. Raises `EntryRefused` when the code is unknown, `StudyNotOpen`
+    for somebody new.
     """
     study = Study.objects.get(pk=study_id)
     if study.entry != Study.Entry.LINK:
         raise EntryRefused("this study is entered with an id")
     if not resume_code:
-        return _arrive(study, resume_code=random_code(10))
+        return _arrive(study, resume_code=fresh_code or random_code(10))
     code = resume_code.strip().upper()
     known = Annotator.objects.filter(study=study, resume_code=code).first()
     if known is None:

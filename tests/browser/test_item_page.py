@@ -166,7 +166,7 @@ def test_an_answer_given_without_a_network_is_sent_once_it_is_back(page):
 
     page.click("#submit")
 
-    expect(page.get_by_role("status")).to_have_text(
+    expect(page.locator("[data-offline]")).to_have_text(
         f"{ON_THIS_DEVICE} We will send it when you are back online."
     )
     assert not Annotation.objects.exists()
@@ -186,7 +186,7 @@ def test_an_answer_that_meets_no_server_is_sent_again_by_itself(page, study, fau
 
     page.click("#submit")
 
-    expect(page.get_by_role("status")).to_have_text(
+    expect(page.locator("[data-offline]")).to_have_text(
         f"{ON_THIS_DEVICE} We cannot reach the server and keep trying."
     )
     assert not Annotation.objects.exists()
@@ -216,7 +216,7 @@ def test_a_waiting_answer_that_is_changed_goes_out_as_changed(page):
     page.fill("#certainty", "50")
     page.context.set_offline(True)
     page.click("#submit")
-    expect(page.get_by_role("status")).to_contain_text(ON_THIS_DEVICE)
+    expect(page.locator("[data-offline]")).to_contain_text(ON_THIS_DEVICE)
 
     page.fill("#certainty", "60")
     page.keyboard.press("Tab")

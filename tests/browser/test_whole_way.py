@@ -252,7 +252,7 @@ def test_two_devices_and_a_reload_while_one_of_them_is_offline(open_page, live_s
     phone.fill("#certainty", "30")
     phone.context.set_offline(True)
     phone.click("#submit")
-    expect(phone.get_by_role("status")).to_contain_text("kept on this device")
+    expect(phone.locator("[data-offline]")).to_contain_text("kept on this device")
 
     enter(desk, study)
     desk.wait_for_url("**/task/1/")

@@ -1,5 +1,8 @@
 """The whole way without Prolific: by an open link, or by a list of invited ids."""
 
+import re
+from html import unescape
+
 import pytest
 from django.test import Client
 
@@ -97,6 +100,18 @@ def test_the_people_of_a_class_share_a_browser_one_after_another():
     assert Annotator.objects.filter(state="completed").count() == 2
     standings = Annotation.objects.values_list("standing", flat=True)
     assert sorted(standings) == ["counted"] * 3 + ["surplus"] * 3
+
+
+def test_a_second_press_on_start_makes_nobody_twice():
+    study = make_open("link")
+    page = Client().get(f"/s/{study.slug}/").content.decode()
+    pressed = {"start": unescape(re.search(r'name="start" value="([^"]+)"', page)[1])}
+
+    for browser in (Client(), Client()):
+        browser.post(f"/s/{study.slug}/", pressed)
+    Client().post(f"/s/{study.slug}/", {"start": "forged"})
+
+    assert Annotator.objects.count() == 2
 
 
 def test_nobody_is_pushed_aside_by_a_press_on_start():
