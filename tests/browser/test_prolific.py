@@ -74,7 +74,7 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, open_page):  # 
     looks_right(page)
     page.get_by_label("Type the sum to confirm").fill("189.00")
     page.get_by_role("button", name="Publish and spend $189.00").click()
-    assert "Published" in page.locator("[data-offline]").inner_text()
+    assert "Published" in page.get_by_role("status").inner_text()
     recruit(prolific, ProlificStudy.objects.get())
 
     page.get_by_role("button", name="Read from Prolific now").click()
@@ -84,7 +84,7 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, open_page):  # 
     page.get_by_role("button", name="Approve those chosen").click()
     looks_right(page)
     page.get_by_role("button", name="Approve 30 and pay $135.00").click()
-    assert "approved: 30" in page.locator("[data-offline]").inner_text()
+    assert "approved: 30" in page.get_by_role("status").inner_text()
     page.get_by_role("button", name="Set up these bonuses").click()
     looks_right(page)
     page.get_by_label("I have seen the sum").check()
