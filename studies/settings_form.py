@@ -13,7 +13,17 @@ from studies.money import major_units, minor_units
 
 GROUPS = (
     ("The study", ("title", "slug", "task", "language", "entry", "contact")),
-    ("What people are asked", ("ask_certainty", "allow_tie", "persona_style", "show_history")),
+    (
+        "What people are asked",
+        (
+            "ask_certainty",
+            "certainty_control",
+            "allow_tie",
+            "allow_changes",
+            "persona_style",
+            "show_history",
+        ),
+    ),
     ("How many answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
     ("Time and pay", ("minutes", "pay", "currency")),
     ("How it is read", ("certainty_threshold", "equivalence_margin")),
@@ -25,7 +35,9 @@ _LABELS = {
     "entry": "How people come",
     "contact": "Contact address",
     "ask_certainty": "Ask how certain people are",
+    "certainty_control": "How the certainty is entered",
     "allow_tie": "Offer “No clear difference”",
+    "allow_changes": "Let people change their answers",
     "persona_style": "Profiles are shown as",
     "show_history": "Earlier choices of the person that are shown",
     "items_per_annotator": "Items a person judges",
@@ -46,7 +58,9 @@ _HINTS = {
     "language": "Of every page that annotators see.",
     "contact": "Annotators may write there.",
     "ask_certainty": "A number from 1 to 100 with every choice.",
+    "certainty_control": "A slider starts without a value and always has a box beside it.",
     "allow_tie": "A third answer below both responses.",
+    "allow_changes": "Until they finish; every change is kept.",
     "show_history": "0 shows none.",
     "human_sample": "Drawn by topic; empty means all. Judges may read them all.",
     "minutes": "Pay, the time limit and the number of attention checks follow from it.",
