@@ -108,19 +108,35 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
     page.fill("#id_password", password)
     page.click("main button[type=submit]")
     yield "studies"
+    page.goto("/studies/new/?preset=paper")
+    yield "study-new"
     page.goto(f"/studies/{STUDY}/")
     yield "study"
+    page.goto(f"/studies/{STUDY}/settings/")
+    yield "study-settings"
     for path, name in (
         ("items/", "items"),
         ("import/", "import"),
         ("people/", "people"),
+        ("people/places/", "places"),
         ("people/codes/", "codes"),
         ("people/checks/", "checks"),
         ("people/preview/", "preview"),
+        ("people/preview/attention/", "preview-attention"),
+        ("people/prolific/", "prolific"),
+        ("people/prolific/plan/", "prolific-plan"),
+        ("people/prolific/settle/", "prolific-settle"),
+        ("people/prolific/bonuses/", "prolific-bonuses"),
         ("reports/", "reports"),
+        ("reports/plan/", "report-plan"),
+        ("reports/annotators/", "annotators-beside-judges"),
     ):
         page.goto(f"/studies/{STUDY}/{path}")
         yield name
+    page.click("tbody a")
+    yield "annotator"
+    page.locator(".slot table").scroll_into_view_if_needed()
+    yield "annotator-beside-judges"
     page.goto(f"/studies/{STUDY}/items/")
     page.click("tbody a")
     yield "item"

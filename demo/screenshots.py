@@ -17,6 +17,7 @@ from pathlib import Path
 import django
 
 from demo.picture_pages import participant_pages, researcher_pages
+from demo.prolific.server import TOKEN
 from demo.small_png import small_png
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,11 +38,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="thirdperson-pictures-") as folder:
         copy = Path(folder)
         _copy(source, copy)
-        with closing(socket.socket()) as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port, prolific = _free_port(), _free_port()
         os.environ |= {
             "VAR_DIR": str(copy),
+            "PROLIFIC_BASE_URL": f"http://127.0.0.1:{prolific}",
+            "PROLIFIC_API_TOKEN": TOKEN,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
             "PUBLIC_BASE_URL": f"http://localhost:{port}",
             # Playwright's synchronous interface runs an event loop in this thread.
@@ -50,10 +51,13 @@ def main() -> int:
         django.setup()
         # This needs the settings.
         from config.processes import Processes, web_command, worker_command
+        from demo.steps import prolific_command
 
         with (copy / "processes.log").open("ab") as log:
             processes = Processes(log=log)
             try:
+                state = copy / "prolific.json"
+                processes.start("The simulated Prolific", prolific_command(prolific, state=state))
                 processes.start("The web server", web_command(port=port))
                 processes.start("The worker", worker_command(beat=True))
                 processes.wait_healthy(f"http://localhost:{port}")
@@ -61,6 +65,13 @@ def main() -> int:
             finally:
                 processes.stop()
     return 0
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _copy(source: Path, copy: Path) -> None:
@@ -71,7 +82,8 @@ def _copy(source: Path, copy: Path) -> None:
         old.backup(new)
     for name in ("reports", "demo/report"):
         shutil.copytree(source / name, copy / name)
-    shutil.copy(source / "secret_key", copy)
+    for name in ("secret_key", "demo/prolific.json"):
+        shutil.copy(source / name, copy)
 
 
 def _take(site: str, copy: Path) -> None:
