@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from demo.annotators import UNDERSTOOD
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -35,9 +37,11 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
     annotator = Annotator.objects.get(prolific_identity__pid=participant_id(person))
     page.click("#submit")
     page.wait_for_url(lambda url: not url.endswith("/instructions/"))
+    number = 0
     while "/task/" not in page.url:
-        name = page.url.rstrip("/").split(f"/{STUDY}/")[1].split("/")[0]
-        yield f"check-{name}"
+        number += 1
+        name = page.url.rstrip("/").split(f"/{STUDY}/")[1].replace("/", "-")
+        yield f"check-{number}-{name.split('-')[0]}"
         _pass_on(page)
     yield "task-untouched"
     page.click("#submit")
@@ -135,8 +139,6 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         yield name
     page.click("tbody a")
     yield "annotator"
-    page.locator(".slot table").scroll_into_view_if_needed()
-    yield "annotator-beside-judges"
     page.goto(f"/studies/{STUDY}/items/")
     page.click("tbody a")
     yield "item"
@@ -161,12 +163,13 @@ def _enter(page: "Page", person: str) -> None:
 
 
 def _pass_on(page: "Page") -> None:
-    """Answer a question on the instructions or a practice item, rightly or not, and go on."""
+    """Answer a question on the instructions rightly, or a practice item anyhow, and go on."""
     if page.locator("[name=choice]").count():
         page.locator("[name=choice]").first.check()
     if page.locator("#certainty:visible").count():
         page.fill("#certainty", "60")
-    if page.locator("[name=answer]").count():
-        page.locator("[name=answer]").first.check()
+    for label in page.locator("label.option").all():
+        if label.inner_text().strip() in UNDERSTOOD:
+            label.click()
     page.click("#submit")
     page.wait_for_load_state()
