@@ -21,6 +21,18 @@ SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
 
 
+def until(page: Page, expression: str, arg: object = None) -> None:
+    """Wait until `expression` is true in the page.
+
+    The pages' policy forbids what `wait_for_function` would evaluate in them when it asks again.
+    """
+    for _ in range(200):
+        if page.evaluate(expression, arg):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"This did not become true in 10 seconds: {expression}")
+
+
 def launch(playwright: Playwright) -> Browser:
     """Chromium as `tests.servers` finds it; without one the tests fail and say what to do."""
     return playwright.chromium.launch(executable_path=chromium(), headless=True, args=FLAGS)

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Annotation
 from tests.browser.annotators import enter_items, make_everyday_study, problems
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -97,7 +97,7 @@ def test_a_finger_that_scrolls_from_the_slider_leaves_it_as_it_was(open_page, st
 
     drag(page, slider(page), across=0, up=180)
 
-    page.wait_for_function("before => scrollY > before", arg=before)
+    until(page, "before => scrollY > before", before)
     assert page.input_value("#certainty") == certainty
     spoken = slider(page).get_attribute("aria-valuetext")
     assert spoken == ("30, Moderately Confident" if certainty else "not set")

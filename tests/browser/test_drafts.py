@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Draft
 from tests.browser.annotators import enter, enter_items, make_everyday_study
-from tests.browser.conftest import PHONE
+from tests.browser.conftest import PHONE, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -136,9 +136,7 @@ def test_a_change_that_waits_is_sent_by_a_visit_to_another_item(page, study):
     with page.expect_response("**/task/1/"):
         page.goto(f"/s/{study.slug}/task/2/")
 
-    page.wait_for_function(
-        "Object.entries(localStorage).every(([key, kept]) => !kept.includes('waiting'))"
-    )
+    until(page, "Object.entries(localStorage).every(([key, kept]) => !kept.includes('waiting'))")
     assert list(AnnotationRevision.objects.values_list("certainty", flat=True)) == [30, 60]
 
 
@@ -148,6 +146,6 @@ def test_a_waiting_answer_reaches_the_study_also_after_the_time_is_over(page, st
 
     page.goto(f"/s/{study.slug}/done/")
 
-    page.wait_for_function("Object.keys(localStorage).length === 0")
+    until(page, "Object.keys(localStorage).length === 0")
     annotation = Annotation.objects.get()
     assert (annotation.certainty, annotation.standing) == (50, "released")

@@ -16,7 +16,7 @@ from tests.browser.annotators import (
     problems,
     scrolls_sideways,
 )
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -162,7 +162,7 @@ def test_the_code_can_be_copied_and_drafts_are_gone_after_the_end(open_page, liv
 
     page.click("[data-copy]")
 
-    page.wait_for_function("() => document.querySelector('[data-copied]').textContent === 'Copied'")
+    until(page, "() => document.querySelector('[data-copied]').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("[data-code]")
     assert page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))") == []
 

@@ -15,6 +15,7 @@ from analysis.report.paper import to_markdown, to_tex
 from analysis.report.render import render_html
 from analysis.report.tables import csv_rows
 from tests.analysis.builders import random_study
+from tests.browser.conftest import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -107,13 +108,8 @@ def test_figures_are_as_wide_as_their_place_after_the_window_changes(open_file):
 
     page.set_viewport_size({"width": 390, "height": 900})
 
-    # The page's policy forbids what `wait_for_function` would evaluate in it.
     fits = "[...document.querySelectorAll('.plot')].every(e => e.layout.width === e.clientWidth)"
-    for _ in range(100):
-        if page.evaluate(fits):
-            break
-        page.wait_for_timeout(50)
-    assert page.evaluate(fits)
+    until(page, fits)
     assert page.evaluate("document.querySelector('.plot').clientWidth") < 390
 
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from studies.models import Item, Study
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP, PHONE, until
 from tests.factories import make_item, make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -84,7 +84,7 @@ def test_panels_fill_their_slots_say_when_and_can_be_paused(signed_in):
     for address in ("people:panel", "judging:panel", "analysis:panel"):
         slot = page.locator(f'[data-src="{reverse(address, args=["one"])}"]')
         slot.locator("h2").first.wait_for()
-        page.wait_for_function("slot => slot.bare", arg=slot.element_handle())
+        until(page, "slot => slot.bare", slot.element_handle())
     page.get_by_text("Updated").wait_for()
     pause = page.get_by_role("button", name="Pause updates")
     pause.click()
@@ -96,15 +96,13 @@ def test_a_panel_follows_what_happens_without_a_reload(signed_in, study):
     page = signed_in()
     page.goto(reverse("studies:detail", args=["one"]))
     slot = page.locator(f'[data-src="{reverse("people:panel", args=["one"])}"]')
-    page.wait_for_function("slot => slot.bare", arg=slot.element_handle())
+    until(page, "slot => slot.bare", slot.element_handle())
     before = slot.inner_text()
     page.mouse.move(10, 10)
 
     Item.objects.update(seats_taken=1, answered=1)
 
-    page.wait_for_function(
-        "([slot, before]) => slot.innerText !== before", arg=[slot.element_handle(), before]
-    )
+    until(page, "([slot, before]) => slot.innerText !== before", [slot.element_handle(), before])
 
 
 def test_a_panel_that_cannot_be_loaded_is_named(signed_in):
