@@ -10,6 +10,7 @@ from typing import Any
 from analysis.report.tables import Column, Table
 from analysis.report.tables_accuracy import CONDITIONAL, at_a_glance, table_b
 from analysis.report.tables_judges import comparison
+from analysis.report.tables_thresholds import by_band_over_studies
 from analysis.report.words import SMALL, TOO_SMALL
 
 Report = Mapping[str, Any]
@@ -38,6 +39,8 @@ def tables_across(reports: Sequence[Report]) -> list[Table]:
         rows = [[title, *row] for title, table in made for row in table.rows]
         columns = (Column("Data"), *first.columns)
         tables.append(Table(first.name, first.title, columns, rows, first.note))
+    # A pooled report holds the same items again: it is in no family of tests.
+    tables.append(by_band_over_studies([r for r in reports if not is_pooled(r)]))
     return [table for table in tables if table.rows]
 
 

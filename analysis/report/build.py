@@ -15,7 +15,7 @@ from analysis.facts import CHOICES, Dataset
 from analysis.report.ablations import ablations
 from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.encode import Json, put, steps
-from analysis.report.groups import group_tables
+from analysis.report.groups import annotator_groups, group_tables
 from analysis.report.headline import certainty_headline, headline
 from analysis.report.judges import judge_entry
 from analysis.report.limitations import limitations
@@ -25,6 +25,7 @@ from analysis.report.registration import registration
 from analysis.report.several import several_judges
 from analysis.report.shared import add_clusters, shared_by
 from analysis.report.thresholds import Grid, by_threshold
+from analysis.report.verbosity import verbosity
 from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.versus import (
     adjust_for_several,
@@ -102,6 +103,7 @@ def build_report(
     )
     hold_to_account(human["majority"], people.certainty, people.correct, items)
     hold_to_account(human["individual"], votes.certainty, alone, votes.item)
+    human["verbosity"] = verbosity(data, people, shared, by_people=True)
     likeness = likenesses(data, judges, people, seed=seed, draws=bootstrap)
     entries, comparisons = [], []
     progress = steps(on_progress, 30, 85)
@@ -112,6 +114,7 @@ def build_report(
         clusters = shared.of_items(items)
         add_clusters(entry, verdicts.correct, verdicts.certainty, clusters, threshold=tau)
         hold_to_account(entry, verdicts.certainty, verdicts.correct, items)
+        entry["verbosity"] = verbosity(data, verdicts, shared, by_people=False)
         entries.append(entry)
         versus = comparison_entry(data, run, verdicts, people, likeness[index], **options)
         versus["certainty"]["interaction"] = interaction(
@@ -149,6 +152,7 @@ def build_report(
         "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
         "groups": groups,
         "who_judges_whom": who_judges_whom(data, votes, alone, shared),
+        "annotator_groups": annotator_groups(data, votes, alone, shared),
         "by_threshold": thresholds,
         "items": _items(data, people, judges, group_rows),
         "bands": [

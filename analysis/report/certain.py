@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from analysis.report.encode import Json, cell, number, pick, put, put_interval
 from analysis.stats.calibration import (
+    Binning,
     brier_score,
     calibration_error,
     discrimination,
@@ -18,6 +19,8 @@ from studies.prompts import BANDS
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# Equally many answers per bin, and a bin per value: few values are said, and said often.
+OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
 # Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 lies
 # with the nineties.
 BIN_STARTS = tuple(range(0, 100, 10))
@@ -27,6 +30,10 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     """The summary numbers of the contract, and what else belongs beside them."""
     plain = calibration_error(certainty, correct)
     half = calibration_error(certainty, correct, scale="half")
+    others = {
+        f"ece_{binning}": calibration_error(certainty, correct, binning=binning)
+        for binning in OTHER_BINNINGS
+    }
     brier = brier_score(certainty, correct)
     area = discrimination(certainty, correct)
     out = pick(plain, {"ece": "ece", "mce": "mce"})
@@ -35,6 +42,14 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     out |= pick(risk_coverage(certainty, correct), {"aurc": "aurc", "e_aurc": "e_aurc"})
     out["n"] = plain.n
     put(out, "ece_half_scale", number(half.ece), half.reason)
+    for key, found in others.items():
+        put(out, key, number(found.ece), found.reason)
+    half_brier = brier_score(certainty, correct, scale="half")
+    put(out, "brier_half_scale", number(half_brier.value), half_brier.reason)
+    precision = ("auprc_correct", "auprc_error")
+    out |= pick(area, {key: key for key in precision})
+    put(out, "base_rate", number(area.base_rate), area.reason)
+    out |= {"right": area.n_right, "wrong": area.n_wrong}
     parts = ("reliability", "resolution", "uncertainty")
     out["brier_parts"] = pick(brier, {part: part for part in parts})
     return out

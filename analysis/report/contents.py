@@ -16,6 +16,8 @@ from analysis.report import tables_groups as groups
 from analysis.report import tables_judges as judges
 from analysis.report import tables_multiverse as choices
 from analysis.report import tables_people as people
+from analysis.report import tables_thresholds as thresholds
+from analysis.report import tables_worth as worth
 from analysis.report.figures import Figure
 from analysis.report.tables import Table
 
@@ -26,34 +28,39 @@ TABLES = (
     accuracy.table_b,
     accuracy.table_b_single,
     judges.comparison,
+    thresholds.by_band,
     checks.several_judges,
     checks.ranks,
-    checks.worth,
-    checks.mixes,
+    worth.worth,
+    worth.mixes,
     certainty.bands,
     certainty.certainty,
+    thresholds.measures,
+    thresholds.other_certainties,
+    thresholds.item_by_item,
     certainty.histogram,
     certainty.reliability,
     certainty.sweep,
     certainty.like_for_like,
     certainty.high_sets,
-    checks.interaction,
-    checks.threshold_rules,
-    checks.recalibration,
-    checks.scale_use,
+    thresholds.interaction,
+    thresholds.threshold_rules,
+    thresholds.recalibration,
+    thresholds.scale_use,
     people.agreement,
     checks.aggregation,
     judges.matrix,
     judges.replacement,
-    checks.leave_one_out,
+    worth.leave_one_out,
     judges.same_mistakes,
-    checks.shared_guess,
+    worth.shared_guess,
     groups.personas,
     groups.own_group,
     groups.ablation_cells,
     judges.ablations,
     judges.position,
     judges.ties,
+    checks.verbosity,
     judges.noise,
     judges.excluded,
     judges.cost,
@@ -68,6 +75,7 @@ def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
     """Every table of report.json by its name; one without rows is left out."""
     made = [maker(report) for maker in TABLES]
     made += accuracy.groups(report) + checks.group_differences(report)
+    made += checks.annotator_groups(report)
     made += groups.who_judges_whom(report)
     return {table.name: table for table in made if table.rows}
 

@@ -1,6 +1,6 @@
 """Who and what is hard: accuracy by topic and by what the personas are like."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,11 +14,15 @@ from analysis.stats.groups import GroupComparison, compare_groups
 from analysis.stats.multiway import multiway_proportion
 from analysis.stats.proportions import EMPTY
 from analysis.stats.results import Proportion
+from analysis.stats.votes import Votes
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30
 # A feature that fewer of the items' personas have says who was asked, not who is hard.
 MIN_SHARE = 0.8
+# The fewest annotators that a group may have.
+MIN_PEOPLE = 5
+FEW = "(groups of fewer than five)"
 
 
 def group_tables(
@@ -47,6 +51,33 @@ def group_tables(
             tables.append(table)
             rows.append(codes)
     return tables, [list(row) for row in zip(*rows, strict=True)] or [[] for _ in data.items]
+
+
+def annotator_groups(data: Dataset, votes: Votes, alone: Ints, shared: Shared) -> list[Json]:
+    """Accuracy of single answers by what annotators say of themselves.
+
+    Groups of fewer than five people are put together, so that nobody can be made out.
+    """
+    labels = dict.fromkeys(key for group in data.rater_groups for key in group)
+    tables = []
+    for label in labels:
+        told = [group.get(label, "") for group in data.rater_groups]
+        people = Counter(told)
+        values = [value if people[value] >= MIN_PEOPLE else FEW for value in told]
+        names = sorted(set(values))
+        if not 1 < len(names) <= MAX_VALUES:
+            continue
+        codes = np.array([names.index(value) for value in values], dtype=np.int64)
+        clusters = shared.of_items(votes.item) | {"annotator": votes.annotator}
+        side = compare_groups(alone, codes[votes.annotator], clusters=clusters)
+        sizes = np.bincount(codes)
+        rows = [
+            {"value": value, "people": int(sizes[code]), "answers": _cell(side, code)}
+            for code, value in enumerate(names)
+        ]
+        differences = _differences(side, names)
+        tables.append({"label": label, "rows": rows, "differences": differences})
+    return tables
 
 
 def _table(

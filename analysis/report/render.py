@@ -70,6 +70,11 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
             if name.startswith("group_") and not ("heat_topics" in figures and name == "group_1")
         ],
         "whom": [shown for name, shown in tables.items() if name.startswith("whom_")],
+        "annotators": [
+            (shown, tables.get(name.replace("annotators_", "annotator_differences_")))
+            for name, shown in tables.items()
+            if name.startswith("annotators_")
+        ],
         "figures": figures,
         "runs": [
             (name, judge, _parameters(judge))

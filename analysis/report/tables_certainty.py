@@ -94,7 +94,7 @@ def like_for_like(report: Report) -> Table:
         ):
             side = panel[key]
             row = [label, side["overall"], side["high_share"], side["high"]]
-            row.append(side["matched_accuracy"])
+            row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
             # People are the same beside every run, unless a run scores true ties.
             if side["overall"]["n"] and row not in rows:
                 rows.append(row)
@@ -105,6 +105,7 @@ def like_for_like(report: Report) -> Table:
         Column("Share high", "percent"),
         Column("High", "share"),
         Column("At people's coverage", "percent"),
+        Column("95 % interval", "percent_range"),
     )
     return Table(
         "like_for_like",
@@ -113,7 +114,8 @@ def like_for_like(report: Report) -> Table:
         rows,
         "The mean of three certainties varies less than one: equal judges look different when a "
         "majority is set beside a single reply. “At people's coverage”: accuracy of the most "
-        "certain answers, as large a share of all as single people's high answers are.",
+        "certain answers, as large a share of all as single people's high answers are; its "
+        "interval allows for that share being estimated.",
     )
 
 

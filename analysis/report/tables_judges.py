@@ -64,10 +64,13 @@ def comparison(report: Report) -> Table:
             ("McNemar p", "p", "mcnemar.p"),
             ("Holm p", "p", "mcnemar.p_holm"),
             ("Reading", "text", "reading"),
+            ("from", "points", "difference.bounds.low", "Whatever is missing"),
+            ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
         "Exact McNemar test and Tango intervals; both hold for these annotators. Holm: adjusted "
         "over the runs that saw the same features. Equivalent: the 90 % interval lies within "
-        f"±{margin:g} points, a margin set in the study.",
+        f"±{margin:g} points, a margin set in the study. Whatever is missing: the least and the "
+        "greatest difference that ties and missing answers of either side allow.",
     )
 
 
@@ -119,6 +122,8 @@ def replacement(report: Report) -> Table:
             ("ρ", "decimal", "alt_test.rho", "alt-test, ε = .1"),
             ("tested", "count", "alt_test.tested", "alt-test, ε = .1"),
             ("skipped", "count", "alt_test.skipped", "alt-test, ε = .1"),
+            ("ω", "decimal", "alt_test.certainty.omega", "the same of certainty"),
+            ("ρ", "decimal", "alt_test.certainty.rho", "the same of certainty"),
             ("people's advantage", "points", "pooled_replacement.advantage_of_people", "pooled"),
             ("p", "p", "pooled_replacement.p", "pooled"),
             ("z", "decimal", "human_likeness_z", "kappa with people"),

@@ -7,13 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.facts import CHOICES, Dataset, Run
+from analysis.report.by_band import adjust_bands, by_band
 from analysis.report.encode import Json, number, pick, put, put_estimate, put_interval
 from analysis.report.judges import identity
 from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
 from analysis.report.worth import worth_entry
 from analysis.stats.agreement import cohen_kappa
-from analysis.stats.alt_test import alt_test
+from analysis.stats.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.bounds import difference_bounds
 from analysis.stats.comparison import equivalence, general_difference, paired_difference
 from analysis.stats.human_likeness import HumanLikeness, human_likeness_of_several
@@ -48,6 +49,7 @@ def comparison_entry(
     out["mcnemar"] = _mcnemar(pairs)
     out["difference"] = _difference(pairs, data.study.equivalence_margin)
     out["difference"]["bounds"] = _bounds(judge, people)
+    out["by_band"] = by_band(judge, people, threshold=threshold)
     out["difference_general"] = _difference_general(judge, people, votes)
     out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
     out |= _in_place_of_a_person(votes, judge, likeness)
@@ -67,6 +69,7 @@ def adjust_for_several(entries: Sequence[Json]) -> None:
         for entry, p in zip(family, adjusted, strict=True):
             put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
             entry["mcnemar"]["family"] = len(family)
+    adjust_bands(entries)
 
 
 def agreement_matrix(
@@ -172,6 +175,11 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     return out
 
 
+def _alt_test(test: AltTest) -> Json:
+    out = pick(test, {"omega": "omega", "rho": "rho", "passed": "passed"})
+    return out | {"tested": len(test.annotators), "skipped": test.n_skipped}
+
+
 def likenesses(
     data: Dataset, judges: Sequence[Verdicts], people: Verdicts, *, seed: int, draws: int
 ) -> tuple[HumanLikeness, ...]:
@@ -189,9 +197,8 @@ def likenesses(
 def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness) -> Json:
     """Could the judge sit among the annotators? Two tests, and a description."""
     test = alt_test(votes, judge.answer, epsilon=EPSILON)
-    alt = pick(test, {"omega": "omega", "rho": "rho", "passed": "passed"})
-    alt |= {"epsilon": test.epsilon, "q": test.q}
-    alt |= {"tested": len(test.annotators), "skipped": test.n_skipped}
+    alt = _alt_test(test) | {"epsilon": test.epsilon, "q": test.q}
+    alt["certainty"] = _alt_test(alt_test_certainty(votes, judge.certainty, epsilon=EPSILON))
 
     pooled = pooled_replacement_test(votes, judge.answer, epsilon=EPSILON)
     reason = pooled.advantage.reason or pooled.advantage.interval_reason

@@ -3,16 +3,12 @@
 import numpy as np
 
 from analysis.facts import Dataset, Run
-from analysis.report.encode import Json, cell, estimate, number, put
+from analysis.report.encode import Json, cell, estimate, number, put, put_estimate
 from analysis.report.verdicts import Verdicts, run_votes
 from analysis.stats.certainty import compare_certainty, compare_certainty_distributions
-from analysis.stats.like_for_like import (
-    HighSets,
-    LikeForLike,
-    PanelSide,
-    compare_high_sets,
-    like_for_like,
-)
+from analysis.stats.high_sets import HighSets, compare_high_sets
+from analysis.stats.like_for_like import LikeForLike, PanelSide, like_for_like
+from analysis.stats.results import Estimate
 
 MAJORITY = 3
 
@@ -79,7 +75,8 @@ def _side(side: PanelSide) -> Json:
     out: Json = {"overall": cell(side.overall), "high": cell(side.high)}
     out |= {"ties": side.n_ties, "no_certainty": side.n_no_certainty}
     put(out, "high_share", number(side.high_share), side.reason)
-    put(out, "matched_accuracy", number(side.matched_accuracy), side.reason)
+    matched = side.matched if side.reason is None else Estimate(None, side.reason)
+    put_estimate(out, "matched_accuracy", matched)
     return out
 
 

@@ -110,3 +110,9 @@ def whole_runs(report: Mapping[str, Any]) -> list[int]:
     judges = report["judges"]
     whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
     return whole or list(range(len(judges)))
+
+
+def beside_people(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
+    names = run_names(report)
+    return [(names[index], report["comparison"][index]) for index in whole_runs(report)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.facts import TIE, Dataset
-from analysis.report.encode import Json, estimate, number, put, undefined
+from analysis.report.encode import Json, estimate, number, put, put_interval, undefined
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
 from analysis.stats.interaction import certainty_by_source
@@ -27,7 +27,7 @@ def worth_entry(data: Dataset, judge: Verdicts, people: Verdicts, *, seed: int, 
     truth = data.scored_truth(offers_tie=False).astype(np.int64)
     return {
         "worth": _worth(votes, judge, truth, seed=seed, draws=draws),
-        "mixes": _mixes(votes, judge, truth),
+        "mixes": _mixes(votes, judge, truth, seed=seed, draws=draws),
         "shared_guess": _shared_guess(votes, judge, truth, seed=seed, draws=draws),
     }
 
@@ -51,17 +51,29 @@ def _worth(votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws
     return out
 
 
-def _mixes(votes: Votes, judge: Verdicts, truth: np.ndarray) -> list[Json]:
+def _mixes(
+    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
+) -> list[Json]:
     """The mixes that nothing cheaper reaches; the price is people's answers per item."""
     mixes = price_mixes(
-        votes, judge.answer, judge.certainty, truth, price_person=1.0, price_judge=0.0
+        votes,
+        judge.answer,
+        judge.certainty,
+        truth,
+        price_person=1.0,
+        price_judge=0.0,
+        rng=np.random.default_rng(seed),
+        n_draws=draws,
     )
     out = []
     for mix in mixes:
         if mix.best:
             entry: Json = {"policy": mix.policy, "people": mix.people}
             put(entry, "threshold", mix.threshold, "no_threshold")
-            out.append(entry | {"answers_per_item": mix.price, "accuracy": mix.accuracy})
+            entry |= {"answers_per_item": mix.price, "accuracy": mix.accuracy}
+            put_interval(entry, "ci", mix.interval, "no_variation")
+            put(entry, "often_best", number(mix.often_best), "too_few_items")
+            out.append(entry)
     return out
 
 

@@ -39,11 +39,9 @@ from .alt_test import (
 from .bias import (
     PositionBias,
     SingleOrderBias,
-    VerbosityBias,
     position_bias,
     position_bias_single_order,
     self_preference,
-    verbosity_bias,
 )
 from .bootstrap import percentile_interval, pigeonhole_bootstrap
 from .bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
@@ -82,6 +80,7 @@ from .comparison import (
 from .dawid_skene import DawidSkene, dawid_skene
 from .groups import GroupComparison, GroupDifference, compare_groups, newcombe_interval, support
 from .held_out import HeldOutThreshold, held_out_threshold
+from .high_sets import HighSets, compare_high_sets
 from .human_likeness import (
     HumanLikeness,
     human_likeness,
@@ -105,13 +104,8 @@ from .leave_one_out import (
     leave_one_out,
     pooled_replacement_test,
 )
-from .like_for_like import (
-    HighSets,
-    LikeForLike,
-    PanelSide,
-    compare_high_sets,
-    like_for_like,
-)
+from .like_for_like import LikeForLike, PanelSide, like_for_like
+from .matched import matched_accuracy
 from .mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
 from .mix import Mix, price_mixes
 from .multiplicity import (
@@ -173,6 +167,7 @@ from .stereotype import (
     expected_majority_accuracy,
     shared_stereotype,
 )
+from .verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
 from .votes import Votes
 from .worth import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
 
@@ -215,6 +210,7 @@ __all__ = [
     "JudgePair",
     "LeaveOneOut",
     "LeaveOneOutSummary",
+    "LengthPull",
     "LikeForLike",
     "Mace",
     "MajorityVote",
@@ -297,6 +293,7 @@ __all__ = [
     "joint_bootstrap",
     "krippendorff_alpha",
     "leave_one_out",
+    "length_pull",
     "like_for_like",
     "log_odds_weights",
     "mace",
@@ -304,6 +301,7 @@ __all__ = [
     "majority_of_some",
     "majority_proportion",
     "majority_vote",
+    "matched_accuracy",
     "mcnemar",
     "multiway_mean",
     "multiway_proportion",

@@ -90,29 +90,6 @@ class SingleOrderBias:
     p_reason: Reason | None = None
 
 
-@dataclass(frozen=True)
-class VerbosityBias:
-    """Whether a judge prefers longer responses beyond what is right.
-
-    Attributes
-    ----------
-    longer_chosen, longer_true : float or None
-        Shares of `n` on which the longer response was chosen, and is right.
-    difference : Estimate
-        The first less the second, with Tango's interval.
-    n, n_equal, n_missing : int
-        Items with choice and truth whose responses differ in length; items left out because
-        the lengths are equal, and because choice or truth is missing.
-    """
-
-    longer_chosen: float | None
-    longer_true: float | None
-    difference: Estimate
-    n: int
-    n_equal: int
-    n_missing: int
-
-
 def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLike) -> PositionBias:
     r"""Consistency and pull of the place from items that were shown in both orders.
 
@@ -146,7 +123,7 @@ def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLi
     >>> result.consistency, result.primacy, result.recency, round(result.index, 2)
     (0.4, 2, 1, 0.2)
     """
-    one, two = _slots(first_in_order_1), _slots(first_in_order_2)
+    one, two = chosen_slots(first_in_order_1), chosen_slots(first_in_order_2)
     if one.shape != two.shape:
         raise ValueError(f"The two orders differ in length: {one.size} and {two.size}.")
     both = (one >= 0) & (two >= 0)
@@ -199,7 +176,7 @@ def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> S
     >>> result.share_first, result.first_when_second, result.p
     (0.75, 2, 0.5)
     """
-    answers, truths = _slots(answer), _slots(truth)
+    answers, truths = chosen_slots(answer), chosen_slots(truth)
     if answers.shape != truths.shape:
         raise ValueError(f"`answer` and `truth` differ in length: {answers.size}, {truths.size}.")
     answered = answers >= 0
@@ -262,72 +239,7 @@ def self_preference(
     return Estimate(pairs.difference, interval=tango_interval(pairs, level))
 
 
-def verbosity_bias(
-    first_length: npt.ArrayLike,
-    second_length: npt.ArrayLike,
-    answer: npt.ArrayLike,
-    truth: npt.ArrayLike,
-    *,
-    level: float = 0.95,
-) -> VerbosityBias:
-    """How much more often a judge chooses the longer response than the truth does.
-
-    Parameters
-    ----------
-    first_length, second_length : array_like of int, shape (n_items,)
-        Lengths of both responses, in any unit, for example characters.
-    answer, truth : array_like of int, shape (n_items,)
-        Response chosen and right response: 0 the first, 1 the second, -1 missing or a tie.
-    level : float, default 0.95
-        Nominal coverage of the interval.
-
-    Returns
-    -------
-    VerbosityBias
-        Undefined (``"empty_group"``) where no item with responses of different length has both.
-
-    Raises
-    ------
-    ValueError
-        If the lengths of the arrays differ or a choice is not -1, 0 or 1.
-
-    Notes
-    -----
-    Where people prefer longer responses too, a judge that chooses them is right to; only the
-    excess is a bias. Tango's interval of the paired difference takes items as independent.
-
-    Examples
-    --------
-    >>> result = verbosity_bias([9, 5, 8, 3, 4], [3, 7, 2, 9, 4], [0, 1, 0, 1, 0], [0, 0, 1, 1, 1])
-    >>> result.longer_chosen, result.longer_true, result.difference.value, result.n_equal
-    (1.0, 0.5, 0.5, 1)
-    """
-    chosen, right = _slots(answer), _slots(truth)
-    one, two = np.asarray(first_length), np.asarray(second_length)
-    if not chosen.shape == right.shape == one.shape == two.shape:
-        raise ValueError(
-            "Lengths, `answer` and `truth` must have one length, got "
-            f"{one.size}, {two.size}, {chosen.size} and {right.size}."
-        )
-    known = (chosen >= 0) & (right >= 0)
-    used = known & (one != two)
-    longer = (two > one).astype(np.int64)
-    n, n_equal, n_missing = int(used.sum()), int((known & ~used).sum()), int((~known).sum())
-    if n == 0:
-        return VerbosityBias(None, None, Estimate(None, "empty_group"), 0, n_equal, n_missing)
-    chose, true = (chosen == longer)[used], (right == longer)[used]
-    pairs = count_pairs(chose, true)
-    return VerbosityBias(
-        longer_chosen=float(chose.mean()),
-        longer_true=float(true.mean()),
-        difference=Estimate(pairs.difference, interval=tango_interval(pairs, level)),
-        n=n,
-        n_equal=n_equal,
-        n_missing=n_missing,
-    )
-
-
-def _slots(values: npt.ArrayLike) -> IntArray:
+def chosen_slots(values: npt.ArrayLike) -> IntArray:
     slots = np.asarray(values, dtype=np.int64)
     if slots.ndim != 1 or not np.isin(slots, (-1, 0, 1)).all():
         raise ValueError("Choices must be one-dimensional and hold only 1, 0 and -1 (missing).")

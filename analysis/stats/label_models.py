@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize
-from scipy.special import digamma, expit, logsumexp
+from scipy.special import digamma, expit
 
-from .aggregation import single_maximum
+from .aggregation import log_total, single_maximum
 from .results import BoolArray, FloatArray, IntArray
 from .votes import Votes
 
@@ -267,8 +267,8 @@ def _posterior(votes: Votes, gain: FloatArray) -> FloatArray:
     """Options by the summed log odds `gain`, shape (n,), that each vote gives to its choice."""
     cell = votes.item * votes.n_options + votes.choice
     totals = np.bincount(cell, gain, minlength=votes.n_items * votes.n_options)
-    joint = totals.reshape(votes.n_items, votes.n_options)
-    return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
+    joint = totals.reshape(votes.n_items, votes.n_options).astype(np.float64, copy=False)
+    return np.asarray(np.exp(joint - log_total(joint)))
 
 
 def _answer(posterior: FloatArray, voted: BoolArray) -> IntArray:

@@ -1,13 +1,15 @@
 """People, a judge, or both: what each way of labelling gets right, and at what price."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .results import FloatArray
+from .bootstrap import percentile_interval
+from .checks import check_level
+from .results import BoolArray, FloatArray, IntArray, Interval
 from .votes import Votes
 from .worth import majority_of_some, people_and_judge
 
@@ -32,8 +34,12 @@ class Mix:
         Mean price of an item.
     accuracy : float
         Expected accuracy on these items, a tie counting one half.
+    interval : Interval or None
+        Of the accuracy, from resampling items; None without `rng`, or where all items are alike.
     best : bool
         Whether nothing that costs as little is more accurate.
+    often_best : float or None
+        Share of the resamples in which it is: how far the choice is luck.
     """
 
     policy: Policy
@@ -41,7 +47,9 @@ class Mix:
     threshold: float | None
     price: float
     accuracy: float
+    interval: Interval | None
     best: bool
+    often_best: float | None
 
 
 def price_mixes(
@@ -53,6 +61,9 @@ def price_mixes(
     price_person: float,
     price_judge: float,
     thresholds: npt.ArrayLike = (60, 70, 80, 90),
+    rng: np.random.Generator | None = None,
+    n_draws: int = 1000,
+    level: float = 0.95,
 ) -> tuple[Mix, ...]:
     r"""Accuracy and price of labelling by people, by a judge, and by mixtures of both.
 
@@ -71,6 +82,11 @@ def price_mixes(
     thresholds : array_like of float, default (60, 70, 80, 90)
         Certainties tried for handing an item to people. They have to be chosen beforehand; the
         best of many is too good to be true.
+    rng : numpy.random.Generator, optional
+        Source of randomness. None: no intervals.
+    n_draws : int, default 1000
+        Resamples of items, at least 2; all mixes are made anew in each.
+    level : float, default 0.95
 
     Returns
     -------
@@ -81,13 +97,15 @@ def price_mixes(
     Raises
     ------
     ValueError
-        If lengths differ, a price is negative or there are more than two options.
+        If lengths differ, a price is negative, there are more than two options, or a number is
+        out of range.
 
     Notes
     -----
     The accuracy of k people is the exact mean over all choices of k of those of the item, as in
-    `worth_in_people`. These are accuracies on these items, without intervals: a choice
-    between policies wants other items to confirm it.
+    `worth_in_people`. Intervals draw items anew, with their people. The best of many mixes is
+    partly luck, which no interval of its own shows: `often_best` does, and a choice between
+    policies wants other items to confirm it.
 
     Examples
     --------
@@ -108,27 +126,83 @@ def price_mixes(
     stated = np.asarray(certainty, dtype=np.float64)
     if stated.shape != (votes.n_items,):
         raise ValueError(f"`certainty` has {stated.size} items, `votes` has {votes.n_items}.")
+    check_level(level)
+    if n_draws < 2:
+        raise ValueError(f"`n_draws` must be at least 2, got {n_draws}.")
     right, size, judge_right = people_and_judge(votes, judge, truth)
     if size.size == 0:
         return ()
     usable = (votes.counts().sum(axis=1) >= 2) & (np.asarray(judge) >= 0)
     stated = stated[usable & np.isin(np.asarray(truth), (0, 1))]
+    tried = np.asarray(thresholds, dtype=np.float64)
+    # Items of equal counts that every threshold treats alike are one kind of item.
+    reached = (stated[:, None] >= tried).sum(axis=1)
+    kinds = np.stack([right, size, judge_right, reached], axis=1)
+    distinct, kind, occurs = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
+    first = np.full(len(distinct), -1, dtype=np.int64)
+    first[kind.ravel()] = np.arange(kind.size)
 
-    mixes = [Mix("judge", 0, None, price_judge, float(judge_right.mean()), best=False)]
+    ways = _ways(distinct[:, 0], distinct[:, 1], distinct[:, 2], stated[first], tried)
+    asked = np.stack([way.asked * way.people for way in ways], axis=1)
+    shared = np.array([0.0 if way.policy == "people" else price_judge for way in ways])
+    outcome = np.stack([way.outcome for way in ways], axis=1)
+
+    def of(weights: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Accuracy, price and whether it is best, of each way in each row of weights."""
+        share = weights / weights.sum(axis=1, keepdims=True)
+        accuracy, price = share @ outcome, shared + price_person * (share @ asked)
+        return accuracy, price, _best(accuracy, price)
+
+    accuracy, price, best = (found[0] for found in of(occurs[None].astype(np.float64)))
+    intervals: list[Interval | None] = [None] * len(ways)
+    often: list[float | None] = [None] * len(ways)
+    if rng is not None and size.size > 1:
+        draws = rng.multinomial(size.size, occurs / size.size, n_draws).astype(np.float64)
+        resampled, _, won = of(draws)
+        often = won.mean(axis=0).tolist()
+        for number, values in enumerate(resampled.T):
+            if np.ptp(values) > 0:
+                intervals[number] = percentile_interval(
+                    values, level=level, method="item bootstrap", n_items=size.size, rng=rng
+                )
+    mixes = [
+        Mix(
+            way.policy, way.people, way.threshold, float(price[i]), float(accuracy[i]),
+            intervals[i], bool(best[i]), often[i],
+        )
+        for i, way in enumerate(ways)
+    ]  # fmt: skip
+    return tuple(sorted(mixes, key=lambda mix: (mix.price, -mix.accuracy)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A way of labelling, with its outcome and whether people are asked, by kind of item."""
+
+    policy: Policy
+    people: int
+    threshold: float | None
+    outcome: FloatArray
+    asked: FloatArray
+
+
+def _ways(
+    right: IntArray, size: IntArray, judge_right: IntArray, stated: FloatArray, tried: FloatArray
+) -> list[_Way]:
+    always, alone = np.ones(right.size), judge_right.astype(np.float64)
+    ways = [_Way("judge", 0, None, alone, np.zeros(right.size))]
     for k in range(1, int(size.min()) + 1):
         crowd = majority_of_some(right, size, k)
-        price = k * price_person
-        mixes.append(Mix("people", k, None, price, float(crowd.mean()), best=False))
+        ways.append(_Way("people", k, None, crowd, always))
         joint = _with_judge(right, size, judge_right, k)
-        mixes.append(
-            Mix("judge and people", k, None, price_judge + price, float(joint.mean()), best=False)
-        )
-        for threshold in np.asarray(thresholds, dtype=np.float64).tolist():
+        ways.append(_Way("judge and people", k, None, joint, always))
+        for threshold in tried.tolist():
             handed = ~(stated >= threshold)
-            accuracy = float(np.where(handed, crowd, judge_right).mean())
-            cost = price_judge + float(handed.mean()) * price
-            mixes.append(Mix("judge, then people", k, threshold, cost, accuracy, best=False))
-    return _mark_best(sorted(mixes, key=lambda mix: (mix.price, -mix.accuracy)))
+            outcome = np.where(handed, crowd, alone)
+            ways.append(
+                _Way("judge, then people", k, threshold, outcome, handed.astype(np.float64))
+            )
+    return ways
 
 
 def _with_judge(
@@ -146,11 +220,13 @@ def _with_judge(
     return np.asarray(wins + 0.5 * ties, dtype=np.float64)
 
 
-def _mark_best(mixes: list[Mix]) -> tuple[Mix, ...]:
-    """Mark what no cheaper or equally cheap mix reaches."""
-    marked, reached = [], -1.0
-    for mix in mixes:
-        better = mix.accuracy > reached + 1e-12
-        marked.append(replace(mix, best=better))
-        reached = max(reached, mix.accuracy)
-    return tuple(marked)
+def _best(accuracy: FloatArray, price: FloatArray) -> BoolArray:
+    """What no cheaper or equally cheap way reaches, in each row."""
+    order = np.lexsort((-accuracy, price), axis=1)
+    ascending = np.take_along_axis(accuracy, order, axis=1)
+    before = np.maximum.accumulate(ascending, axis=1)[:, :-1]
+    better = np.ones(ascending.shape, dtype=np.bool_)
+    better[:, 1:] = ascending[:, 1:] > before + 1e-12
+    best = np.empty_like(better)
+    np.put_along_axis(best, order, better, axis=1)
+    return best

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
-from .aggregation import single_maximum
+from .aggregation import log_total, single_maximum
 from .results import FloatArray, IntArray
 from .votes import Votes
 
@@ -127,7 +126,7 @@ def one_coin(
             where=given > 0,
         )
         joint = _log_joint(votes, priors, accuracy)
-        evidence = logsumexp(joint, axis=1, keepdims=True)
+        evidence = log_total(joint)
         posterior = np.exp(joint - evidence)
         log_likelihood = float(evidence[voted].sum())
         converged = abs(log_likelihood - previous) < tolerance

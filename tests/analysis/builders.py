@@ -146,6 +146,7 @@ def random_study(
             persona=personas[number % 2],
             topic=("food", "travel")[number % 2],
             first_person=names.get(truth := rng.choice(truths), truth),
+            **_responses(number, mirrored=mirrored),
             # More answers than seats never happens; the count has no part in a report.
             seats_needed=9,
         )
@@ -170,6 +171,13 @@ def random_study(
     for parameters in runs:
         _random_run(rng, made, items, parameters, names)
     return made
+
+
+def _responses(number: int, *, mirrored: bool) -> dict[str, Any]:
+    """Two responses whose lengths differ from item to item, and are equal on some."""
+    short, long = "Yes. " * (1 + number % 5), "No. No. " * (1 + number % 3)
+    r1, r2 = (short, long)[:: -1 if mirrored else 1]
+    return {"r1": {"text": r1}, "r2": {"text": r2}}
 
 
 def _random_run(

@@ -8,7 +8,6 @@ from analysis.stats import (
     position_bias,
     position_bias_single_order,
     self_preference,
-    verbosity_bias,
 )
 from tests.analysis.stats.reference import vector
 
@@ -116,34 +115,3 @@ def test_values_that_are_no_places_are_refused():
         position_bias([1], [0, 1])
     with pytest.raises(ValueError, match="differ in length"):
         position_bias_single_order(np.zeros(2), np.zeros(3))
-
-
-CHOICE = st.sampled_from([-1, 0, 1])
-ITEMS = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4), CHOICE, CHOICE), max_size=30)
-
-
-@given(ITEMS)
-def test_verbosity_is_counted_item_by_item_and_does_not_care_which_response_comes_first(items):
-    used = [(a, b, c, t) for a, b, c, t in items if a != b and c >= 0 and t >= 0]
-
-    columns = [[item[i] for item in items] for i in range(4)]
-    result = verbosity_bias(*columns)
-
-    assert result.n == len(used)
-    assert result.n + result.n_equal + result.n_missing == len(items)
-    if used:
-        chosen = sum((b > a) == (c == 1) for a, b, c, _ in used)
-        true = sum((b > a) == (t == 1) for a, b, _, t in used)
-        assert result.longer_chosen == pytest.approx(chosen / len(used))
-        assert result.longer_true == pytest.approx(true / len(used))
-        assert result.difference.value == pytest.approx((chosen - true) / len(used))
-    else:
-        assert result.difference.reason == "empty_group"
-    one, two, *choices = columns
-    turned = [[1 - c if c >= 0 else c for c in column] for column in choices]
-    assert verbosity_bias(two, one, *turned) == result
-
-
-def test_verbosity_refuses_columns_of_different_length():
-    with pytest.raises(ValueError, match="must have one length"):
-        verbosity_bias([1], [2, 3], [0], [0])

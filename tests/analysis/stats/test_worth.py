@@ -203,3 +203,50 @@ def test_the_interval_of_the_worth_covers():
         covered += low <= 5 <= high or (result.place == "above any" and result.low is None)
 
     assert 0.90 <= covered / 200 <= 0.99
+
+
+def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told():
+    people, ease, rng = crowd(200, 3, seed=7)
+    judge, certainty = majority(rng, ease, 3), rng.integers(30, 100, 200)
+    kwargs = {"price_person": 1.0, "price_judge": 0.1, "thresholds": [70]}
+    votes, truth = Votes.from_matrix(people), np.zeros(200, dtype=int)
+
+    mixes = price_mixes(
+        votes, judge, certainty, truth, rng=np.random.default_rng(1), n_draws=3000, **kwargs
+    )
+
+    names = [(mix.policy, mix.people) for mix in mixes]
+    draws, won = {name: [] for name in names}, dict.fromkeys(names, 0)
+    for _ in range(400):
+        rows = rng.integers(0, 200, 200)
+        for mix in price_mixes(
+            Votes.from_matrix(people[rows]), judge[rows], certainty[rows], truth, **kwargs
+        ):
+            draws[mix.policy, mix.people].append(mix.accuracy)
+            won[mix.policy, mix.people] += mix.best
+    for mix in mixes:
+        name = (mix.policy, mix.people)
+        width = np.quantile(draws[name], 0.975) - np.quantile(draws[name], 0.025)
+        assert mix.interval.high - mix.interval.low == pytest.approx(width, rel=0.2)
+        assert mix.interval.low <= mix.accuracy <= mix.interval.high
+        assert mix.often_best == pytest.approx(won[name] / 400, abs=0.1)
+        assert (mix.interval.seed, mix.interval.n_draws) == (1, 3000)
+    alone = price_mixes(votes, judge, certainty, truth, **kwargs)
+    assert {(mix.interval, mix.often_best) for mix in alone} == {(None, None)}
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mix_covers():
+    def mixed(n, seed):
+        people, ease, rng = crowd(n, 3, seed=seed)
+        judge, certainty = majority(rng, ease, 3), rng.integers(30, 100, n)
+        found = price_mixes(
+            Votes.from_matrix(people), judge, certainty, np.zeros(n, dtype=int),
+            price_person=1.0, price_judge=0.1, thresholds=[70], rng=rng, n_draws=300,
+        )  # fmt: skip
+        return next(m for m in found if (m.policy, m.people) == ("judge, then people", 3))
+
+    truth = mixed(300_000, 0).accuracy
+    intervals = [mixed(300, seed).interval for seed in range(1, 301)]
+
+    assert 0.92 <= np.mean([i.low <= truth <= i.high for i in intervals]) <= 0.98
