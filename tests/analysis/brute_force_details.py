@@ -25,8 +25,8 @@ def sides(study):
     runs = {}
     for run in study.judge_runs.all():
         rows = defaultdict(list)
-        for row in Judgment.objects.filter(run=run, state="done"):
-            rows[row.item.key].append(row)
+        for reading in Judgment.objects.filter(run=run, state="done"):
+            rows[reading.item.key].append(reading)
         runs[run.key] = (run, rows, {
             item.key: verdict([(row.choice, row.certainty) for row in rows[item.key]])
             for item in items

@@ -216,7 +216,8 @@ def test_the_intervals_of_mixes_are_those_of_resampling_items_and_luck_is_told()
     )
 
     names = [(mix.policy, mix.people) for mix in mixes]
-    draws, won = {name: [] for name in names}, dict.fromkeys(names, 0)
+    draws: dict[tuple[str, int], list[float]] = {name: [] for name in names}
+    won = dict.fromkeys(names, 0)
     for _ in range(400):
         rows = rng.integers(0, 200, 200)
         for mix in price_mixes(
