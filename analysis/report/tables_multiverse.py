@@ -62,10 +62,12 @@ def multiverse(report: Report) -> Table:
     )
 
 
-def _holds(row: Mapping[str, Any]) -> str:
+def _holds(row: Mapping[str, Any]) -> str | None:
     if row["reported"]:
         return "headline"
-    return {True: "yes", False: "no", None: "–"}[row["holds"]]
+    if row["holds"] is None:
+        return None
+    return "yes" if row["holds"] else "no"
 
 
 def _left_out(report: Report) -> str:
