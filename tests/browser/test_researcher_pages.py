@@ -5,7 +5,8 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.models import Item, Study
+from studies.models import ImportJob, Item, Study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.browser.conftest import DESKTOP, PHONE, until
 from tests.factories import make_item, make_study
 from tests.studies.files import jsonl, raw_item
@@ -53,6 +54,8 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
 
     for name, arguments in [
         ("list", []),
+        ("new", []),
+        ("settings", ["one"]),
         ("detail", ["one"]),
         ("import", ["one"]),
         ("items", ["one"]),
@@ -61,6 +64,47 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
         page.goto(reverse(f"studies:{name}", args=arguments), wait_until="networkidle")
         assert problems(page) == [], name
         assert not overflows(page), name
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
+    signed_in, study, viewport, scheme
+):
+    item = Item.objects.get()
+    rater = make_rater(study=study, pseudonym="P-1")
+    answer(rater, item, "r2")
+    answer(make_rater(study=study), item, "r1")
+    judge_item(make_run(study=study, features="all"), item, "r2", 70)
+    make_item(study=study, split="attention_check", check_answer="r1")
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+
+    for path, words in [
+        ("reports/annotators/", "of whom stand"),
+        ("people/annotator/?rater=P-1", "Errors on the items that both answered"),
+        ("people/checks/", "Checks that are not fair yet"),
+        ("people/preview/", "Checks that are not fair yet"),
+    ]:
+        page.goto(f"/studies/one/{path}", wait_until="networkidle")
+        page.get_by_text(words).wait_for()
+        assert problems(page) == [], path
+        assert not overflows(page), path
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
+    job = ImportJob.objects.create(
+        study=study, file_name="items.jsonl", task="preference", state="running", progress=40
+    )
+    page = signed_in(viewport=viewport)
+
+    page.goto(reverse("studies:import-job", args=["one", job.public_id]))
+
+    page.get_by_text("40 percent of its rows").wait_for()
+    assert problems(page) == []
+    assert not overflows(page)
+    ImportJob.objects.update(state="done", message="Imported 3 items.", progress=100)
+    page.get_by_text("Imported 3 items.").wait_for()
 
 
 def test_the_sign_in_page_passes_axe_and_takes_the_form_of_a_real_browser(study, open_page):
