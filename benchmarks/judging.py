@@ -5,7 +5,8 @@
 
 Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
 process, and the product through a Celery worker, both with every attempt and answer committed to
-the database that DATABASE_URL names (a fresh SQLite file without it). The server is a process of
+the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is measured beside
+them where INSPECT_PYTHON names a Python that has it. The server is a process of
 its own; CPU is that of the process that judges.
 """
 
@@ -175,6 +176,23 @@ def run_worker(url: str, items: int, slots: int, name: str) -> Result:
     return result
 
 
+def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
+    """A fourth of the prompts: it takes ten times as long for each."""
+    some = prompts[: max(1, len(prompts) // 4)]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(some, file)
+        file.flush()
+        script = str(ROOT / "benchmarks" / "_inspect.py")
+        command = [os.environ["INSPECT_PYTHON"], script, url, file.name, str(slots)]
+        output = subprocess.run(  # noqa: S603
+            command, check=True, capture_output=True, text=True
+        ).stdout
+    told = json.loads(output.splitlines()[-1])
+    if not told["done"]:
+        raise RuntimeError("inspect-ai did not finish")
+    return Result(len(some) / told["seconds"], told["cpu"] / len(some) * 1000)
+
+
 def _start(url: str, slots: int, name: str, *, enqueue: bool) -> int:
     from judging.services.judges import add_judge
     from judging.services.runs import start_run
@@ -217,6 +235,8 @@ def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
         if way == "raw":
             return run_raw(url, prompts, slots)
+        if way == "inspect":
+            return run_inspect(url, prompts, slots)
         through = run_inline if way == "inline" else run_worker
         return through(url, len(prompts), slots, f"{way}-{latency_ms:.0f}")
     finally:
@@ -224,14 +244,20 @@ def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
         server.wait(timeout=10)
 
 
-def _print(way: str, latency_ms: float, slots: int, result: Result) -> None:
+def _print(way: str, latency_ms: float, slots: int, result: Result, raw: Result | None) -> None:
     bound = slots / latency_ms * 1000
     sys.stdout.write(
         f"{latency_ms:5.0f} ms  {way:7} {result.per_second:6.0f}/s "
         f"({result.per_second / bound:.2f} of {bound:.0f}/s)  "
-        f"{result.cpu_ms:.2f} ms CPU per judgment\n"
+        f"{result.cpu_ms:.2f} ms CPU per judgment"
+        f"{_beside(result, raw) if raw and result is not raw else ''}\n"
     )
     sys.stdout.flush()
+
+
+def _beside(result: Result, raw: Result) -> str:
+    rate, more = result.per_second / raw.per_second, result.cpu_ms - raw.cpu_ms
+    return f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
 
 
 def main() -> int:
@@ -239,7 +265,7 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=2000)
     parser.add_argument("--slots", type=int, default=64)
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
-    parser.add_argument("--only", choices=["raw", "inline", "worker"], nargs="+")
+    parser.add_argument("--only", choices=["raw", "inline", "worker", "inspect"], nargs="+")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
@@ -260,9 +286,16 @@ def main() -> int:
     sys.stdout.write(
         f"{options.items} judgments, {options.slots} slots, prompts of {size} characters\n"
     )
+    ways = options.only or ["raw", "inline", "worker", "inspect"]
+    if "inspect" in ways and not os.environ.get("INSPECT_PYTHON"):
+        ways.remove("inspect")
+        sys.stdout.write("inspect-ai: not measured, INSPECT_PYTHON names no Python that has it\n")
     for latency in options.latency_ms:
-        for way in options.only or ["raw", "inline", "worker"]:
-            _print(way, latency, options.slots, _run(way, latency, options.slots, prompts))
+        raw: Result | None = None
+        for way in ways:
+            result = _run(way, latency, options.slots, prompts)
+            raw = result if way == "raw" else raw
+            _print(way, latency, options.slots, result, raw)
     return 0
 
 

@@ -132,6 +132,10 @@ class Judge(models.Model):
     def is_priced(self) -> bool:
         return self.price_input is not None
 
+    @property
+    def batch_percent(self) -> str:
+        return f"{(self.batch_price * 100).normalize():f}"
+
 
 class SharedLimit(models.Model):
     """What the processes that ask one endpoint share, where there is no Redis to hold it."""

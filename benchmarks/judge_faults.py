@@ -1,0 +1,159 @@
+"""Runs through every kind of trouble: each ends in the right state, each request is accounted for.
+
+    python -m benchmarks judge_faults
+    python -m benchmarks.judge_faults --judgments 2000 --only storm gone
+
+The simulated LLM server counts what it is asked and spoils part of it; afterwards its count must be
+the ledger's, and no judgment may be left open. Storage as for the other benchmarks of judging.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SLOTS = 64
+TIMEOUT = 3
+
+# What spoils the requests; `lasts` is in seconds, a share of all requests without it.
+FAULTS: dict[str, dict[str, Any]] = {
+    "429 with Retry-After": {"fault": "rate_limit", "share": 0.5, "lasts": 5, "seconds": 2},
+    "429 without": {"fault": "storm", "share": 0.5, "lasts": 5},
+    "30 % errors": {"fault": "server_error", "share": 0.3},
+    "20 % unparseable": {"fault": "unparseable", "share": 0.2},
+    "hangs": {"fault": "hang", "share": 0.02, "seconds": TIMEOUT * 2},
+    "resets": {"fault": "down", "share": 0.1},
+    "gone for a minute": {"fault": "down", "lasts": 60},
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run was left with, and how many requests the server and the ledger know of."""
+
+    state: str
+    judgments: dict[str, int]
+    received: int
+    attempts: dict[str, int]
+    seconds: float
+
+    @property
+    def is_right(self) -> bool:
+        """Nothing left open, and nothing unaccounted for: what never arrived is `unreachable`."""
+        arrived = sum(self.attempts.values()) - self.attempts.get("unreachable", 0)
+        ended = not self.judgments.keys() & {"pending", "leased"}
+        return self.state == "done" and ended and arrived == self.received
+
+
+@contextmanager
+def server(latency: float = 0.05) -> Iterator[str]:
+    """The simulated LLM server as a process; its address, with /v1."""
+    command = [sys.executable, "-m", "demo.llm_server", "--port", "0", "--latency", str(latency)]
+    process = subprocess.Popen(  # noqa: S603
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None  # noqa: S101
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def call(url: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url.removesuffix("/v1") + path, data=data)  # noqa: S310
+    with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+        return json.load(response)
+
+
+def judge_through(url: str, fault: dict[str, Any], *, study_id: int, **run: Any) -> Outcome:
+    """Judge while requests are spoilt, and say what came of it."""
+    from judging.models import Attempt
+    from judging.services import runs, runtime
+    from judging.services.judges import add_judge
+
+    judge, _ = add_judge(
+        name=f"through {fault['fault']} {url}", backend="openai", model="demo-steady",
+        base_url=url, concurrency=SLOTS, timeout_seconds=TIMEOUT, outage_seconds=300,
+    )  # fmt: skip
+    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=False, **run)
+    call(url, "/simulate/faults", fault)
+    before = time.monotonic()
+    try:
+        runs.work_off(run_id=started.pk)
+    finally:
+        runtime.shut_down()
+    started.refresh_from_db()
+    attempts = Attempt.objects.filter(judgment__run=started)
+    return Outcome(
+        state=started.state,
+        judgments=dict(Counter(started.judgments.values_list("state", flat=True))),
+        received=call(url, "/simulate/requests")["received"],
+        attempts=dict(Counter(attempts.values_list("outcome", flat=True))),
+        seconds=time.monotonic() - before,
+    )
+
+
+def _study(folder: Path) -> int:
+    from django.core.management import call_command
+
+    from demo.bundle import write_bundles
+    from demo.truth import SEED, World
+    from studies.models import Study
+
+    items, _ = write_bundles(folder, World(SEED))
+    with Path(os.devnull).open("w") as nowhere:
+        call_command("import_items", "faults", str(items), "--create", stdout=nowhere)
+    return Study.objects.get(slug="faults").pk
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--judgments", type=int, default=2000, help="a multiple of 8")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="faults whose name holds a word")
+    options = parser.parse_args()
+
+    folder = tempfile.mkdtemp(prefix="thirdperson-bench-")
+    os.environ |= {"VAR_DIR": folder, "LOG_LEVEL": "ERROR"}
+    os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, skip_checks=True)
+    study_id = _study(Path(folder))
+    all_right = True
+    for name, fault in FAULTS.items():
+        if options.only and not any(word in name for word in options.only):
+            continue
+        with server() as url:
+            outcome = judge_through(
+                url, fault, study_id=study_id, orders="both", samples=4,
+                limit=options.judgments // 8,
+            )  # fmt: skip
+        all_right &= outcome.is_right
+        sys.stdout.write(
+            f"{name:22} {'right' if outcome.is_right else 'WRONG'} after {outcome.seconds:4.0f} s: "
+            f"{outcome.judgments}, server counted {outcome.received:,}, ledger "
+            f"{sum(outcome.attempts.values()):,} {outcome.attempts}\n"
+        )
+        sys.stdout.flush()
+    return 0 if all_right else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
