@@ -16,6 +16,7 @@ from analysis.exports.described import Description, File, Part, ScoreKeeper, des
 from analysis.exports.errors import ExportError
 from analysis.exports.files import OnRow, Table, sha256_of, to_json, write_table, write_text
 from analysis.exports.licences import citation_cff, licence_text
+from analysis.exports.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.tables import BUNDLED, Leaving, make_table
 from studies.exporters import dataset_description
 from studies.models import Study
@@ -76,6 +77,9 @@ def _fill(
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
     _write_prompts(study, folder / "prompts")
+    report = newest_report(study)
+    if report is not None:
+        write_report_copy(report, folder / "report")
     _write_words(
         folder,
         describe(
@@ -85,6 +89,7 @@ def _fill(
             leaving=leaving,
             parts=ordered,
             left_out=left_out,
+            report=named_report(report),
             scores=keeper.scores,
         ),
     )

@@ -122,6 +122,8 @@ column a person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3
 `tie`). `prompts/` holds the words that models were sent, with their hashes. `croissant.json`
 describes the files for machines; `CHECKSUMS.sha256` covers every file
 (`sha256sum --check CHECKSUMS.sha256`).
+
+{described.report}
 {left_out}
 ## How the answers were collected
 

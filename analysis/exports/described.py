@@ -81,6 +81,7 @@ class Description:
     leaving: Leaving
     parts: tuple[Part, ...]
     left_out: tuple[str, ...]
+    report: str
     scores: dict[str, Score]
     people: dict[str, int]
     standings: dict[str, int]
@@ -117,6 +118,7 @@ def describe(
     leaving: Leaving,
     parts: tuple[Part, ...],
     left_out: tuple[str, ...],
+    report: str,
     scores: dict[str, Score],
 ) -> Description:
     """Gather it: a dozen queries, however large the study is."""
@@ -132,6 +134,7 @@ def describe(
         leaving=leaving,
         parts=parts,
         left_out=left_out,
+        report=report,
         scores=scores,
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
         standings=dict(

@@ -7,12 +7,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from analysis.building import build_queued
 from analysis.exports.errors import ExportError
+from analysis.services import request_report
 from annotation.models import QuotaCell
 from studies.importers.bundle import open_path
 from studies.importers.read import read_bundle
 from studies.importers.store import import_items
 from studies.models import Item, Membership, Study
+from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, judged
 from tests.studies.files import jsonl, raw_item, read
 
@@ -174,3 +177,29 @@ def test_the_card_of_withheld_items_gives_the_command_that_rebuilds_them(tmp_pat
 def test_a_licence_that_nobody_knows_is_refused(study, tmp_path):
     with pytest.raises(ExportError, match="is not one of CC0"):
         export(study, "all", tmp_path / "out", licence="mine")
+
+
+def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, settings, db):
+    settings.VAR_DIR = tmp_path / "var"
+    study = random_study(1)
+    for _ in range(2):
+        build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
+    newest = study.reports.get(number=2)
+
+    out = export(study, "all", tmp_path / "out")
+
+    report = json.loads((out / "report/report.json").read_text())
+    assert report["human"]["majority"] == newest.result["human"]["majority"]
+    assert (report["items"], report["human"]["raters"]) == ([], [])
+    assert list((out / "report/tables").glob("*.csv"))
+    assert "`report/` holds report v2" in (out / "README.md").read_text()
+    names = [f'"{annotator.pseudonym}"' for annotator in study.annotators.all()]
+    text = "".join(path.read_text() for path in out.rglob("*") if path.is_file())
+    assert not any(name in text for name in names)
+
+
+def test_a_study_without_a_report_says_so(study, tmp_path):
+    out = export(study, "all", tmp_path / "out")
+
+    assert "No report of this study had been built." in (out / "README.md").read_text()
+    assert not (out / "report").exists()

@@ -1,0 +1,42 @@
+"""The newest report of a study as it may leave: without rows about single people or items."""
+
+from pathlib import Path
+
+from analysis.building import to_json
+from analysis.exports.files import write_text
+from analysis.models import Report
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.figures import write_figures
+from analysis.report.paper import write_tables
+from analysis.report.public import without_people
+from analysis.report.render import render_html
+from studies.models import Study
+
+
+def newest_report(study: Study) -> Report | None:
+    return study.reports.filter(state=Report.State.DONE).order_by("-number").first()
+
+
+def write_report_copy(report: Report, folder: Path) -> None:
+    """Write the page, its numbers, tables and figures to `folder`, from the stored result.
+
+    The report's own files hold rows by annotator under the names used inside; these do not.
+    """
+    if report.result is None or report.finished_at is None:
+        raise ValueError(f"report {report.pk} is not done")
+    shown = without_people(report.result)
+    folder.mkdir(parents=True)
+    write_text(folder / "report.html", render_html(shown, date=report.finished_at.date()))
+    write_text(folder / "report.json", to_json(shown))
+    write_tables(list(all_tables(shown).values()), folder / "tables")
+    write_figures(list(all_figures(shown).values()), folder / "figures")
+
+
+def named_report(report: Report | None) -> str:
+    """Which report a bundle holds, for its card."""
+    if report is None or report.finished_at is None:
+        return "No report of this study had been built."
+    return (
+        f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
+        f"about single people or items. Hash of its inputs: `{report.inputs_hash}`."
+    )
