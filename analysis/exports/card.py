@@ -131,8 +131,9 @@ describes the files for machines; `CHECKSUMS.sha256` covers every file
 
 {protocol(described)}
 
-Before the items {_n(described.comprehension_questions, "question")} checked whether the
-instructions were understood; {_n(described.attention_checks, "attention check")} stood among them.
+Questions that checked whether the instructions were understood: \
+{described.comprehension_questions}. Attention checks among the items: \
+{described.attention_checks}.
 
 {_standings(described)}
 

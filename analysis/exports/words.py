@@ -20,11 +20,11 @@ def summary(described: Description) -> str:
 
 def platform(study: Study) -> str:
     if study.is_simulated:
-        return "None: the answers are simulated."
+        return "none: the answers are simulated"
     return {
         Study.Entry.PROLIFIC.value: "Prolific",
-        Study.Entry.LINK.value: "An open link",
-        Study.Entry.LIST.value: "A list of invited people",
+        Study.Entry.LINK.value: "an open link",
+        Study.Entry.LIST.value: "a list of invited people",
     }[study.entry]
 
 
@@ -32,11 +32,15 @@ def collection(described: Description) -> str:
     study = described.study
     paid = format_money(study.reward, study.currency)
     hourly = format_money(study.reward * 60 / study.minutes, study.currency)
-    when = f" between {described.days.replace(' to ', ' and ')}" if described.days else ""
+    came = (
+        "The answers are simulated: nobody came."
+        if study.is_simulated
+        else f"People came through: {platform(study)}."
+    )
     return (
-        f"People came through: {platform(study)}. Each was to get about "
+        f"{came} Each was to get about "
         f"{study.items_per_annotator} items in about {study.minutes} minutes and {paid} "
-        f"({hourly} an hour). Answers came{when or ' at times that are not known'} (UTC). "
+        f"({hourly} an hour). Days of the answers (UTC): {described.days or 'not known'}. "
         f"The page asked in the language “{study.language}”."
     )
 

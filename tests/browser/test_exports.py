@@ -1,0 +1,128 @@
+"""The page of exports in Chromium: it fits, passes axe, follows the queue, needs no mouse."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.exports.models import Export
+from analysis.exports.queue import request_export
+from studies.models import Membership
+from tests.analysis.builders import random_study
+from tests.browser.annotators import scrolls_sideways
+from tests.browser.conftest import DESKTOP, PHONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PASSWORD = "a good long secret"
+
+
+@pytest.fixture
+def study(settings, tmp_path, monkeypatch):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.setattr(tasks.write_export, "delay_on_commit", lambda pk: None)
+    study = random_study(1, n_items=6, is_simulated=True)
+    owner = User.objects.create_user("ada", password=PASSWORD)
+    Membership.objects.create(user=owner, study=study, role="owner")
+    return study
+
+
+@pytest.fixture
+def signed_in(study, open_page):
+    def signed_in(**options):
+        page = open_page(**options)
+        page.goto(reverse("studies:list"))
+        page.get_by_label("User name").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**" + reverse("studies:list"))
+        return page
+
+    return signed_in
+
+
+def problems(page):
+    found = Axe().run(page).response["violations"]
+    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewport, scheme):
+    user = User.objects.get()
+    made = [
+        request_export(study_id=study.pk, user=user, what=what, identified=identified)
+        for what, identified in [
+            ("annotators", True),
+            ("annotators", False),
+            ("items", False),
+            ("wide", False),
+            ("judgments", False),
+        ]
+    ]
+    for export in made[:2]:
+        tasks.write_export(export.pk)
+    Export.objects.filter(pk=made[2].pk).update(state="failed", message="The disk is full.")
+    Export.objects.filter(pk=made[3].pk).update(state="running", progress=45)
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+
+    page.goto(reverse("exports:list", args=[study.slug]))
+    for state in ("✔ ready", "not written", "45 %", "waiting"):
+        assert page.get_by_text(state).first.is_visible()
+    assert (problems(page), scrolls_sideways(page)) == ([], False)
+
+    page.goto(reverse("exports:delete", args=[study.slug, made[0].public_id]))
+    assert (problems(page), scrolls_sideways(page)) == ([], False)
+
+    page.goto(reverse("exports:list", args=[study.slug]))
+    page.get_by_label("With platform ids").check()
+    page.get_by_role("button", name="Make the export").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    assert (problems(page), scrolls_sideways(page)) == ([], False)
+
+
+def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed_in):
+    page = signed_in()
+    page.goto(reverse("exports:list", args=[study.slug]))
+
+    page.get_by_label("What", exact=True).focus()
+    page.keyboard.press("A")  # Annotations
+    page.get_by_role("button", name="Make the export").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("next in the queue").wait_for()
+    page.get_by_label("To confirm").fill("half a wo")
+
+    tasks.write_export(Export.objects.get().pk)
+
+    page.get_by_text("✔ ready").wait_for()
+    assert page.get_by_label("To confirm").input_value() == "half a wo"
+    assert page.locator("#export-news").text_content() == "An export has finished."
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").focus()
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename == Export.objects.get().filename
+
+
+def test_a_refused_form_says_so_first_and_leads_to_the_field(study, signed_in):
+    page = signed_in()
+    page.goto(reverse("exports:list", args=[study.slug]))
+    page.get_by_label("With free text").check()
+    page.get_by_role("button", name="Make the export").click()
+
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    assert page.evaluate("document.activeElement.className") == "error-summary"
+    page.get_by_role("link", name="To confirm").click()
+    assert page.evaluate("document.activeElement.id") == "id_confirmation"
+    assert page.get_by_label("With free text").is_checked()
+
+
+def test_without_scripts_the_page_does_everything(study, signed_in):
+    page = signed_in(javascript=False)
+    page.goto(reverse("exports:list", args=[study.slug]))
+    page.get_by_role("button", name="Make the export").click()
+    page.get_by_text("next in the queue").wait_for()
+
+    tasks.write_export(Export.objects.get().pk)
+    page.reload()
+
+    assert page.get_by_role("link", name="Download").is_visible()
