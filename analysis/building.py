@@ -77,6 +77,7 @@ def build_queued(*, report_id: int) -> Report:
             threshold=report.threshold,
             seed=report.seed,
             bootstrap=report.bootstrap,
+            number=report.number,
             on_progress=on_progress,
         )
     except (AnalysisError, OSError) as error:
@@ -112,13 +113,14 @@ def write_report(
     threshold: int | None,
     seed: int | None,
     bootstrap: int | None,
+    number: int | None = None,
     on_progress: Progress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
     The files are written beside the folder and moved into it at the end, so that a reader never
     finds half a report. What is None is taken from the study's plan, or else its default.
-    Returns the content of report.json.
+    `number` is printed on the page alone. Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
     return _write(
@@ -177,7 +179,8 @@ def _write(
         write_tables(list(all_tables(result).values()), draft / "tables")
         write_figures(list(all_figures(result).values()), draft / "figures")
         date = timezone.now().date()
-        (draft / "report.html").write_text(render_html(result, date=date), encoding="utf-8")
+        page = render_html(result, date=date, number=number)
+        (draft / "report.html").write_text(page, encoding="utf-8")
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
         out.mkdir(exist_ok=True)

@@ -106,7 +106,8 @@ def write_shared_page(report: Report) -> Path:
         raise NotShareable("The files of this report are gone. Build it again and share that.")
     if not path.is_file():
         draft = path.with_suffix(".draft")
-        text = render_html(without_people(report.result), date=report.finished_at.date())
+        redacted = without_people(report.result)
+        text = render_html(redacted, date=report.finished_at.date(), number=report.number)
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     return path

@@ -52,6 +52,7 @@ def _panel(claim: Mapping[str, Any]) -> Panel:
         for axis_name, values in claim["axes"].items()
         if len(values) > 1
         for option in (sorted(values) if axis_name == "threshold" else values)
+        if any(row[axis_name] == option for row in rows)
     ]
     below = ROW * len(options) + 8
     height = CURVE + below + MARGIN["t"] + MARGIN["b"]
@@ -66,7 +67,7 @@ def _panel(claim: Mapping[str, Any]) -> Panel:
         height=height,
         margin=MARGIN,
         xaxis=axis(visible=False, range=[-0.7, len(rows) - 0.3], anchor="y2"),
-        yaxis=axis(tickformat="+.0%", domain=[share, 1]),
+        yaxis=axis(tickformat=".0%", domain=[share, 1]),
         yaxis2=axis(
             domain=[0, share],
             range=[len(options) - 0.4, -0.9],
@@ -113,23 +114,22 @@ def _curve(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]]) -> list[Any]:
-    """A dot where a specification takes an option; lines keep neighbouring choices apart."""
+    """A dot where a specification takes an option; its shape repeats that of the curve above."""
     traces = []
-    for place, (name, option) in enumerate(options):
-        taken = [column for column, row in enumerate(rows) if row[name] == option]
+    for holds, colour, symbol in ((True, CORRECT, "circle"), (False, WRONG, "diamond")):
+        dots = [
+            (column, place)
+            for place, (name, option) in enumerate(options)
+            for column, row in enumerate(rows)
+            if row[name] == option and row["holds"] is holds
+        ]
         traces.append(
             go.Scatter(
-                x=taken,
-                y=[place] * len(taken),
+                x=[column for column, _ in dots],
+                y=[place for _, place in dots],
                 yaxis="y2",
                 mode="markers",
-                marker={
-                    "size": 5,
-                    "color": [CORRECT if rows[column]["holds"] else WRONG for column in taken],
-                    "symbol": [
-                        "circle" if rows[column]["holds"] else "diamond" for column in taken
-                    ],
-                },
+                marker={"size": 5, "color": colour, "symbol": symbol},
                 hoverinfo="skip",
             )
         )

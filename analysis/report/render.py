@@ -56,8 +56,11 @@ class Shown:
         return max(0, len(self.table.rows) - self.limit)
 
 
-def render_html(report: Mapping[str, Any], *, date: Date) -> str:
-    """The whole page; `report` is the content of report.json, and `date` is printed on it."""
+def render_html(report: Mapping[str, Any], *, date: Date, number: int | None = None) -> str:
+    """The whole page; `report` is the content of report.json.
+
+    `date` is printed on it, and `number`, where it is one of the numbered reports of a study.
+    """
     tables = {name: Shown(table) for name, table in all_tables(report).items()}
     figures = all_figures(report)
     names = run_names(report)
@@ -90,6 +93,7 @@ def render_html(report: Mapping[str, Any], *, date: Date) -> str:
         "methods_paragraph": methods_paragraph(report),
         "bibtex": bibtex(report, date),
         "date": date,
+        "number": number,
         "plots": _json(_plots(figures)),
         "facts": _json(
             {

@@ -94,7 +94,7 @@ def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     page.get_by_label("Whom it is for").fill("the journal")
     page.get_by_role("button", name="Make a link").press("Enter")
     address = page.get_by_label("Link to the report").input_value()
-    check(page, "new link")
+    check(page, "new-link")
     path = address[address.index("/shared/") :]
 
     outside = open_page(viewport=PHONE)
