@@ -129,6 +129,7 @@ def write_report(
         threshold=threshold,
         seed=seed,
         bootstrap=bootstrap,
+        number=number,
         on_progress=on_progress,
     )
 
@@ -161,6 +162,7 @@ def _write(
     threshold: int | None,
     seed: int | None,
     bootstrap: int | None,
+    number: int | None = None,
     on_progress: Progress,
 ) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}

@@ -10,6 +10,7 @@ from analysis.building import report_dir, to_json
 from analysis.dataset import load_dataset, people_now
 from analysis.errors import AnalysisError
 from analysis.models import Report
+from analysis.pooling import pool
 from analysis.report.build import SCHEMA, build_report
 
 # An entry of a list is known by the first of these that it has, so that one that is gone does not
@@ -79,10 +80,11 @@ def read_report(name: str) -> dict[str, Any]:
 
 def verify_report(report: Mapping[str, Any]) -> Verification:
     """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
-    slug = report["study"]["slug"]
+    slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
+    waves = [load_dataset(slug) for slug in slugs]
     parameters = report["parameters"]
     again = build_report(
-        load_dataset(slug),
+        pool(waves) if len(waves) > 1 else waves[0],
         seed=report["seed"],
         threshold=parameters["threshold"],
         bootstrap=parameters["bootstrap"],
@@ -90,7 +92,7 @@ def verify_report(report: Mapping[str, Any]) -> Verification:
     now = json.loads(to_json(again))
     found = list(differences(report, now))
     software = tuple(one for one in found if one.path.startswith("software"))
-    withdrawn, excluded = people_now(slug)
+    withdrawn, excluded = _people_now(slugs)
     told = list(_withdrawals(report, withdrawn))
     superseded = bool(told)
     told += _other_reasons(report, now, withdrawn, excluded)
@@ -100,6 +102,19 @@ def verify_report(report: Mapping[str, Any]) -> Verification:
         reasons=tuple(told),
         is_superseded=superseded,
     )
+
+
+def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+    """As `people_now`; in a pooled report everybody is known by the name of their wave too."""
+    if len(slugs) == 1:
+        return people_now(slugs[0])
+    withdrawn: dict[str, int] = {}
+    excluded: set[str] = set()
+    for slug in slugs:
+        left, aside = people_now(slug)
+        withdrawn |= {f"{slug}/{name}": n for name, n in left.items()}
+        excluded |= {f"{slug}/{name}" for name in aside}
+    return withdrawn, excluded
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:

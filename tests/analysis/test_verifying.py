@@ -4,11 +4,14 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Value
+from django.db.models.functions import Concat
 
 from analysis import tasks
 from analysis.services import request_report
 from analysis.verifying import differences, read_report, verify_report
 from annotation.models import Annotation, Annotator
+from studies.models import Item
 from tests.analysis.builders import answer, make_rater, random_study
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +95,23 @@ def test_a_report_of_the_app_is_verified_by_its_id(settings, tmp_path, monkeypat
     call_command("verify", made.public_id)
 
     assert "Equal" in capsys.readouterr().out
+
+
+def test_pooled_waves_are_verified_and_the_withdrawn_named_by_their_wave(tmp_path, capsys):
+    pilot, main = (random_study(seed, n_items=12) for seed in (43, 44))
+    Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
+    slugs = [pilot.slug, main.slug]
+    call_command("report", *slugs, out=str(tmp_path), pool=True, bootstrap=100, verbosity=0)
+    path = str(tmp_path / "pooled")
+    call_command("verify", path)
+    assert "Equal" in capsys.readouterr().out
+
+    person = Annotator.objects.filter(study__slug=slugs[1]).order_by("pseudonym").first()
+    Annotation.objects.filter(assignment__annotator=person).update(standing="withdrawn")
+    with pytest.raises(CommandError, match="superseded"):
+        call_command("verify", path)
+
+    assert f"{slugs[1]}/{person.pseudonym} withdrew" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
