@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import Dataset
+from analysis.facts import MISSING, Dataset
 from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Ints, Verdicts
@@ -22,7 +22,6 @@ MAX_VALUES = 30
 MIN_SHARE = 0.8
 # The fewest annotators that a group may have.
 MIN_PEOPLE = 5
-FEW = "(groups of fewer than five)"
 
 
 def group_tables(
@@ -56,27 +55,26 @@ def group_tables(
 def annotator_groups(data: Dataset, votes: Votes, alone: Ints, shared: Shared) -> list[Json]:
     """Accuracy of single answers by what annotators say of themselves.
 
-    Groups of fewer than five people are put together, so that nobody can be made out.
+    Groups of fewer than five people are left out and counted, so that nobody can be made out.
     """
     labels = dict.fromkeys(key for group in data.rater_groups for key in group)
     tables = []
     for label in labels:
         told = [group.get(label, "") for group in data.rater_groups]
         people = Counter(told)
-        values = [value if people[value] >= MIN_PEOPLE else FEW for value in told]
-        names = sorted(set(values))
+        names = sorted(value for value, n in people.items() if n >= MIN_PEOPLE)
         if not 1 < len(names) <= MAX_VALUES:
             continue
-        codes = np.array([names.index(value) for value in values], dtype=np.int64)
+        code_of = {value: code for code, value in enumerate(names)}
+        codes = np.array([code_of.get(value, MISSING) for value in told], dtype=np.int64)
         clusters = shared.of_items(votes.item) | {"annotator": votes.annotator}
         side = compare_groups(alone, codes[votes.annotator], clusters=clusters)
-        sizes = np.bincount(codes)
         rows = [
-            {"value": value, "people": int(sizes[code]), "answers": _cell(side, code)}
+            {"value": value, "people": people[value], "answers": _cell(side, code)}
             for code, value in enumerate(names)
         ]
-        differences = _differences(side, names)
-        tables.append({"label": label, "rows": rows, "differences": differences})
+        table: Json = {"label": label, "rows": rows, "differences": _differences(side, names)}
+        tables.append(table | {"left_out": int((codes == MISSING).sum())})
     return tables
 
 

@@ -96,16 +96,18 @@ ANALYSES = (
     _analysis(
         "calibration",
         "Whether certainty tells right from wrong (ECE, Brier, AUROC, risk and coverage)",
-        "certainty certainty_histogram reliability thresholds bands",
+        "certainty certainty_histogram reliability thresholds bands certainty_measures "
+        "other_certainties",
         "human.majority.calibration human.majority.certainty human.individual.calibration "
-        "human.individual.certainty judges.*.calibration judges.*.certainty selective",
+        "human.individual.certainty judges.*.calibration judges.*.certainty "
+        "judges.*.other_certainties selective",
         "threshold resamples",
     ),
     _analysis(
         "certainty_beside",
         "People's certainty beside the judge's, and both where they are certain",
-        "like_for_like high_sets interaction",
-        "certainty_headline comparison.*.certainty",
+        "like_for_like high_sets interaction certainty_by_item by_band",
+        "certainty_headline comparison.*.certainty comparison.*.by_band",
         "threshold resamples",
     ),
     _analysis(
@@ -117,14 +119,14 @@ ANALYSES = (
     _analysis(
         "position",
         "Whether the side of the screen matters",
-        "position ties",
-        "human.position judges.*.position judges.*.ties",
+        "position ties verbosity",
+        "human.position judges.*.position judges.*.ties human.verbosity judges.*.verbosity",
     ),
     _analysis(
         "groups",
         "Topics, groups of personas, and who judges whom",
         "groups personas own_group",
-        "groups who_judges_whom",
+        "groups who_judges_whom annotator_groups",
     ),
     _analysis(
         "several",
@@ -145,6 +147,8 @@ RECORDS = (
     "judges.*.items judges.*.excluded judges.*.judgments judges.*.replies judges.*.cost "
     "judges.*.record"
 ).split()
+# Of these tables there is one for each grouping.
+GROUP_TABLES = ("group_", "differences_", "whom_", "annotators_", "annotator_differences_")
 RECORD_TABLES = frozenset({"excluded", "cost", "price", "raters", "items"})
 
 
@@ -202,7 +206,7 @@ def table_mark(report: Mapping[str, Any], table: str) -> TableMark | None:
     found = report.get("registration")
     if found is None or found["plan"] is None or table in RECORD_TABLES:
         return None
-    kind = "groups" if table.startswith(("group_", "differences_", "whom_")) else table
+    kind = "groups" if table.startswith(GROUP_TABLES) else table
     entry = next((entry for entry in found["analyses"] if kind in entry["tables"]), None)
     if entry is None:
         return TableMark("explored", WORDS["explored"], "The plan does not name this analysis.")

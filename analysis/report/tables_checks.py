@@ -176,7 +176,9 @@ def annotator_groups(report: Report) -> list[Table]:
             Column("Single answers", "share"),
         )
         title = f"People's accuracy by their own {group['label']}"
-        tables.append(Table(f"annotators_{number}", title, columns, rows, CONDITIONAL))
+        few = group["left_out"]
+        note = f"Left out are groups of fewer than five people ({few} people). {CONDITIONAL}"
+        tables.append(Table(f"annotators_{number}", title, columns, rows, note))
         pairs = [
             [pair["first"] or "(not said)", pair["second"] or "(not said)"]
             + [pair[key] for key in ("difference", "ci", "p", "p_holm")]

@@ -1,5 +1,6 @@
 """Who judges whom: are people better at guessing those who are like them?"""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,7 +55,7 @@ def _people(data: Dataset) -> dict[str, Sequence[str]]:
     found: dict[str, Sequence[str]] = {}
     for key in sorted({key for group in data.rater_groups for key in group}):
         values = [group.get(key, "") for group in data.rater_groups]
-        large = {value for value in values if values.count(value) >= FEWEST_PEOPLE} - {""}
+        large = {value for value, n in Counter(values).items() if n >= FEWEST_PEOPLE} - {""}
         if 1 < len(large) <= MOST_VALUES:
             found[key] = [value if value in large else "" for value in values]
     return found

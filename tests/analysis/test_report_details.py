@@ -2,6 +2,7 @@
 
 import pytest
 
+from analysis.report.across import tables_across
 from tests.analysis import brute_force_details as by_hand
 from tests.analysis.brute_force import scored
 from tests.analysis.builders import answer, make_rater, make_run, random_study
@@ -189,12 +190,27 @@ def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
 
     rows = {row["value"]: (row["people"], row["answers"]["n"]) for row in table["rows"]}
     assert table["label"] == "region"
-    assert rows == {
-        "rural": (5, 150),
-        "urban": (6, 180),
-        "(groups of fewer than five)": (1, 30),
-    }
+    assert (rows, table["left_out"]) == ({"rural": (5, 150), "urban": (6, 180)}, 1)
     assert all(row["answers"]["accuracy"] == pytest.approx(2 / 3) for row in table["rows"])
-    assert {(pair["first"], pair["second"]) for pair in table["differences"]} >= {
-        ("rural", "urban")
-    }
+    (pair,) = table["differences"]
+    assert (pair["first"], pair["second"]) == ("rural", "urban")
+    assert pair["difference"] == pytest.approx(0)
+
+
+def test_of_several_studies_bands_are_adjusted_over_all_of_them():
+    reports = [built(random_study(seed, runs=RUNS, **SIZE)) for seed in (1, 2)]
+
+    (table,) = (table for table in tables_across(reports) if table.name == "by_band")
+
+    tests = [
+        versus["by_band"][band]
+        for report in reports
+        for versus in report["comparison"]
+        if versus["features"] == "all"
+        for band in ("high", "low")
+    ]
+    adjusted = by_hand.holm([test["p"] for test in tests])
+    expected = [(test["n"], p) for test, p in zip(tests, adjusted, strict=True) if test["n"]]
+    assert len(expected) > 4
+    assert [row[3] for row in table.rows] == [n for n, _ in expected]
+    assert all(same(row[-1], p) for row, (_, p) in zip(table.rows, expected, strict=True))
