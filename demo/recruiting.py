@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import QuerySet, Sum
 
@@ -119,7 +120,17 @@ class Recruiting:
         return self._platform
 
     def launch(self) -> str:
-        """Make the draft, publish it, subscribe to its events; return what that cost."""
+        """Make the draft, publish it, subscribe to its events; return what that cost.
+
+        Raises `DemoError` where an earlier version of the demo has let people in without Prolific.
+        """
+        launched = ProlificStudy.objects.filter(study=self._study, prolific_id__isnull=False)
+        if not launched.exists() and self._study.annotators.exists():
+            raise DemoError(
+                f"The demo in {settings.VAR_DIR} was made by an earlier version, which this one "
+                "cannot continue. Begin anew in another folder, VAR_DIR=var/new make demo, or "
+                f"remove {settings.VAR_DIR} if nothing in it matters to you."
+            )
         self._command("launch", *_PLAN)
         row = ProlificStudy.objects.get(study=self._study)
         if row.status == "UNPUBLISHED":
