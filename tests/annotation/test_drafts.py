@@ -7,6 +7,7 @@ from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
 from annotation.exports import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from annotation.services.drafts import stamp_of
+from tests.annotation.test_seats import run_together
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -142,3 +143,41 @@ def test_a_draft_costs_a_fixed_number_of_queries(assignment, django_assert_max_n
 
     with django_assert_max_num_queries(5):
         save(assignment, stamp=at, choice="r1", certainty="5")
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_tabs_that_save_at_the_same_moment_one_is_kept_and_the_others_are_told():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    place = walk_in(study).assignments.get()
+
+    errors = run_together(lambda n: save(place, stamp="0.0", certainty=str(n)), list(range(1, 9)))
+
+    assert [type(error) for error in errors] == [DraftChanged] * 7
+    assert Draft.objects.get().version == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_and_its_draft_at_the_same_moment_leave_the_answer_alone():
+    study = make_study(items_per_annotator=1)
+    make_items(study, 1)
+    place = walk_in(study).assignments.get()
+
+    def work(number: int) -> None:
+        if number:
+            save(place, stamp="0.0", choice="r1", certainty="8")
+        else:
+            services.record_answer(
+                annotator_id=place.annotator_id,
+                assignment_id=place.pk,
+                choice="r1",
+                certainty=80,
+            )
+
+    errors = run_together(work, [0, 1, 2, 3])
+
+    assert {type(error) for error in errors} == {DraftChanged}
+    assert Annotation.objects.get().certainty == 80
+    assert not Draft.objects.exists()
