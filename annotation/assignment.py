@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from annotation.balance import Showing, choose_orders, mix_in, spread_groups
 from annotation.models import Annotation, Annotator, Assignment
@@ -132,19 +132,24 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     return len(held)
 
 
-def retake_seats(annotator: Annotator, *, answered: bool) -> None:
+def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
     """Take up released assignments again: the unanswered ones, or the answered ones.
 
-    Where the seat is still free the assignment takes it, elsewhere it becomes surplus.
+    Where the seat is still free the assignment takes it, elsewhere it becomes surplus. Whose
+    place went to somebody else takes no seat before the work is whole: who may not finish would
+    keep it from the one who came instead.
     """
+    wanted = Q(state=Assignment.State.RELEASED)
+    if lost_place and answered:
+        wanted |= Q(state=Assignment.State.ANSWERED, is_surplus=True, item__split=Item.Split.MAIN)
     released = list(
         annotator.assignments.select_for_update(no_key=True, of=("self",))
-        .filter(state=Assignment.State.RELEASED, annotation__isnull=not answered)
+        .filter(wanted, annotation__isnull=not answered)
         .order_by("pk")
     )
     item_ids = [a.item_id for a in released]
     free: set[int] = set()
-    if not annotator.works_surplus:
+    if not annotator.works_surplus and (answered or not lost_place):
         free = set(
             Item.everything.filter(pk__in=item_ids, seats_taken__lt=F("seats_needed")).values_list(
                 "pk", flat=True

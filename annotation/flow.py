@@ -170,7 +170,8 @@ def is_finished(annotator: Annotator) -> bool:
 def resume(annotator: Annotator) -> Annotator:
     """Put a locked annotator who timed out, returned or met a closed study back where they were.
 
-    A quota place and seats are taken again if free, otherwise the work goes on as surplus.
+    A quota place and seats are taken again if free, otherwise the work goes on as surplus; who
+    lost their place on the platform takes them with the last answer.
     """
     state = next((s for s in reversed(_MOMENTS) if getattr(annotator, _MOMENTS[s])), State.ARRIVED)
     move(annotator, state, resumed=True)
@@ -182,8 +183,19 @@ def resume(annotator: Annotator) -> Annotator:
 
 def take_back(annotator: Annotator, *, answered: bool = False) -> None:
     """Take quota place and seats again, as far as they are free; the rest becomes surplus."""
-    if annotator.screened_at and not annotator.works_surplus and not annotator.quota:
+    lost = has_lost_place(annotator)
+    waits = lost and not answered
+    if waits and not annotator.assignments.exists():
+        annotator.works_surplus = True
+        annotator.save(update_fields=["works_surplus"])
+    if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
         if not quotas.reserve(annotator):
             annotator.works_surplus = True
             annotator.save(update_fields=["works_surplus"])
-    assignment.retake_seats(annotator, answered=answered)
+    assignment.retake_seats(annotator, answered=answered, lost_place=lost)
+
+
+def has_lost_place(annotator: Annotator) -> bool:
+    """Whether the platform has given the person's place to others, as far as was read."""
+    newest = annotator.prolific_submissions.order_by("-started_at", "-pk").first()
+    return newest is not None and newest.status in ("RETURNED", "TIMED-OUT")

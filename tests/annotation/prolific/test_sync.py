@@ -1,5 +1,7 @@
 """Our state follows Prolific's, whatever becomes of the webhooks."""
 
+import datetime as dt
+
 import pytest
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from annotation.prolific.errors import ProlificError
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import apply, follow, follow_all
 from annotation.prolific.types import RemoteSubmission
+from annotation.services.expiry import release_expired
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -148,6 +151,56 @@ def test_a_move_that_a_crash_kept_from_happening_is_made_up_for(study, row, prol
     follow(study_id=study.pk)
 
     assert state_of(annotator) == State.RETURNED
+
+
+def test_who_goes_on_without_a_place_keeps_no_seat_from_the_one_who_came_instead(
+    study, row, prolific
+):
+    person, late = arrive(prolific, row)
+    answer_some(late, 1)
+    prolific.world.time_out(person["submission"])
+    follow(study_id=study.pk)
+    services.resume(annotator_id=late.pk)
+
+    assert seats_taken(study) == 0
+    for _ in range(6):
+        finish(prolific, *arrive(prolific, row))
+    assert set(Item.objects.values_list("answered", flat=True)) == {3}
+
+    answer_all(late)
+    services.complete(annotator_id=late.pk)
+    standings = Annotation.objects.filter(assignment__annotator=late)
+    assert set(standings.values_list("standing", flat=True)) == {"surplus"}
+
+
+def test_who_comes_back_before_they_had_seats_works_surplus(study, row, prolific):
+    person = prolific.world.arrive(row.prolific_id)
+    annotator = services.enter(
+        study_id=study.pk, pid=person["participant"], session_id=person["submission"]
+    )
+    services.consent(annotator_id=annotator.pk, version="v1")
+    prolific.world.give_back(person["submission"])
+    follow(study_id=study.pk)
+    services.resume(annotator_id=annotator.pk)
+
+    services.finish_instructions(annotator_id=annotator.pk)
+
+    assert seats_taken(study) == 0
+
+
+def test_work_that_was_handed_in_unfinished_keeps_its_seats_until_its_time_is_over(
+    study, row, prolific
+):
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.finish(person["submission"], "NOCODE")
+    follow(study_id=study.pk)
+    assert (state_of(annotator), seats_taken(study)) == (State.ANNOTATING, 3)
+
+    Annotator.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
+    release_expired(study_id=study.pk)
+
+    assert (state_of(annotator), seats_taken(study)) == (State.TIMED_OUT, 0)
 
 
 @pytest.mark.parametrize("status", ["UNKNOWN", "PROCESSING", "SCREENED OUT", "", "NEW THING"])
