@@ -61,7 +61,9 @@ def test_a_link_opens_the_report_without_an_account(client, report, owner):
 
     assert (page.status_code, file.status_code) == (200, 200)
     assert report.result["headline"]["sentences"][0] in page.content.decode()
-    assert "Accuracy by certainty" in text(file)
+    shown = text(file)
+    assert "Accuracy by certainty" in shown
+    assert "· v1 ·" in shown
     assert client.cookies == {}
     link.refresh_from_db()
     assert link.opened == 1
