@@ -13,7 +13,8 @@ from analysis.stats.results import IntArray
 from analysis.stats.votes import Votes
 
 # Steps of expectation-maximisation; answers settle long before the likelihood stands still.
-MAX_STEPS = 100
+MAX_STEPS, FEWEST_STEPS = 100, 20
+READ = 10_000_000  # votes read over all steps of a model: where there are many, fewer steps
 TOLERANCE = 1e-6
 MOVED = 1e-4  # of a probability, below which it counts as settled
 # Every step of GLAD climbs in as many dimensions as there are items and people.
@@ -41,9 +42,10 @@ def aggregation(
     put(out[0], "ties_as_half", number(half.value), half.reason)
     if not votes.n:
         return out, None
-    confusions = dawid_skene(votes, max_iterations=MAX_STEPS, tolerance=TOLERANCE)
-    coins = one_coin(votes, max_iterations=MAX_STEPS, tolerance=TOLERANCE)
-    spammers = mace(votes, max_iterations=MAX_STEPS, tolerance=MOVED)
+    steps = max(FEWEST_STEPS, min(MAX_STEPS, READ // votes.n))
+    confusions = dawid_skene(votes, max_iterations=steps, tolerance=TOLERANCE)
+    coins = one_coin(votes, max_iterations=steps, tolerance=TOLERANCE)
+    spammers = mace(votes, max_iterations=steps, tolerance=MOVED)
     for name, fitted in (
         ("Dawid-Skene", confusions),
         ("one-coin", coins),
