@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from analysis.dataset import load_dataset
+from analysis.dataset import asked_on, load_dataset
 from analysis.errors import AnalysisError, BadParameters
 from analysis.facts import Dataset
 from analysis.models import Report
@@ -181,7 +181,8 @@ def _write(
         write_tables(list(all_tables(result).values()), draft / "tables")
         write_figures(list(all_figures(result).values()), draft / "figures")
         date = timezone.now().date()
-        page = render_html(result, date=date, number=number)
+        days = asked_on(result["study"]["slug"])
+        page = render_html(result, date=date, number=number, asked_on=days)
         (draft / "report.html").write_text(page, encoding="utf-8")
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")

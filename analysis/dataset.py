@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 from analysis.errors import AnalysisError
@@ -129,6 +129,21 @@ def load_everybody(data: Dataset) -> Everybody:
         pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
         choice=choices,
     )
+
+
+def asked_on(slug: str) -> dict[str, str]:
+    """The days on which each run of a study asked its model, by the run's key.
+
+    Days are no part of a data set: the same replies give the same report.json whenever they came.
+    """
+    runs = JudgeRun.objects.filter(study__slug=slug, judgments__attempts__isnull=False)
+    days = runs.values_list("key").annotate(
+        first=Min("judgments__attempts__sent_at"), last=Max("judgments__attempts__sent_at")
+    )
+    return {
+        key: " to ".join(dict.fromkeys(f"{when:%Y-%m-%d}" for when in (first, last)))
+        for key, first, last in days.order_by("key")
+    }
 
 
 def _juries(study: Study) -> Mapping[str, list[str]]:

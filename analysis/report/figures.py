@@ -67,7 +67,7 @@ class Figure:
     """Panels under one active title; `table` names the table that holds their numbers.
 
     `neutral` is the title while a reader tries another threshold: the active one is a finding at
-    the report's own.
+    the report's own. `is_stacked` puts panels below one another, each at full width.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Figure:
     panels: Sequence[Panel]
     key: Sequence[Key] = ()
     neutral: str = ""
+    is_stacked: bool = False
 
     @property
     def is_multiple(self) -> bool:

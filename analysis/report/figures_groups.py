@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.report.figures import Figure, Key, axis, panel, plain
+from analysis.report.figures import Figure, Key, Panel, axis, panel, plain
 from analysis.report.words import SMALL, TOO_SMALL, run_names, whole_runs
 
 Report = Mapping[str, Any]
@@ -23,6 +23,7 @@ SCALE = (
 EMPTY = "#FFFFFF"
 ROW_HEIGHT = 36
 WRAP = 11
+MOST_ROWS = 20
 LEVEL = 0.05
 
 
@@ -59,6 +60,25 @@ def _figure(
     rows = [row for number, table in tables for row in _rows(report, number, table, shown, sides)]
     if not rows or all(gap is None for row in rows for gap in row.gaps):
         return None
+    parts = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
+    return Figure(
+        name,
+        _title([table for _, table in tables], what),
+        "Accuracy in percentage points above or below each side's own over all items, with the "
+        "number of items that it decided; hardest for people first. Hatched: fewer than "
+        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell to see its items.",
+        numbers,
+        [_panel(part, heads, what) for part in parts],
+        key=[
+            *(Key(words, colour) for _, colour, words in SCALE),
+            Key(f"fewer than {SMALL} items", "#9aa7b2", "stripes"),
+        ],
+        is_stacked=len(parts) > 1,
+    )
+
+
+def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
+    """As many rows as a printed page holds."""
     told = (
         f"{row.name}: "
         + ", ".join(
@@ -67,11 +87,10 @@ def _figure(
         )
         for row in rows
     )
-    traces = [_column(rows, index) for index in range(len(heads))]
-    drawing = panel(
+    return panel(
         "",
         f"Accuracy by {what}, as points from each side's own overall accuracy. " + "; ".join(told),
-        traces,
+        [_column(rows, index) for index in range(len(heads))],
         height=70 + ROW_HEIGHT * len(rows),
         margin={"l": 8, "r": 8, "t": 56, "b": 8},
         barmode="overlay",
@@ -92,19 +111,6 @@ def _figure(
             showgrid=False,
             tickfont={"size": 11},
         ),
-    )
-    return Figure(
-        name,
-        _title([table for _, table in tables], what),
-        "Accuracy in percentage points above or below each side's own over all items, with the "
-        "number of items that it decided; hardest for people first. Hatched: fewer than "
-        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell to see its items.",
-        numbers,
-        [drawing],
-        key=[
-            *(Key(words, colour) for _, colour, words in SCALE),
-            Key(f"fewer than {SMALL} items", "#9aa7b2", "stripes"),
-        ],
     )
 
 

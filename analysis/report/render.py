@@ -56,10 +56,17 @@ class Shown:
         return max(0, len(self.table.rows) - self.limit)
 
 
-def render_html(report: Mapping[str, Any], *, date: Date, number: int | None = None) -> str:
+def render_html(
+    report: Mapping[str, Any],
+    *,
+    date: Date,
+    number: int | None = None,
+    asked_on: Mapping[str, str] | None = None,
+) -> str:
     """The whole page; `report` is the content of report.json.
 
     `date` is printed on it, and `number`, where it is one of the numbered reports of a study.
+    `asked_on` has the days on which runs asked their models, which report.json does not hold.
     """
     tables = {name: Shown(table) for name, table in all_tables(report).items()}
     figures = all_figures(report)
@@ -80,7 +87,7 @@ def render_html(report: Mapping[str, Any], *, date: Date, number: int | None = N
         ],
         "figures": figures,
         "runs": [
-            (name, judge, _parameters(judge))
+            (name, judge, _parameters(judge, (asked_on or {}).get(judge["run"])))
             for name, judge in zip(names, report["judges"], strict=True)
         ],
         "prompts": _prompts(report),
@@ -204,10 +211,10 @@ def _prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _parameters(judge: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The remaining parameters of a run, as words."""
+def _parameters(judge: Mapping[str, Any], days: str | None) -> list[tuple[str, str]]:
+    """The days and the remaining parameters of a run, as words."""
     own = {k: v for k, v in judge["record"]["parameters"].items() if k not in _TOLD}
-    return list(_flat(own))
+    return [("asked on (UTC)", days or "not recorded"), *_flat(own)]
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

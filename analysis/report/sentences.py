@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.words import p_value, percent, run_name, run_names
+from analysis.report.words import p_value, percent, run_name, run_names, whole_runs
 
 Report = Mapping[str, Any]
 
@@ -72,7 +72,8 @@ def _of_certainty(report: Report) -> Iterator[str]:
     threshold = report["parameters"]["threshold"]
     people = report["human"]["majority"]
     sides = [("people", people)] if report["human"]["answers"] else []
-    sides += zip(run_names(report), report["judges"], strict=True)
+    names = run_names(report)
+    sides += [(names[index], report["judges"][index]) for index in whole_runs(report)]
     scored = [(name, side) for name, side in sides if side["n"]]
     stating = [(name, side) for name, side in scored if side["high"]["n"] + side["low"]["n"]]
     never = [name for name, side in stating if not side["high"]["n"]]

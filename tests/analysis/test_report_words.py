@@ -4,6 +4,7 @@ import datetime
 
 import pytest
 
+from analysis.building import write_report
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.citing import bibtex, methods_paragraph
@@ -173,3 +174,29 @@ def test_the_report_and_the_source_of_its_items_can_be_cited():
     assert r"title = {{50 \% of \{all\}: people and judges}}" in text
     assert source in text
     assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_a_run_says_on_which_days_it_asked_its_model(tmp_path):
+    study = make_study()
+    run = make_run(study=study)
+    days = ("2026-11-18", "2026-11-20", "2026-11-19")
+    for day, item in zip(days, answered(study, items=3), strict=True):
+        made = judge_item(run, item, "r1", 60)
+        made.attempts.update(sent_at=f"{day}T23:30:00Z")
+
+    write_report(slug=study.slug, out=tmp_path / "r", threshold=None, seed=1, bootstrap=100)
+
+    page = (tmp_path / "r" / "report.html").read_text("utf-8")
+    assert "<dt>asked on (UTC)</dt><dd>2026-11-18 to 2026-11-20</dd>" in page
+    assert "2026-11-18" not in (tmp_path / "r" / "report.json").read_text("utf-8")
+
+
+def test_a_run_that_was_imported_has_no_days():
+    study = make_study()
+    run = make_run(study=study)
+    for item in answered(study, items=3):
+        judge_item(run, item, "r1", 60)
+
+    page = render_html(report_of(study), date=DATE)
+
+    assert "<dt>asked on (UTC)</dt><dd>not recorded</dd>" in page

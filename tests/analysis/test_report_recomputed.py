@@ -1,0 +1,186 @@
+"""report.json computed again by plain Python, for three studies that have little in common."""
+
+import json
+import math
+import random
+
+import pytest
+from django.utils import timezone
+
+from analysis.building import to_json
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from annotation.models import Annotation, Annotator
+from judging.models import Judgment
+from tests.analysis import brute_force
+from tests.analysis import brute_force_groups as by_hand
+from tests.analysis.builders import make_run, random_study
+from tests.analysis.test_report_numbers import (
+    assert_agreement,
+    assert_comparison,
+    assert_judge,
+    assert_people,
+)
+
+pytestmark = pytest.mark.django_db
+
+RUNS = (
+    {"judge": "steady", "setting": "certainty"},
+    {"judge": "steady", "setting": "certainty", "features": "age"},
+    {"judge": "both ways", "setting": "tie", "orders": "both"},
+)
+
+
+def with_ties():
+    return random_study(11, n_items=60, n_raters=12, allow_tie=True, runs=RUNS)
+
+
+def without_truth():
+    return random_study(12, n_items=40, truths=("",), runs=RUNS)
+
+
+def with_exclusions_and_a_missing_judge():
+    """Two people are excluded, answers withdrawn and left, half of a run lost, one never begun."""
+    study = random_study(13, n_items=60, n_raters=12, per_item=(3, 4, 5), runs=RUNS)
+    people = Annotator.objects.filter(study=study).order_by("pseudonym")
+    for rater in people[:2]:
+        rater.excluded_at, rater.exclusion_reason = timezone.now(), "Failed both checks."
+        rater.save()
+    rng = random.Random(13)
+    for row in Annotation.objects.filter(assignment__annotator__study=study).order_by("pk"):
+        row.standing = rng.choice(["counted"] * 6 + ["withdrawn", "released", "surplus"])
+        row.save()
+    lost = study.judge_runs.get(judge__name="steady", features="all")
+    for row in Judgment.objects.filter(run=lost).order_by("pk"):
+        if rng.random() < 0.5:
+            row.state, row.choice, row.certainty = "error", "", None
+            row.save()
+    make_run(study=study, judge="never begun")
+    return study
+
+
+STUDIES = (with_ties, without_truth, with_exclusions_and_a_missing_judge)
+
+
+@pytest.fixture(params=STUDIES, ids=lambda make: make.__name__)
+def study(request, db):
+    study = request.param()
+    for number, rater in enumerate(Annotator.objects.filter(study=study).order_by("pseudonym")):
+        rater.demographics = {"age": ("18-24", "35-44")[number % 2]}
+        rater.save()
+    return study
+
+
+@pytest.fixture
+def report(study):
+    return json.loads(to_json(build_report(load_dataset(study.slug), seed=3, bootstrap=100)))
+
+
+@pytest.fixture
+def counted(study):
+    return by_hand.Counted(study)
+
+
+def same(ours, theirs):
+    if ours is None or theirs is None:
+        return ours is theirs
+    return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def pair(cell):
+    return cell["n"], cell["correct"]
+
+
+def test_accuracy_agreement_and_comparison(study, report):
+    expected = brute_force.report(study)
+
+    assert_people(report["human"], expected)
+    assert_agreement(report["human"]["agreement"], expected["agreement"])
+    begun = {run.key for run in study.judge_runs.all() if Judgment.objects.filter(run=run).exists()}
+    assert {judge["run"] for judge in report["judges"]} == begun
+    for judge, versus in zip(report["judges"], report["comparison"], strict=True):
+        assert_judge(judge, expected["judges"][judge["run"]])
+        assert_comparison(versus, expected["judges"][judge["run"]])
+
+
+def test_groups_of_topics_and_personas(report, counted):
+    readers = {"topic": lambda table: lambda item: item.topic,
+               "feature": lambda table: by_hand.feature_of(table["label"])}  # fmt: skip
+
+    for table in report["groups"]:
+        expected = by_hand.groups(counted, readers[table["by"]](table))
+        assert [row["value"] for row in table["rows"]] == sorted(expected)
+        for row in table["rows"]:
+            assert pair(row["people"]) == expected[row["value"]]["people"]
+            for judge, cell in zip(report["judges"], row["judges"], strict=True):
+                assert pair(cell) == expected[row["value"]]["judges"][judge["run"]]
+
+
+@pytest.mark.parametrize("threshold", [50, 60, 79, 80, 81, 95])
+def test_high_and_low_at_every_threshold(report, counted, threshold):
+    expected = by_hand.at_threshold(counted, threshold)
+    steps = report["by_threshold"]
+    sides = {"majority": steps["majority"], "individual": steps["individual"]}
+    sides |= {j["run"]: s for j, s in zip(report["judges"], steps["judges"], strict=True)}
+
+    for name, found in sides.items():
+        step = next(step for step in reversed(found) if step["from"] <= threshold)
+        assert (pair(step["high"]), pair(step["low"])) == expected[name], name
+
+
+def test_ablations(report, counted):
+    expected = by_hand.ablations(counted)
+
+    assert {entry["run"] for entry in report["ablations"]} == set(expected)
+    for entry in report["ablations"]:
+        assert entry["n"] == expected[entry["run"]]["n"]
+        for key in ("accuracy_lost", "p", "same_choice", "certainty_drop"):
+            assert same(entry[key], expected[entry["run"]][key]), key
+
+
+def test_agreement_of_everybody_with_everybody(report, counted):
+    expected = by_hand.matrix(counted)
+    names = ["people", *(judge["run"] for judge in report["judges"]), "truth"]
+
+    for one, row in zip(names, report["matrix"], strict=True):
+        for other, cell in zip(names, row, strict=True):
+            n, agreement = expected[one, other]
+            assert cell["n"] == n
+            assert same(cell["agreement"], agreement), (one, other)
+
+
+def test_who_judges_whom(report, counted):
+    expected = by_hand.whom(counted, "age", "Age")
+
+    for found in report["who_judges_whom"]:
+        for row in found["rows"]:
+            for value, cell in zip(found["columns"], row["cells"], strict=True):
+                assert pair(cell) == expected.get((row["value"], value), (0, 0))
+    shown = sum(len(found["rows"]) for found in report["who_judges_whom"])
+    # Eight people are four and four: too few of either to be shown.
+    assert shown == (2 if len(report["human"]["raters"]) >= 10 else 0)
+
+
+def test_prices(study, report):
+    for judge in report["judges"]:
+        usd = by_hand.usd(study.judge_runs.get(key=judge["run"]))
+        assert same(judge["cost"]["usd"], usd)
+        each = usd / judge["correct"] if judge["correct"] else None
+        assert same(judge["cost"]["usd_per_correct"], each)
+
+
+def test_what_was_left_out_is_counted(study, report):
+    rows = Annotation.objects.filter(assignment__annotator__study=study)
+    left_out = report["human"]["not_counted"]
+
+    for standing in ("withdrawn", "released", "surplus"):
+        assert left_out[standing] == sum(row.standing == standing for row in rows)
+    excluded = [
+        row
+        for row in rows
+        if row.standing == "counted" and row.assignment.annotator.excluded_at is not None
+    ]
+    assert left_out["excluded"] == len(excluded)
+    assert report["human"]["answers"] + sum(
+        left_out[key] for key in ("withdrawn", "released", "surplus", "excluded")
+    ) == len(rows)
