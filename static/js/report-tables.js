@@ -37,7 +37,7 @@ function csvCell(value) {
 
 function rawCells(cell) {
   if (cell.dataset.raw) return JSON.parse(cell.dataset.raw);
-  return [cell.textContent === "–" ? "" : cell.textContent];
+  return [cell.textContent];
 }
 
 function csvOf(table) {
