@@ -32,8 +32,8 @@ class Counted:
         self.verdicts, self.judges = {}, {}
         for run in study.judge_runs.all():
             said = defaultdict(list)
-            for row in Judgment.objects.filter(run=run, state="done"):
-                said[row.item.key].append((row.choice, row.certainty))
+            for judgment in Judgment.objects.filter(run=run, state="done"):
+                said[judgment.item.key].append((judgment.choice, judgment.certainty))
             self.verdicts[run.key] = {item.key: verdict(said[item.key]) for item in self.items}
             self.judges[run.key] = scored(self.items, self.verdicts[run.key], run.setting == "tie")
 
@@ -135,7 +135,7 @@ def matrix(counted):
 def whom(counted, attribute, label):
     """n and right of single answers by the group of the annotator and of the persona."""
     value = feature_of(label)
-    cells = defaultdict(lambda: [0, 0])
+    cells: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for row in counted.answers:
         item = row.assignment.item
         truth = truth_of(item, counted.study.allow_tie)

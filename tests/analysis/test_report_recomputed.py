@@ -51,10 +51,10 @@ def with_exclusions_and_a_missing_judge():
         row.standing = rng.choice(["counted"] * 6 + ["withdrawn", "released", "surplus"])
         row.save()
     lost = study.judge_runs.get(judge__name="steady", features="all")
-    for row in Judgment.objects.filter(run=lost).order_by("pk"):
+    for judgment in Judgment.objects.filter(run=lost).order_by("pk"):
         if rng.random() < 0.5:
-            row.state, row.choice, row.certainty = "error", "", None
-            row.save()
+            judgment.state, judgment.choice, judgment.certainty = "error", "", None
+            judgment.save()
     make_run(study=study, judge="never begun")
     return study
 
