@@ -34,7 +34,7 @@ FAULTS: dict[str, dict[str, Any]] = {
     "20 % unparseable": {"fault": "unparseable", "share": 0.2},
     "hangs": {"fault": "hang", "share": 0.02, "seconds": TIMEOUT * 2},
     "resets": {"fault": "down", "share": 0.1},
-    "gone for a minute": {"fault": "down", "lasts": 60},
+    "gone for a minute": {"fault": "down", "lasts": 60, "after": 100},
 }
 
 

@@ -33,16 +33,25 @@ FAULTS = (
 
 @dataclass
 class Fault:
-    """What to do to a share of the next `times` completions, or of those before `until`."""
+    """What to do to a share of the next `times` completions, or of those while it `lasts`.
+
+    It begins with the completion behind the first `after` that the server was asked for.
+    """
 
     name: str
     times: int | None
     share: float
-    until: float  # by the event loop's clock
+    lasts: float
+    after: int
     seconds: float  # Retry-After of a rate limit, or how slow
+    until: float | None = None  # by the event loop's clock, once it has begun
 
     def hits(self, number: int, now: float) -> bool:
         """Whether completion `number` is spoilt; the same numbers are, whenever it is asked."""
+        if number <= self.after:
+            return False
+        if self.until is None:
+            self.until = now + self.lasts
         return now < self.until and uniform(0, "fault", self.name, number) < self.share
 
 
@@ -116,9 +125,15 @@ class SimulatedServer:
         elif name in FAULTS:
             lasts = wanted.get("lasts")
             times = wanted.get("times", 1 if lasts is None and "share" not in wanted else None)
-            until = inf if lasts is None else asyncio.get_running_loop().time() + lasts
-            seconds, share = wanted.get("seconds", 1.0), wanted.get("share", 1.0)
-            self._fault = None if times == 0 else Fault(name, times, share, until, seconds)
+            fault = Fault(
+                name,
+                times,
+                share=wanted.get("share", 1.0),
+                lasts=inf if lasts is None else lasts,
+                after=wanted.get("after", 0),
+                seconds=wanted.get("seconds", 1.0),
+            )
+            self._fault = None if times == 0 else fault
         else:
             known = ", ".join((*FAULTS, *llm_batches.FAULTS))
             return error(400, f"fault must be one of {known}")

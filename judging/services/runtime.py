@@ -57,7 +57,8 @@ def shut_down() -> None:
         runtime, _runtime = _runtime, None
     if runtime is not None:
         runtime.loop.stop()
-        runtime.loop.executor.submit(connection.close)
+        # Looked up in the thread that opened it: every thread has a connection of its own.
+        runtime.loop.executor.submit(lambda: connection.close())
         runtime.loop.executor.shutdown()
         runtime.writer.stop()
 
