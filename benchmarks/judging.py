@@ -183,7 +183,7 @@ def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
         json.dump(some, file)
         file.flush()
         script = str(ROOT / "benchmarks" / "_inspect.py")
-        command = [os.environ["INSPECT_PYTHON"], script, url, file.name, str(slots)]
+        command = [os.environ["INSPECT_PYTHON"], "-P", script, url, file.name, str(slots)]
         output = subprocess.run(  # noqa: S603
             command, check=True, capture_output=True, text=True
         ).stdout
