@@ -80,13 +80,16 @@ def checks_needed(study: Study) -> int:
     return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1
 
 
-def occupy(assignment: Assignment) -> str:
+def occupy(assignment: Assignment, *, is_late: bool) -> str:
     """Mark a locked assignment as answered and return the standing of its answer.
 
-    A released assignment stays so: what comes late waits for the person to complete.
+    What comes late, after the person's time or their return, waits for them to complete.
     """
     is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
-    if assignment.state == Assignment.State.RELEASED:
+    if is_late:
+        if assignment.state == Assignment.State.SKIPPED:
+            assignment.state = Assignment.State.RELEASED
+            assignment.save(update_fields=["state"])
         return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
     assignment.state = Assignment.State.ANSWERED
     assignment.save(update_fields=["state"])
@@ -170,6 +173,36 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
         ).update(
             standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
         )
+
+
+def fill_from_surplus(among: Q) -> None:
+    """Let surplus answers take the seats that are open at their items, the earliest first.
+
+    Their work is there and paid, so nobody has to come for it again. Only those of people who
+    have completed count, and neither those beyond a full quota nor those left out of the analysis.
+    `among` says which assignments to look at.
+    """
+    waiting = (
+        Assignment.objects.select_for_update(no_key=True, of=("self",))
+        .filter(
+            among,
+            annotation__standing=Annotation.Standing.SURPLUS,
+            annotator__state=Annotator.State.COMPLETED,
+            annotator__works_surplus=False,
+            annotator__excluded_at=None,
+            item__seats_taken__lt=F("item__seats_needed"),
+        )
+        .order_by("annotation__answered_at", "pk")
+    )
+    for assignment in waiting:
+        taken = Item.everything.filter(
+            pk=assignment.item_id, seats_taken__lt=F("seats_needed")
+        ).update(seats_taken=F("seats_taken") + 1, answered=F("answered") + 1)
+        if taken:
+            Assignment.objects.filter(pk=assignment.pk).update(is_surplus=False)
+            Annotation.objects.filter(assignment=assignment).update(
+                standing=Annotation.Standing.COUNTED
+            )
 
 
 def _items(item_ids: Iterable[int]) -> QuerySet[Item]:

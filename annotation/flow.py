@@ -12,13 +12,13 @@ import math
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation import assignment, quotas
 from annotation.codes import ensure_codes
 from annotation.errors import AlreadyEnded, WrongStep
-from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending, QuotaCell
 from studies.models import Study
 from studies.services import lock_study
 
@@ -130,7 +130,8 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
 def end(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
     """End the part of an annotator who is locked together with the study.
 
-    Completion keeps seats and quota, every other ending gives both back.
+    Completion keeps seats and quota, and takes seats that have become free meanwhile; every other
+    ending gives both back.
     """
     move(annotator, state, user=user, **detail)
     annotator.expires_at = None
@@ -139,13 +140,43 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
     annotator.save(update_fields=["expires_at", "failed_attention"])
     if state == State.COMPLETED:
         quotas.fill(annotator)
+        assignment.fill_from_surplus(Q(annotator=annotator))
     else:
         withdrawn = state == State.WITHDREW
         standing = Annotation.Standing.WITHDRAWN if withdrawn else Annotation.Standing.RELEASED
-        assignment.release_seats(annotator, standing=standing)
-        quotas.release(annotator)
+        give_back(annotator, standing=standing)
     ensure_codes(annotator.study_id)
     return annotator
+
+
+def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
+    """Give back seats and quota place of a locked annotator; return how many seats it was.
+
+    Surplus work that is there already takes them at once.
+    """
+    group = annotator.quota_cell if annotator.quota else None
+    seats = assignment.release_seats(annotator, standing=standing)
+    quotas.release(annotator)
+    if group is not None:
+        hand_on(group)
+    assignment.fill_from_surplus(Q(item__assignments__annotator=annotator))
+    return seats
+
+
+def hand_on(group: QuotaCell) -> None:
+    """Give open places of a group to those who work beyond it, the earliest first."""
+    beyond = group.annotators.filter(works_surplus=True, excluded_at=None)
+    going_on = Q(state__in=ACTIVE) | Q(state=State.COMPLETED)
+    for annotator in beyond.filter(going_on).order_by("screened_at", "pk"):
+        if has_lost_place(annotator):
+            continue
+        if not quotas.reserve(annotator):
+            return
+        annotator.works_surplus = False
+        annotator.save(update_fields=["works_surplus"])
+        if annotator.state == State.COMPLETED:
+            quotas.fill(annotator)
+            assignment.fill_from_surplus(Q(annotator=annotator))
 
 
 def unanswered(annotator: Annotator) -> int:

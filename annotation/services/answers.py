@@ -80,7 +80,9 @@ def record_answer(
                 assignment=assignment,
                 certainty_asked=study.ask_certainty,
                 certainty_control=control,
-                standing=seats.occupy(assignment),
+                standing=seats.occupy(
+                    assignment, is_late=annotator.state != Annotator.State.ANNOTATING
+                ),
                 wording_sha256=wording_for(assignment.item, study).sha256,
                 **submission,
             )

@@ -2,10 +2,11 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation import flow, quotas
-from annotation.assignment import release_seats
+from annotation.assignment import fill_from_surplus
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
 
@@ -32,8 +33,7 @@ def exclude(
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
     seats = 0
     if reopen_seats and not annotator.is_imported:
-        seats = release_seats(annotator)
-        quotas.release(annotator)
+        seats = flow.give_back(annotator)
     AnnotatorEvent.objects.create(
         annotator=annotator,
         user=user,
@@ -55,5 +55,6 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
     if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
         flow.take_back(annotator, answered=True)
         quotas.fill(annotator)
+        fill_from_surplus(Q(annotator=annotator))
     AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
     return annotator

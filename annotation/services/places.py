@@ -4,7 +4,10 @@ from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
+from annotation import flow
+from annotation.assignment import fill_from_surplus
 from annotation.errors import PlacesError
 from annotation.models import QuotaCell
 from studies.editing import save_settings
@@ -22,7 +25,8 @@ def raise_places(
 ) -> None:
     """Open more seats at every item and more places in groups (cell id → target); all or nothing.
 
-    Nothing is ever lowered here: what people hold stays theirs. Raises `PlacesError`, also when
+    Nothing is ever lowered here: what people hold stays theirs, and surplus answers that are there
+    already take what is opened. Raises `PlacesError`, also when
     somebody has changed the study since its `version` was read.
     """
     study = lock_study(study_id)
@@ -45,10 +49,12 @@ def raise_places(
         before, study.annotations_per_item = study.annotations_per_item, annotations_per_item
         save_settings(study, changed=["annotations_per_item"], user=user)
         record(study, "seats added", user=user, before=before, after=annotations_per_item)
+        fill_from_surplus(Q(annotator__study=study))
     for pk, target in targets.items():
         cell = cells[pk]
         if target > cell.target:
             QuotaCell.objects.filter(pk=pk).update(target=target)
+            flow.hand_on(cell)
             record(
                 study, "group's places", user=user, group=str(cell), before=cell.target,
                 after=target,

@@ -1,6 +1,7 @@
 """Passing over an item that somebody does not want to judge; it costs them nothing."""
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation import assignment as seats
 from annotation import flow
@@ -26,4 +27,5 @@ def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     Draft.objects.filter(assignment=assignment).delete()
     if assignment.state != Assignment.State.SKIPPED:
         seats.skip(assignment)
+        seats.fill_from_surplus(Q(item=assignment.item_id))
     return assignment

@@ -101,6 +101,7 @@ def check(study: Study) -> None:
     seats = Counter(a.item_id for a in holding)
     standings = {a.pk: a.annotation.standing for a in assignments if hasattr(a, "annotation")}
     counted = Counter(a.item_id for a in assignments if standings.get(a.pk) == "counted")
+    open_seats = {i.pk: i.seats_needed - i.seats_taken for i in study.all_items.all()}
     for item in study.all_items.all():
         assert item.seats_taken == seats[item.pk] <= item.seats_needed
         assert item.answered == counted[item.pk]
@@ -116,6 +117,10 @@ def check(study: Study) -> None:
             assert a.state == "released" or a.is_surplus
         if a.annotator.state not in {*flow.ACTIVE, "completed"}:
             assert a.state in ("released", "skipped")
+        # A seat is open only where no paid answer waits for it.
+        if standings.get(a.pk) == "surplus" and a.annotator.state == "completed":
+            if not a.annotator.works_surplus and a.annotator.excluded_at is None:
+                assert open_seats[a.item_id] == 0
     per_person = Counter(a.annotator_id for a in assignments)
     assert set(per_person.values()) <= {EACH}
     for annotator in study.annotators.all():
@@ -142,11 +147,21 @@ _RESUMED = [
     ("answer_all", 1), ("resume", 0), ("raise", 0), ("answer_all", 0), ("complete", 0),
     ("complete", 1), ("exclude_and_reopen", 0), ("include", 0), ("withdraw", 1),
 ]  # fmt: skip
+# Four people hold all seats; the fifth one's answers wait for a seat that somebody skips or leaves.
+_WAITED = [
+    *[("arrive", "woman")] * 5, ("answer_all", 4), ("complete", 4), ("skip", 0), ("skip", 0),
+    ("skip", 0), ("time_out", 1),
+]  # fmt: skip
+
+
+# Who has left skips an item and answers it after all.
+_LATE_SKIP = [("arrive", "woman"), ("mark_returned", 0), ("skip", 0), ("answer_all", 0)]
 
 
 @settings(max_examples=40, deadline=None)
 @given(events)
 @example(_RESUMED)
+@example(_LATE_SKIP)
 def test_counters_and_rows_agree_after_every_event(history):
     with transaction.atomic():
         study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
@@ -164,6 +179,7 @@ def test_counters_and_rows_agree_after_every_event(history):
 
 @settings(max_examples=12, deadline=None)
 @given(events)
+@example(_WAITED)
 def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(history):
     with transaction.atomic():
         study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)

@@ -84,6 +84,36 @@ def test_raising_opens_seats_at_every_item_and_keeps_what_there_is(study):
     assert study.log.get(event="seats added").detail == {"before": 2, "after": 3}
 
 
+def test_answers_that_were_surplus_take_the_seats_that_are_opened(study):
+    for _ in range(5):
+        annotator = walk_in(study)
+        answer_all(annotator)
+        services.complete(annotator_id=annotator.pk)
+    assert annotator.assignments.filter(annotation__standing="surplus").count() == 5
+
+    raise_places(study_id=study.pk, version=study.version, annotations_per_item=3, targets={})
+
+    assert annotator.assignments.filter(annotation__standing="counted").count() == 5
+    assert places_of(study).open == 5
+
+
+def test_a_larger_group_takes_in_who_worked_beyond_it(study, groups):
+    for _ in range(2):
+        annotator = walk_in(study, gender="man")
+        answer_all(annotator)
+        services.complete(annotator_id=annotator.pk)
+    assert annotator.works_surplus
+
+    raise_places(
+        study_id=study.pk, version=study.version, annotations_per_item=2,
+        targets={groups[1].pk: 2},
+    )  # fmt: skip
+
+    groups[1].refresh_from_db()
+    assert (groups[1].reserved, groups[1].completed) == (0, 2)
+    assert annotator.assignments.filter(annotation__standing="counted").count() == 5
+
+
 def test_a_group_gets_more_places_and_no_group_fewer(study, groups):
     woman, man, _ = groups
 

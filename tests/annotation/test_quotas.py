@@ -71,6 +71,22 @@ def test_on_prolific_a_full_group_is_given_surplus_work_and_no_seat():
     assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
 
 
+def test_who_worked_beyond_a_group_takes_the_place_and_the_seats_of_who_leaves_it():
+    study = make_grid()
+    leaver = walk_in(study, gender="man", politics="democrat")
+    beyond = walk_in(study, gender="man", politics="democrat")
+    answer_all(beyond)
+    services.complete(annotator_id=beyond.pk)
+
+    services.withdraw(annotator_id=leaver.pk)
+
+    beyond.refresh_from_db()
+    assert (beyond.works_surplus, beyond.quota) == (False, Annotator.Quota.COMPLETED)
+    assert taken(study)["gender: man, politics: democrat"] == (0, 1)
+    assert beyond.assignments.filter(annotation__standing="counted").count() == 2
+    assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
+
+
 def test_who_leaves_surplus_work_frees_nobody_elses_seat():
     study = make_grid()
     holder = walk_in(study, gender="man", politics="democrat")
