@@ -88,12 +88,6 @@ class Migration(migrations.Migration):
                 help_text="Answers that had been withdrawn when the report was built.", null=True
             ),
         ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.UniqueConstraint(
-                fields=("study", "number"), name="report_number_once"
-            ),
-        ),
         migrations.AddField(
             model_name="analysisplan",
             name="frozen_by",
