@@ -14,7 +14,7 @@ from studies.services import lock_study, record
 # What people and models have seen once the first answer is in.
 FROZEN_FIELDS = (
     "task", "allow_tie", "ask_certainty", "certainty_control", "persona_style", "show_history",
-    "language", "instructions", "consent",
+    "language", "instructions", "consent", "researchers", "storage", "ethics",
 )  # fmt: skip
 
 

@@ -23,7 +23,9 @@ def study_content_hash(study: Study) -> str:
         [
             study.language,
             study.instructions,
-            study.consent,
+            "\n".join(
+                filter(None, [study.consent, study.researchers, study.storage, study.ethics])
+            ),
             words,
             interface_version(study.language),
             list(items),

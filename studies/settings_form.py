@@ -27,7 +27,8 @@ GROUPS = (
     ("How many answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
     ("Time and pay", ("minutes", "pay", "currency")),
     ("How it is read", ("certainty_threshold", "equivalence_margin")),
-    ("Texts", ("instructions", "consent", "debrief", "ai_policy")),
+    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
+    ("Other texts", ("instructions", "debrief")),
 )
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
 _LABELS = {
@@ -47,6 +48,9 @@ _LABELS = {
     "currency": "Currency",
     "certainty_threshold": "High certainty from",
     "equivalence_margin": "Margin for “comparable”",
+    "researchers": "Who asks",
+    "storage": "Where and how long answers are kept",
+    "ethics": "Ethics approval",
     "consent": "Consent text",
     "ai_policy": "Policy on AI assistants",
 }
@@ -69,7 +73,11 @@ _HINTS = {
     "equivalence_margin": "Set it before the data: the largest difference in accuracy that still "
     "counts as comparable. 0.05 is five points.",
     "instructions": "Markdown. Empty uses the standard instructions of the task.",
-    "consent": "Markdown. Empty uses the standard text. Time, pay and contact are always added.",
+    "researchers": "Names and institution, for example Ada Lovelace, University of Exampleton.",
+    "storage": "For example: on servers of the university in the EU, for ten years.",
+    "ethics": "Board and reference, for example Ethics Committee 2026/17.",
+    "consent": "Markdown. Empty uses the standard text. Time, pay, contact and the three facts "
+    "above are always added.",
     "debrief": "Markdown. Empty uses the standard text.",
     "ai_policy": "Markdown. Part of consent, and repeated at every item. Empty says nothing.",
 }

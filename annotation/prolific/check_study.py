@@ -64,12 +64,19 @@ def _consent(study: Study) -> Check:
     version = consent_text(study).version[:8]
     if study.consent.strip():
         return Check(f"The consent is your own text, version {version}.", False)
-    return Check(
-        f"The consent is the default text, version {version}. Read it, and add what your ethics "
-        "board asks for.",
-        True,
-        fix=reverse("people:preview-step", args=[study.slug, "consent"]),
-    )
+    facts = {
+        "who asks": study.researchers,
+        "where and how long answers are kept": study.storage,
+        "the ethics approval": study.ethics,
+    }
+    if missing := [name for name, value in facts.items() if not value]:
+        return Check(
+            f"The consent is the default text, version {version}. It does not say "
+            f"{' or '.join(missing)}: add that in the settings.",
+            True,
+            fix=reverse("studies:settings", args=[study.slug]),
+        )
+    return Check(f"The consent is the default text with your facts, version {version}.", False)
 
 
 def _test_runs(study: Study) -> list[Check]:

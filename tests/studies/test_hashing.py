@@ -17,7 +17,12 @@ def test_words_change_the_hash_and_pay_does_not():
         setattr(study, field, value)
     assert study_content_hash(study) == before
 
-    for field, text in (("instructions", "x"), ("consent", "x"), ("language", "de")):
+    for field, text in (
+        ("instructions", "x"),
+        ("consent", "x"),
+        ("researchers", "x"),
+        ("language", "de"),
+    ):
         changed = make_study(**{field: text})
         assert study_content_hash(changed) != study_content_hash(make_study())
 

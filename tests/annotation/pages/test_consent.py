@@ -26,6 +26,20 @@ def test_a_copy_of_the_text_can_be_kept_before_the_decision():
     assert Annotator.objects.get().state == "arrived"
 
 
+def test_it_says_who_asks_where_answers_are_kept_and_who_approved():
+    study = make_study(researchers="Ada <L>", storage="In the EU", ethics="Board 7", language="de")
+
+    html = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
+
+    for name, value in (
+        ("Wer fragt", "Ada &lt;L&gt;"),
+        ("Wo und wie lange Ihre Antworten aufbewahrt werden", "In the EU"),
+        ("Ethikvotum", "Board 7"),
+    ):
+        assert f"<dt>{name}</dt>\n    <dd>{value}</dd>" in html
+    assert consent_text(study).version != consent_text(make_study(language="de")).version
+
+
 def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed():
     study = make_study(items_per_annotator=1)
     make_items(study, 1)

@@ -142,6 +142,12 @@ def test_every_ending_has_a_code_of_its_own(study):
 
 def test_the_own_consent_is_told_with_its_version(study):
     assert about(study, "default text").is_open
+    assert "does not say who asks or where" in about(study, "default text").text
+    study.researchers, study.storage = "Ada, University", "In the EU, ten years."
+    assert "does not say the ethics approval" in about(study, "default text").text
+    study.ethics = "Board 2026/17"
+    assert not about(study, "default text").is_open
+
     study.consent = "Our own words."
 
     assert not about(study, "your own text, version").is_open
