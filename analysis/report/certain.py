@@ -12,6 +12,7 @@ from analysis.stats.calibration import (
     calibration_error,
     discrimination,
 )
+from analysis.stats.held_out import unreachable_thresholds
 from analysis.stats.proportions import wilson_proportion
 from analysis.stats.risk_coverage import check_threshold, risk_coverage, threshold_sweep
 from studies.prompts import BANDS
@@ -124,6 +125,7 @@ def chapter(certainty: Floats, correct: Ints, *, threshold: float, seed: int, dr
         "reliability": reliability(certainty, correct),
         "bands": by_band(certainty, correct),
         "sweep": sweep(certainty, correct, seed=seed, draws=draws),
+        "unreachable": list(unreachable_thresholds(certainty, correct)),
         "rules": both_rules(certainty, correct, threshold),
         "distribution": distribution(certainty),
         "summary": summary(certainty),

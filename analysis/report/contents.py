@@ -45,6 +45,7 @@ TABLES = (
     certainty.high_sets,
     thresholds.interaction,
     thresholds.threshold_rules,
+    thresholds.paper_compat,
     thresholds.recalibration,
     thresholds.scale_use,
     people.agreement,

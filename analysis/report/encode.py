@@ -73,11 +73,15 @@ def cell(share: Proportion, key: str = "accuracy") -> Json:
     return out
 
 
-def cells(accuracy: AccuracyCells) -> Json:
-    """Accuracy overall, and of high, low and unstated certainty."""
+def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
+    """Accuracy overall, and of high, low and unstated certainty.
+
+    `paper_compat` counts a missing certainty as low, which changes the low cell alone.
+    """
     return cell(accuracy.overall) | {
         "high": cell(accuracy.high),
         "low": cell(accuracy.low),
+        "paper_compat": {"low": cell(paper_compat.low)},
         "no_certainty": accuracy.no_certainty.n,
         "at_threshold": accuracy.n_at_threshold,
     }

@@ -35,18 +35,22 @@ def judge_entry(
     data: Dataset, run: Run, verdicts: Verdicts, *, threshold: float, seed: int, draws: int
 ) -> Json:
     truth = data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
-    accuracy = answer_accuracy(
-        verdicts.answer,
-        truth,
-        verdicts.certainty,
-        threshold=threshold,
-        n_options=run_options(run),
+    accuracy, paper_compat = (
+        answer_accuracy(
+            verdicts.answer,
+            truth,
+            verdicts.certainty,
+            threshold=threshold,
+            n_options=run_options(run),
+            paper_compat=paper,
+        )
+        for paper in (False, True)
     )
     rows = run.judgments
     return (
         identity(run)
         | {"items": int(np.unique(rows.item).size)}
-        | cells(accuracy)
+        | cells(accuracy, paper_compat)
         | {
             "excluded": verdicts.excluded,
             "bounds": _bounds(rows.item, truth, verdicts),

@@ -21,12 +21,18 @@ def people_entry(
     votes = verdicts.majority.votes
     truth = data.scored_truth(offers_tie=data.study.allow_tie).astype(np.int64)
     alone = correct_alone(votes, truth)
-    majority = majority_accuracy(verdicts.majority, truth, threshold=threshold)
-    individual = individual_accuracy(votes, truth, threshold=threshold)
+    majority, majority_compat = (
+        majority_accuracy(verdicts.majority, truth, threshold=threshold, paper_compat=paper)
+        for paper in (False, True)
+    )
+    individual, individual_compat = (
+        individual_accuracy(votes, truth, threshold=threshold, paper_compat=paper)
+        for paper in (False, True)
+    )
     out: Json = {
         "annotators": len(data.raters),
         "answers": votes.n,
-        "majority": cells(majority)
+        "majority": cells(majority, majority_compat)
         | {
             "ties": verdicts.excluded["tie"],
             "no_truth": verdicts.excluded["no_truth"],
@@ -36,7 +42,7 @@ def people_entry(
                 verdicts.certainty, verdicts.correct, threshold=threshold, seed=seed, draws=draws
             ),
         },
-        "individual": cells(individual)
+        "individual": cells(individual, individual_compat)
         | {
             "no_truth": individual.excluded["no_truth"],
             "calibration": calibration(votes.certainty, alone),

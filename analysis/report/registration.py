@@ -57,10 +57,11 @@ ANALYSES = (
     _analysis(
         "certain",
         "How often each is right where it is certain",
-        "table_a table_b table_b_single",
+        "table_a table_b table_b_single paper_compat",
         "human.majority.high human.majority.low human.majority.at_threshold "
         "human.individual.high human.individual.low human.individual.at_threshold "
-        "judges.*.high judges.*.low judges.*.at_threshold",
+        "judges.*.high judges.*.low judges.*.at_threshold "
+        "human.majority.paper_compat human.individual.paper_compat judges.*.paper_compat",
         "threshold",
     ),
     _analysis(

@@ -1,6 +1,6 @@
 """Tables of certainty: how each side uses it, and what it is worth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.tables import Column, Table
@@ -151,14 +151,19 @@ def high_sets(report: Report) -> Table:
 
 
 def sweep(report: Report) -> Table:
-    rows = [
-        [who, point["threshold"], point["at"], point["coverage"], point, point["band"]]
-        for who, side in certain_sides(report)
-        for point in side["certainty"]["sweep"]
-    ]
+    rows: list[list[Any]] = []
+    for who, side in certain_sides(report):
+        below = 0.0
+        for point in side["certainty"]["sweep"]:
+            tau = point["threshold"]
+            gap = [t for t in side["certainty"]["unreachable"] if below < t < tau]
+            rows.append([who, tau, _span(gap), point["at"], point["coverage"], point])
+            rows[-1].append(point["band"])
+            below = tau
     columns = (
         Column("Who"),
         Column("Certainty from", "number"),
+        Column("Unreachable below"),
         Column("Exactly there", "count"),
         Column("Coverage", "percent"),
         Column("Accuracy", "share"),
@@ -170,8 +175,17 @@ def sweep(report: Report) -> Table:
         columns,
         rows,
         "A threshold chosen from this table is chosen after the data: its pointwise interval is "
-        "too narrow, the simultaneous band is not.",
+        "too narrow, the simultaneous band is not. Unreachable: no answer has this certainty, so "
+        "as a threshold it accepts the same answers as the row, read as ≥ or as >; above the "
+        "last row nothing is accepted.",
     )
+
+
+def _span(neighbours: Sequence[int]) -> str | None:
+    """Neighbouring whole numbers as people write them."""
+    if len(neighbours) < 2:
+        return str(neighbours[0]) if neighbours else None
+    return f"{neighbours[0]}–{neighbours[-1]}"
 
 
 def histogram(report: Report) -> Table:

@@ -48,6 +48,28 @@ def threshold_rules(report: Report) -> Table:
     )
 
 
+def paper_compat(report: Report) -> Table:
+    rows = [
+        [who, side["no_certainty"], side["low"], side["paper_compat"]["low"]]
+        for who, side in certain_sides(report)
+        if side["no_certainty"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Without certainty", "count"),
+        Column("Low", "share"),
+        Column("Low, with those", "share"),
+    )
+    return Table(
+        "paper_compat",
+        "Low certainty, and what it is if a missing certainty counts as low",
+        columns,
+        rows,
+        "Everywhere else an answer without certainty is neither high nor low. The code released "
+        "with the source article reads it as 0, that is, as low (“paper_compat”).",
+    )
+
+
 def chosen(report: Report) -> str:
     return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
 

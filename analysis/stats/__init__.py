@@ -79,7 +79,7 @@ from .comparison import (
 )
 from .dawid_skene import DawidSkene, dawid_skene
 from .groups import GroupComparison, GroupDifference, compare_groups, newcombe_interval, support
-from .held_out import HeldOutThreshold, held_out_threshold
+from .held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
 from .high_sets import HighSets, compare_high_sets
 from .human_likeness import (
     HumanLikeness,
@@ -339,6 +339,7 @@ __all__ = [
     "two_way_proportion",
     "two_way_variance",
     "unanimity",
+    "unreachable_thresholds",
     "verbosity_bias",
     "wald_interval",
     "weighted_vote",

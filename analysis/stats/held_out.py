@@ -1,4 +1,4 @@
-"""A threshold that is chosen on some items and judged on others."""
+"""Honest thresholds: chosen on some items and judged on others; and those that no answer has."""
 
 from dataclasses import dataclass
 
@@ -122,3 +122,42 @@ def held_out_threshold(
         n_choosing=n_1,
         n_held_out=n_2,
     )
+
+
+def unreachable_thresholds(
+    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, low: int = 1, high: int = 100
+) -> tuple[int, ...]:
+    """Whole certainties that no answer has.
+
+    At such a threshold "at least" and "above" accept the same answers, those of the next
+    certainty above it that occurs; which of the two a study meant cannot be told from its data.
+
+    Parameters
+    ----------
+    certainty : array_like of float, shape (n,)
+        Stated certainty, 0 to 100; NaN is missing.
+    correct : array_like of int, shape (n,)
+        1 right, 0 wrong, -1 missing.
+    low, high : int, default 1 and 100
+        First and last point of the scale.
+
+    Returns
+    -------
+    tuple of int
+        Ascending; empty where nothing could be used.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit or a value is out of range.
+
+    Examples
+    --------
+    >>> unreachable_thresholds([90, 80, 86.5], [1, 0, 1], low=79, high=91)
+    (79, 81, 82, 83, 84, 85, 86, 87, 88, 89, 91)
+    """
+    values, _, _ = usable_answers(certainty, correct)
+    if values.size == 0:
+        return ()
+    reached = set(values.tolist())
+    return tuple(tau for tau in range(low, high + 1) if tau not in reached)

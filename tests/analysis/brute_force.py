@@ -73,6 +73,7 @@ def tally(pairs):
     return cell(pairs) | {
         "high": cell(p for p in pairs if p[1] is not None and p[1] >= HIGH),
         "low": cell(p for p in pairs if p[1] is not None and p[1] < HIGH),
+        "paper_compat": {"low": cell(p for p in pairs if (p[1] or 0) < HIGH)},
         "no_certainty": sum(1 for p in pairs if p[1] is None),
     }
 

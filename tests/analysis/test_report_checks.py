@@ -197,6 +197,30 @@ def test_a_threshold_that_is_not_the_studys_own_is_post_hoc():
     assert "post hoc" not in all_tables(own)["threshold_rules"].title
 
 
+def test_a_missing_certainty_is_low_under_the_articles_rule_only_and_the_table_says_so():
+    report = built(random_study(10))
+
+    table = all_tables(report)["paper_compat"]
+    for who, unstated, low, low_with_those in table.rows:
+        assert unstated > 0, who
+        assert low_with_those["n"] == low["n"] + unstated, who
+    assert "paper_compat" in page_of(report)
+
+
+def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
+    report = built(random_study(10))
+
+    side = report["human"]["individual"]["certainty"]
+    stated = {20, 40, 55, 60, 79, 80, 81, 95, 100}
+    assert side["unreachable"] == [tau for tau in range(1, 101) if tau not in stated]
+    table = all_tables(report)["thresholds"]
+    shown = [row[1:3] for row in table.rows if row[0] == "People, single"]
+    assert shown == [
+        [20, "1–19"], [40, "21–39"], [55, "41–54"], [60, "56–59"], [79, "61–78"],
+        [80, None], [81, None], [95, "82–94"], [100, "96–99"],
+    ]  # fmt: skip
+
+
 def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_other():
     study = make_study()
     run = make_run(study=study)

@@ -44,6 +44,8 @@ def assert_cell(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
         assert (mine["n"], mine["correct"]) == (reference["n"], reference["correct"]), part
         assert same(mine["accuracy"], reference["accuracy"]), part
     assert ours["no_certainty"] == theirs["no_certainty"]
+    compat, reference = ours["paper_compat"]["low"], theirs["paper_compat"]["low"]
+    assert (compat["n"], compat["correct"]) == (reference["n"], reference["correct"])
 
 
 @pytest.mark.parametrize("seed", [1, 2])
