@@ -13,6 +13,7 @@ urlpatterns = [
     path("prolific/publish/", prolific.publish, name="prolific-publish"),
     path("prolific/change/", prolific.change, name="prolific-change"),
     path("prolific/places/", prolific.places, name="prolific-places"),
+    path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
     path("prolific/act/", prolific.act, name="prolific-act"),
     path("prolific/settle/", settling.settle, name="prolific-settle"),
     path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),

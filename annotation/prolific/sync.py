@@ -95,16 +95,23 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
     for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
         row.study = study
         mirror(row, client.study(str(row.prolific_id)))
-        for remote_id in (str(row.prolific_id), *row.child_ids):
-            before = timezone.now()
-            for remote in client.submissions(remote_id):
-                apply(row, remote, read_at=before)
-                read += 1
+        read += read_submissions(row, client)
     read += _look_up_the_unlisted(study, client)
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
     Recruitment.objects.filter(study=study).update(checked_at=timezone.now(), last_error="")
+    return read
+
+
+def read_submissions(row: ProlificStudy, client: Client) -> int:
+    """Read a study's submissions, its children's too, and apply them; return how many."""
+    read = 0
+    for remote_id in (str(row.prolific_id), *row.child_ids):
+        before = timezone.now()
+        for remote in client.submissions(remote_id):
+            apply(row, remote, read_at=before)
+            read += 1
     return read
 
 
@@ -151,8 +158,6 @@ def refresh_submission(submission_id: str, *, client: Client | None = None) -> b
     row = study_of(remote)
     if row is None:
         return False
-    if remote.study_id != row.prolific_id and remote.study_id not in row.child_ids:
-        _remember_child(row, remote.study_id)
     apply(row, remote, read_at=read_at)
     return True
 
@@ -182,6 +187,8 @@ def apply(
 
     What was read earlier never replaces what was read later, whoever comes first.
     """
+    if remote.study_id not in (row.prolific_id, *row.child_ids):
+        _remember_child(row, remote.study_id)
     submission = _store(row, remote, read_at)
     if submission.seen_at == read_at and _is_latest(submission):
         _move(submission)

@@ -19,6 +19,7 @@ from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificErr
 from annotation.prolific.forms import PlanForm
 from annotation.prolific.settle import pace_of, totals
 from annotation.prolific.sync import follow
+from annotation.prolific.webhooks import subscribe
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.selectors import get_study
@@ -272,6 +273,22 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
 def _number(text: str) -> int:
     """What was typed into a field for a small number; 0 where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+@require_http_methods(["POST"])
+@editor_page
+def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
+    """Subscribe to Prolific's events, and show the secret that the server has to be given."""
+    secrets: list[str] = []
+    done = attempt(
+        request,
+        lambda: secrets.append(subscribe(study_id=study.pk, user=user_of(request))),
+        lambda _: "Subscribed to Prolific's events.",
+    )
+    known = bool(settings.PROLIFIC_WEBHOOK_SECRET)
+    if not done or (known and secrets[0] in ("", settings.PROLIFIC_WEBHOOK_SECRET)):
+        return to_home(study)
+    return show(request, study, "webhooks", {"secret": secrets[0], "known": known})
 
 
 @require_http_methods(["POST"])

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation import services
 from annotation.models import (
     Annotator,
     ProlificStudy,
@@ -11,6 +12,7 @@ from annotation.models import (
 )
 from annotation.prolific.sync import follow
 from tests.annotation.prolific.life import (
+    arrive,
     make_recruiting,
     published,
 )
@@ -88,5 +90,45 @@ def test_prolific_is_asked_once_a_session(study, row, prolific):
 
     for _ in range(3):
         enter(study, person)
+
+    assert len(prolific.requests) == 1
+
+
+@pytest.fixture
+def left(prolific) -> ProlificStudy:
+    """Three people fill the study's items; one of them leaves, and nobody tells us."""
+    row = published(make_recruiting(items=3, per_person=3))
+    people = [arrive(prolific, row) for _ in range(3)]
+    follow(study_id=row.study_id)
+    prolific.world.give_back(people[1][0]["submission"])
+    return row
+
+
+def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific):
+    assert enter(left.study, prolific.world.arrive(left.prolific_id)).status_code == 302
+
+    newcomer = Annotator.objects.latest("pk")
+    services.consent(annotator_id=newcomer.pk, version="v1")
+    services.finish_instructions(annotator_id=newcomer.pk)
+    assert list(newcomer.assignments.values_list("is_surplus", flat=True)) == [False] * 3
+    assert Annotator.objects.filter(state="returned").count() == 1
+
+
+@pytest.mark.parametrize("fault", ["404", "500", "429", "dropped_before", "502_html"])
+def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific):
+    person = prolific.world.arrive(left.prolific_id)
+    prolific.fault("GET", "submissions/", fault, times=2)
+
+    assert enter(left.study, person).status_code == 302
+
+    assert not Annotator.objects.filter(state="returned").exists()
+
+
+def test_with_seats_to_spare_nobody_else_is_read(study, row, prolific):
+    arrive(prolific, row)
+    person = prolific.world.arrive(row.prolific_id)
+    prolific.requests.clear()
+
+    enter(study, person)
 
     assert len(prolific.requests) == 1

@@ -24,7 +24,16 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 GET_PAGES = ["", "-plan", "-launch", "-publish", "-settle", "-bonuses"]
-POST_PAGES = ["-change", "-places", "-act", "-approve", "-returns", "-reject", "-payment"]
+POST_PAGES = [
+    "-change",
+    "-places",
+    "-act",
+    "-webhooks",
+    "-approve",
+    "-returns",
+    "-reject",
+    "-payment",
+]
 ATTACK = "<script>alert(1)</script>"
 
 

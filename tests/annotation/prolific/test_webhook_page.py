@@ -1,0 +1,69 @@
+"""Subscribing to Prolific's events from the recruiting page."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Recruitment
+from tests.annotation.prolific.life import launched, make_recruiting
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study(prolific, settings):
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    settings.PROLIFIC_WEBHOOK_SECRET = ""
+    return launched(make_recruiting()).study
+
+
+@pytest.fixture
+def editor(db) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("ada"))
+    return client
+
+
+def subscribe(editor, study):
+    return editor.post(reverse("people:prolific-webhooks", args=[study.slug]), follow=True)
+
+
+def home(editor, study) -> str:
+    return editor.get(reverse("people:prolific", args=[study.slug])).content.decode()
+
+
+def test_subscribing_shows_the_secret_once(study, editor, prolific):
+    assert "Subscribe to webhooks" in home(editor, study)
+
+    page = subscribe(editor, study)
+
+    assert f"PROLIFIC_WEBHOOK_SECRET={prolific.world.hook_secret}" in page.content.decode()
+    assert all(hook.confirmed for hook in prolific.world.hooks.values())
+    assert prolific.world.hook_secret not in home(editor, study)
+    assert "Not heard yet" in home(editor, study)
+
+
+def test_where_the_server_has_the_secret_it_is_not_shown(study, editor, prolific, settings):
+    subscribe(editor, study)
+    settings.PROLIFIC_WEBHOOK_SECRET = prolific.world.hook_secret
+
+    page = subscribe(editor, study).content.decode()
+
+    assert prolific.world.hook_secret not in page
+    assert "Prolific tells of changes at once" in page
+
+
+def test_another_secret_than_the_workspaces_is_said(study, editor, settings):
+    settings.PROLIFIC_WEBHOOK_SECRET = "of-another-workspace"
+
+    assert "another secret than the workspace" in subscribe(editor, study).content.decode()
+
+
+def test_a_failure_is_said_and_nothing_counts_as_subscribed(study, editor, prolific):
+    prolific.fault("POST", "hooks/subscriptions/", "500")
+
+    page = subscribe(editor, study)
+
+    assert [message.level_tag for message in page.context["messages"]] == ["error"]
+    assert not Recruitment.objects.filter(webhooks_at__isnull=False).exists()
