@@ -6,6 +6,8 @@ As literal as `brute_force`, which has the verdicts; reads the tables row by row
 from collections import defaultdict
 from itertools import combinations, groupby, product
 
+from scipy import stats
+
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item
@@ -181,3 +183,45 @@ def matched(rows, coverage):
         if taken >= wanted:
             break
     return right / wanted
+
+
+def by_choice(one, others):
+    """How well a choice agrees with those of others: the share who made it."""
+    return sum(other[0] == one[0] for other in others) / len(others)
+
+
+def by_certainty(one, others):
+    """How well a certainty agrees with those of others: less its root mean squared error."""
+    return -((sum((other[1] - one[1]) ** 2 for other in others) / len(others)) ** 0.5)
+
+
+def alt_test(answers, said, agreement, part, *, epsilon=0.1, least=30):
+    """The alternative annotator test in words; `part` of an answer (0 or 1) has to be given."""
+    outcomes = defaultdict(list)
+    for key, rows in answers.items():
+        people = {row.assignment.annotator_id: (row.choice, row.certainty) for row in rows}
+        people = {who: given for who, given in people.items() if given[part] is not None}
+        model = said[key]
+        if len(people) < 2 or model in (None, "tied") or model[part] is None:
+            continue
+        for who, own in people.items():
+            others = [given for other, given in people.items() if other != who]
+            gap = agreement(own, others) - agreement(model, others)
+            outcomes[who].append(0 if abs(gap) < 1e-9 else 1 if gap > 0 else -1)
+    tested = [row for row in outcomes.values() if len(row) >= least]
+    skipped = len(outcomes) - len(tested)
+    if not tested:
+        return {"omega": None, "rho": None, "passed": None, "tested": 0, "skipped": skipped}
+    p_values = [
+        stats.ttest_1samp(row, epsilon, alternative="less").pvalue
+        if len(set(row)) > 1
+        else float(row[0] >= epsilon)
+        for row in tested
+    ]
+    # Benjamini and Yekutieli: the largest rank whose p is within its share of q settles all below.
+    n, harmonic = len(p_values), sum(1 / k for k in range(1, len(p_values) + 1))
+    ranks = enumerate(sorted(p_values), start=1)
+    rejected = max((k for k, p in ranks if p <= 0.05 * k / (n * harmonic)), default=0)
+    rho = sum(sum(d <= 0 for d in row) / len(row) for row in tested) / n
+    omega = rejected / n
+    return {"omega": omega, "rho": rho, "passed": omega >= 0.5, "tested": n, "skipped": skipped}

@@ -123,6 +123,25 @@ def test_certainties_of_judge_and_people_are_paired_item_by_item(study, report):
             assert same(versus["certainty"][key], value), key
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_replacing_a_person_by_choice_and_by_certainty_is_the_procedure_in_words(seed):
+    runs = (RUNS[0], RUNS[3])
+    study = random_study(seed, n_items=90, n_raters=5, per_item=(2, 3, 4), runs=runs)
+    _, answers, _, runs = by_hand.sides(study)
+
+    report = built(study)
+
+    for versus in report["comparison"]:
+        said = runs[versus["run"]][2]
+        found = versus["alt_test"]
+        of_choice = by_hand.alt_test(answers, said, by_hand.by_choice, 0)
+        of_certainty = by_hand.alt_test(answers, said, by_hand.by_certainty, 1)
+        assert of_certainty["tested"] > 0
+        for ours, theirs in ((found, of_choice), (found["certainty"], of_certainty)):
+            for key, value in theirs.items():
+                assert same(ours[key], value), key
+
+
 def test_further_measures_of_certainty_are_those_of_their_definitions(study, report):
     items, _, _, runs = by_hand.sides(study)
 
