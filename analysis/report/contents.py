@@ -66,6 +66,7 @@ TABLES = (
     judges.excluded,
     judges.cost,
     groups.price,
+    people.exclusions,
     people.raters,
     people.items,
     choices.multiverse,

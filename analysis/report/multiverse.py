@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import MISSING, TIE, Answers, Dataset, Run
+from analysis.facts import MISSING, Answers, Dataset, Run
 from analysis.report.encode import Json, put, undefined
 from analysis.report.headline import LEVEL, MIN_COMPARED
 from analysis.report.position import on_side
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Floats, people_options, run_votes
+from analysis.report.verdicts import Floats, people_votes, run_votes
 from analysis.report.words import TOO_SMALL
 from analysis.stats.aggregation import TiePolicy, majority_vote
 from analysis.stats.clusters import annotator_blocks
@@ -326,25 +326,10 @@ def _told(contrast: Contrast, state: str, method: str | Json) -> Json:
 
 def _votes(data: Dataset, kept: str) -> Votes:
     """People's answers under one rule of exclusion."""
-    answers = data.answers
-    parts, n_raters = [answers], len(data.raters)
-    if kept == "with_excluded" and data.set_aside is not None:
-        parts.append(data.set_aside)
-        n_raters += len(data.set_aside_raters)
-    columns = [np.concatenate([getattr(part, name) for part in parts])
-               for name in ("item", "rater", "choice", "certainty")]  # fmt: skip
-    votes = Votes.from_long(
-        columns[0],
-        columns[1],
-        columns[2].astype(np.int64),
-        columns[3],
-        n_options=3 if (columns[2] == TIE).any() else people_options(data),
-        n_items=len(data.items),
-        n_annotators=n_raters,
-    )
+    votes = people_votes(data, with_excluded=kept == "with_excluded")
     if kept != "without_hasty":
         return votes
-    doubtful = hasty_or_one_sided(answers, n_raters)
+    doubtful = hasty_or_one_sided(data.answers, len(data.raters))
     return votes.take(~doubtful[votes.annotator])
 
 

@@ -7,12 +7,16 @@ from analysis.report.aggregation import aggregation
 from analysis.report.agreement import agreement, from_accuracy
 from analysis.report.certain import calibration, chapter
 from analysis.report.certain_checks import scale_use
-from analysis.report.encode import Json, cells, put, undefined
+from analysis.report.encode import Json, cell, cells, put, undefined
 from analysis.report.position import single_order
 from analysis.report.raters import raters
-from analysis.report.verdicts import Verdicts
+from analysis.report.verdicts import Verdicts, people_votes
 from analysis.stats.accuracy import individual_accuracy, majority_accuracy
+from analysis.stats.aggregation import majority_vote
 from analysis.stats.votes import Votes
+
+# What is measured again with the people who were excluded.
+BEFORE = ("majority", "individual")
 
 
 def people_entry(
@@ -55,6 +59,8 @@ def people_entry(
         "coverage": _coverage(verdicts),
         "people": dict(data.people),
         "not_counted": dict(data.not_counted),
+        "before_exclusions": _before_exclusions(data, truth, threshold=threshold),
+        "checks": _checks(data),
         "pay": _pay(data, individual.overall.correct),
     }
     out["agreement"]["from_accuracy"] = from_accuracy(
@@ -84,6 +90,28 @@ def _coverage(verdicts: Verdicts) -> dict[str, int]:
     """How many items have how many answers."""
     n, items = np.unique(verdicts.majority.n_votes, return_counts=True)
     return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
+
+
+def _before_exclusions(data: Dataset, truth: np.ndarray, *, threshold: float) -> Json:
+    """Accuracy as it was with the people whom researchers excluded by hand."""
+    out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
+    if data.set_aside is None:
+        return out | {"answers": len(data.answers)} | undefined("no_exclusions", *BEFORE)
+    votes = people_votes(data, with_excluded=True)
+    majority = majority_accuracy(majority_vote(votes), truth, threshold=threshold)
+    individual = individual_accuracy(votes, truth, threshold=threshold)
+    found = zip(BEFORE, (majority.overall, individual.overall), strict=True)
+    return out | {"answers": votes.n} | {name: cell(share) for name, share in found}
+
+
+def _checks(data: Dataset) -> dict[str, int]:
+    """Attention checks shown to the people who count, and how many were failed."""
+    seen = [shown for shown, _ in data.attention]
+    return {
+        "people": sum(shown > 0 for shown in seen),
+        "seen": sum(seen),
+        "failed": sum(failed for _, failed in data.attention),
+    }
 
 
 def _pay(data: Dataset, correct: int) -> Json:

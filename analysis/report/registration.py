@@ -142,11 +142,11 @@ CODES = tuple(analysis.code for analysis in ANALYSES)
 # What was done rather than found out; `items` and `bands` hold data and definitions.
 RECORDS = (
     "schema study inputs seed parameters software bands items registration limitations "
-    "human.annotators human.answers human.people human.not_counted human.pay human.coverage "
-    "human.raters human.majority.ties human.majority.no_truth human.majority.no_votes "
-    "human.individual.no_truth judges.*.judge judges.*.run judges.*.setting judges.*.features "
-    "judges.*.items judges.*.excluded judges.*.judgments judges.*.replies judges.*.cost "
-    "judges.*.record"
+    "human.annotators human.answers human.people human.checks human.not_counted human.pay "
+    "human.coverage human.raters human.majority.ties human.majority.no_truth "
+    "human.majority.no_votes human.individual.no_truth judges.*.judge judges.*.run "
+    "judges.*.setting judges.*.features judges.*.items judges.*.excluded judges.*.judgments "
+    "judges.*.replies judges.*.cost judges.*.record"
 ).split()
 # Of these tables there is one for each grouping.
 GROUP_TABLES = ("group_", "differences_", "whom_", "annotators_", "annotator_differences_")

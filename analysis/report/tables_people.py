@@ -60,6 +60,27 @@ def agreement(report: Report) -> Table:
     )
 
 
+def exclusions(report: Report) -> Table:
+    """Accuracy before and after researchers left people out; no rows where they left out none."""
+    human, before = report["human"], report["human"]["before_exclusions"]
+    sides = (("People, majority", "majority"), ("People, single", "individual"))
+    rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
+    columns = (
+        Column("Who"),
+        Column("before", "share", "Accuracy"),
+        Column("after", "share", "Accuracy"),
+    )
+    return Table(
+        "exclusions",
+        "Accuracy before and after exclusions",
+        columns,
+        rows,
+        f"Before: {before['answers']:,} answers of {before['annotators']:,} people. After: "
+        f"{human['answers']:,} answers of {human['annotators']:,} people. Only exclusions by the "
+        "researchers; withdrawn answers are gone from both.",
+    )
+
+
 def raters(report: Report) -> Table:
     fields: tuple[tuple[str, Kind, str], ...] = (
         ("Answers", "count", "answers"),

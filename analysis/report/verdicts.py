@@ -45,16 +45,24 @@ class Verdicts:
         return self.correct >= 0
 
 
-def people_votes(data: Dataset) -> Votes:
-    answers = data.answers
+def people_votes(data: Dataset, *, with_excluded: bool = False) -> Votes:
+    """People's answers; on request also those of people whom a researcher excluded."""
+    parts, n_raters = [data.answers], len(data.raters)
+    if with_excluded and data.set_aside is not None:
+        parts.append(data.set_aside)
+        n_raters += len(data.set_aside_raters)
+    item, rater, choice, certainty = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("item", "rater", "choice", "certainty")
+    )
     return Votes.from_long(
-        answers.item,
-        answers.rater,
-        answers.choice.astype(np.int64),
-        answers.certainty,
-        n_options=people_options(data),
+        item,
+        rater,
+        choice.astype(np.int64),
+        certainty,
+        n_options=3 if (choice == TIE).any() else people_options(data),
         n_items=len(data.items),
-        n_annotators=len(data.raters),
+        n_annotators=n_raters,
     )
 
 

@@ -184,3 +184,20 @@ def test_what_was_left_out_is_counted(study, report):
     assert report["human"]["answers"] + sum(
         left_out[key] for key in ("withdrawn", "released", "surplus", "excluded")
     ) == len(rows)
+
+
+def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
+    people = Annotator.objects.filter(study=study)
+    were_excluded = people.filter(excluded_at__isnull=False).exists()
+    before = report["human"]["before_exclusions"]
+
+    people.update(excluded_at=None)
+    everybody = brute_force.report(study)
+
+    for side in ("majority", "individual"):
+        if were_excluded:
+            expected = everybody[side]
+            assert pair(before[side]) == pair(expected), side
+        else:
+            assert before[side] is None
+            assert before[f"{side}_reason"] == "no_exclusions"
