@@ -23,6 +23,13 @@ def matching_cell(cells: Sequence[QuotaCell], demographics: Mapping[str, str]) -
     return next((cell for cell in cells if cell.is_everyone_else), None)
 
 
+def find_group(annotator: Annotator) -> None:
+    """Store which cell the annotator belongs to, without taking a place there."""
+    cells = list(QuotaCell.objects.filter(study_id=annotator.study_id))
+    annotator.quota_cell = matching_cell(cells, annotator.demographics)
+    annotator.save(update_fields=["quota_cell"])
+
+
 def reserve(annotator: Annotator) -> bool:
     """Reserve a place in the annotator's cell; False when it is full or there is none for them.
 

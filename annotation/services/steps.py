@@ -126,7 +126,11 @@ def _screen(annotator: Annotator) -> None:
     """Reserve a quota place and go on, or end when the group is full."""
     # Those whose time is over hold places too.
     expire_due(annotator.study)
-    if quotas.reserve(annotator):
+    if annotator.works_surplus:
+        # They came back after the platform had given their place away: it is somebody else's.
+        quotas.find_group(annotator)
+        flow.move(annotator, State.SCREENED, surplus=True)
+    elif quotas.reserve(annotator):
         flow.move(annotator, State.SCREENED)
     elif annotator.study.entry == Study.Entry.PROLIFIC:
         annotator.works_surplus = True
