@@ -16,6 +16,7 @@ REASONS = {
     "empty_group": "nothing to count",
     "no_discordant": "both are right and wrong on the same items",
     "not_certified": "no threshold could be certified",
+    "dependent_items": "items share a persona or a question",
     "no_truth": "nobody knows the right answer",
     "not_stated": "no certainty was given",
     "not_scored": "no answer, or no truth to score it by",

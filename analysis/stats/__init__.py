@@ -160,6 +160,14 @@ from .risk_coverage import (
     threshold_sweep,
 )
 from .scale_use import centred_certainty, certainty_icc
+from .selective import (
+    CertifiedThreshold,
+    TestedThreshold,
+    certify_threshold,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
 from .shared_errors import SharedErrors, shared_errors, stands_out
 from .stereotype import (
     SharedStereotype,
@@ -186,6 +194,7 @@ __all__ = [
     "CertaintyDistributions",
     "CertaintyPairs",
     "CertaintyQuality",
+    "CertifiedThreshold",
     "Change",
     "Clusters",
     "CochranQ",
@@ -234,6 +243,7 @@ __all__ = [
     "SharedPeople",
     "SharedStereotype",
     "SingleOrderBias",
+    "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
     "TwoWayVariance",
@@ -261,6 +271,7 @@ __all__ = [
     "certainty_icc",
     "certainty_quality",
     "certainty_weights",
+    "certify_threshold",
     "change_beyond_noise",
     "check_threshold",
     "cochran_q",
@@ -278,6 +289,7 @@ __all__ = [
     "error_consistency",
     "expected_agreement",
     "expected_majority_accuracy",
+    "fewest_items",
     "fleiss_kappa",
     "folds_by_key",
     "general_difference",
@@ -308,6 +320,7 @@ __all__ = [
     "multiway_variance",
     "newcombe_interval",
     "one_coin",
+    "one_per_cluster",
     "paired_contrast",
     "paired_difference",
     "percent_agreement",
@@ -331,6 +344,7 @@ __all__ = [
     "shared_people",
     "shared_stereotype",
     "stands_out",
+    "starting_threshold",
     "support",
     "tango_interval",
     "tango_statistic",

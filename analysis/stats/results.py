@@ -23,6 +23,7 @@ Reason = Literal[
     "empty_group",
     "no_discordant",
     "not_certified",
+    "dependent_items",
     "not_identified",
 ]
 

@@ -13,12 +13,14 @@ import pytest
 
 from analysis.stats import (
     brier_score,
+    certify_threshold,
     count_pairs,
     discrimination,
     mcnemar,
     paired_difference,
     position_bias_single_order,
     recalibrate,
+    starting_threshold,
     threshold_sweep,
     verbosity_bias,
 )
@@ -67,6 +69,17 @@ if RELEASED:
         for tau, (k, n) in expected["sweep"].items():
             point = min((p for p in sweep if p.threshold >= int(tau)), key=lambda p: p.threshold)
             assert (point.accuracy.correct, point.accuracy.n) == (k, n)
+
+    @pytest.mark.parametrize("alpha", [0.1, 0.15, 0.2, 0.25, 0.3])
+    def test_certified_thresholds(rows, certainty, alpha):
+        expected = vector("ltt_prism_command_r_plus")[f"alpha={alpha},delta=.1"]
+        start = starting_threshold(certainty, len(rows))
+
+        found = certify_threshold(certainty, right(rows), max_error=alpha, start=start)
+
+        assert found.threshold == expected["tau"]
+        assert found.coverage == pytest.approx(expected["coverage"])
+        assert found.accepted.value == pytest.approx(expected["emp_acc"])
 
     def test_brier_scores_after_recalibration(rows, certainty):
         expected = vector("recalibration_prism_command_r")

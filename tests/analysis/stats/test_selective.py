@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from analysis.stats import (
+    certify_threshold,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
+from tests.analysis.stats.reference import vector
+
+
+def test_the_fewest_items_are_the_reference_ones():
+    found = {
+        f"alpha={alpha},delta={delta}": fewest_items(alpha, delta)
+        for alpha, delta in ((0.2, 0.1), (0.1, 0.1), (0.1, 0.05), (0.05, 0.05))
+    }
+
+    assert found == vector("ltt_min_n_zero_errors")
+
+
+@pytest.mark.parametrize(("alpha", "delta"), [(0.2, 0.1), (0.1, 0.05), (0.03, 0.01)])
+def test_fewest_items_without_error_are_certified_and_one_fewer_are_not(alpha, delta):
+    n = fewest_items(alpha, delta)
+
+    enough = certify_threshold([99] * n, [1] * n, max_error=alpha, delta=delta, start=99)
+    fewer = certify_threshold([99] * (n - 1), [1] * (n - 1), max_error=alpha, delta=delta, start=99)
+
+    assert enough.threshold == 50
+    assert (fewer.threshold, fewer.coverage, fewer.reason) == (None, None, "not_certified")
+    assert fewer.tested[0].p == pytest.approx((1 - alpha) ** (n - 1))
+
+
+def test_every_p_is_the_binomial_tail_and_the_first_failure_ends_the_sequence():
+    rng = np.random.default_rng(3)
+    certainty = rng.integers(50, 100, 400)
+    correct = (rng.random(400) < certainty / 100).astype(int)
+
+    found = certify_threshold(certainty, correct, max_error=0.2, start=90)
+
+    for step in found.tested:
+        accepted = correct[certainty >= step.threshold]
+        assert (step.n, step.errors) == (accepted.size, (accepted == 0).sum())
+        assert step.p == pytest.approx(binom.cdf(step.errors, step.n, 0.2))
+    assert [step.threshold for step in found.tested] == list(
+        range(90, int(found.tested[-1].threshold) - 1, -1)
+    )
+    assert all(step.p <= 0.1 for step in found.tested[:-1])
+    assert found.tested[-1].p > 0.1
+    assert found.threshold == found.tested[-2].threshold
+
+
+def test_a_later_threshold_that_would_pass_does_not_count():
+    certainty = [95] * 40 + [70] * 400
+    correct = [0] * 20 + [1] * 420
+
+    found = certify_threshold(certainty, correct, max_error=0.2, start=95)
+
+    assert found.reason == "not_certified"
+    assert len(found.tested) == 1
+
+
+def test_a_threshold_that_accepts_nothing_fails():
+    found = certify_threshold([60] * 50, [1] * 50, max_error=0.2, start=99)
+
+    assert found.reason == "not_certified"
+    assert (found.tested[0].n, found.tested[0].p) == (0, 1.0)
+
+
+def test_several_judges_share_delta():
+    answers = {"certainty": [90] * 15, "correct": [1] * 15, "max_error": 0.2, "start": 90}
+
+    assert certify_threshold(**answers).threshold == 50
+    assert certify_threshold(**answers, n_judges=2).threshold == 50
+    assert certify_threshold(**answers, n_judges=3).reason == "not_certified"
+
+
+def test_items_that_share_a_cluster_certify_nothing():
+    answers = {"certainty": [90.0] * 40, "correct": [1] * 40, "max_error": 0.2, "start": 90}
+    apart, one_pair = np.arange(40), np.array([0, *range(39)])
+
+    assert certify_threshold(**answers, clusters=[apart]).threshold == 50
+    assert certify_threshold(**answers, clusters=[apart, one_pair]).reason == "dependent_items"
+
+
+def test_unusable_answers_may_share_a_cluster():
+    certainty, correct = [90.0] * 40 + [np.nan, 90], [1] * 41 + [-1]
+    clusters = [[*range(40), 0, 0]]
+
+    found = certify_threshold(certainty, correct, max_error=0.2, start=90, clusters=clusters)
+
+    assert (found.threshold, found.n, found.n_missing) == (50, 40, 2)
+
+
+def test_no_answers_and_too_few_certain_ones_say_so():
+    assert certify_threshold([], [], max_error=0.2, start=90).reason == "empty_group"
+    assert certify_threshold([90], [1], max_error=0.2, start=None).reason == "too_few_items"
+
+
+def test_the_start_is_the_strictest_threshold_with_thirty_expected_answers():
+    certainty = [95.0] * 29 + [80] + [60] * 70
+
+    assert starting_threshold(certainty, 100) == 80
+    assert starting_threshold([*certainty, np.nan], 200) == 95
+    assert starting_threshold(certainty, 29) is None
+    assert starting_threshold([], 100) is None
+    assert starting_threshold([40.0] * 100, 100) is None
+
+
+def test_chosen_items_share_nothing_and_none_could_be_added():
+    rng = np.random.default_rng(8)
+    persona, question = rng.integers(0, 30, 300), rng.integers(0, 40, 300)
+    keys = [f"item {number}" for number in range(300)]
+
+    chosen = one_per_cluster(keys, [persona, question])
+
+    assert np.unique(persona[chosen]).size == np.unique(question[chosen]).size == chosen.sum()
+    free = ~np.isin(persona, persona[chosen]) & ~np.isin(question, question[chosen])
+    assert not free.any()
+
+
+def test_the_order_of_the_rows_does_not_choose():
+    persona = np.arange(60) // 3
+    keys = [f"item {number}" for number in range(60)]
+    order = np.random.default_rng(2).permutation(60)
+
+    chosen = one_per_cluster(keys, [persona])
+    shuffled = one_per_cluster([keys[row] for row in order], [persona[order]])
+
+    assert (chosen[order] == shuffled).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"max_error": 0}, {"max_error": 1}, {"delta": 0}, {"n_judges": 0}, {"grid": (50, 60)}],
+)
+def test_numbers_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        certify_threshold([90], [1], **{"max_error": 0.2, "start": 90} | wrong)
+
+
+def test_clusters_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="clustering"):
+        certify_threshold([90], [1], max_error=0.2, start=90, clusters=[[1, 2]])
+    with pytest.raises(ValueError, match="clustering"):
+        one_per_cluster(["a"], [[1, 2]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("max_error", "error_at"),
+    [
+        (0.25, lambda certainty: 1 - certainty / 100),
+        (0.25, lambda certainty: np.full(certainty.shape, 0.27)),
+        (0.20, lambda certainty: np.where(certainty >= 85, 0.3, 0.1)),
+    ],
+    ids=["calibrated", "flat and too high", "worse where certain"],
+)
+def test_the_certificate_is_wrong_at_most_as_often_as_it_says(max_error, error_at):
+    rng, draws = np.random.default_rng(20240701), 1500
+    scale = np.arange(50, 100)
+    true_error = {tau: error_at(scale[scale >= tau]).mean() for tau in scale}
+    wrong = 0
+    for _ in range(draws):
+        certainty = rng.integers(50, 100, 300)
+        correct = (rng.random(300) >= error_at(certainty)).astype(int)
+        start = starting_threshold(certainty, 300)
+        found = certify_threshold(certainty, correct, max_error=max_error, start=start)
+        wrong += found.threshold is not None and true_error[found.threshold] > max_error
+
+    assert wrong / draws <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / draws)
