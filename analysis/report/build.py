@@ -22,6 +22,7 @@ from analysis.report.limitations import limitations
 from analysis.report.multiverse import multiverse
 from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
+from analysis.report.selective import selective
 from analysis.report.several import several_judges
 from analysis.report.shared import add_clusters, shared_by
 from analysis.report.thresholds import Grid, by_threshold
@@ -143,10 +144,7 @@ def build_report(
         "human": human,
         "judges": entries,
         "comparison": comparisons,
-        "selective": [
-            _selective(entry, verdicts, tau)
-            for entry, verdicts in zip(entries, judges, strict=True)
-        ],
+        "selective": selective(data, judges, shared, threshold=tau),
         "several_judges": several_judges(data, judges, shared, seed=seed, draws=bootstrap),
         "matrix": agreement_matrix(people, judges, data.truth),
         "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
@@ -227,26 +225,6 @@ def _inputs(data: Dataset) -> Json:
         "questions": len({item.question for item in data.items}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},
     }
-
-
-def _selective(entry: Json, verdicts: Verdicts, threshold: float) -> Json:
-    """What trusting only this run's high answers would give on these items: no guarantee.
-
-    The threshold was not chosen so as to bound the error, so nothing is promised about other
-    items; `target` is undefined for the same reason.
-    """
-    out = {key: entry[key] for key in ("judge", "run", "setting", "features")}
-    put(out, "target", None, "not_certified")
-    put(out, "threshold", float(threshold))
-    stated = verdicts.scored & ~np.isnan(verdicts.certainty)
-    coverage = float((verdicts.certainty[stated] >= threshold).mean()) if stated.any() else None
-    put(out, "coverage", coverage)
-    out["accuracy"] = entry["high"]["accuracy"]
-    if out["accuracy"] is None:
-        out["accuracy_reason"] = entry["high"]["accuracy_reason"]
-    out["guarantee"] = "none"
-    out["guarantee_reason"] = "not_certified"
-    return out
 
 
 def _items(

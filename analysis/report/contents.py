@@ -44,6 +44,7 @@ TABLES = (
     certainty.like_for_like,
     certainty.high_sets,
     thresholds.interaction,
+    thresholds.certified,
     thresholds.threshold_rules,
     thresholds.paper_compat,
     thresholds.recalibration,

@@ -23,6 +23,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
+from analysis.report.figures_certified import certified_marks, certified_words
 from analysis.report.words import SMALL, TOO_SMALL, percent, run_names, whole_runs
 
 Report = Mapping[str, Any]
@@ -271,7 +272,9 @@ def risk_coverage(report: Report) -> Figure | None:
         )
     if not traces:
         return None
-    alt = "Accuracy against the share of answers accepted."
+    stars = certified_marks(report)
+    traces += stars
+    alt = f"Accuracy against the share of answers accepted. {certified_words(report)}"
     drawing = panel(
         "",
         f"{alt} At certainty {tau}: {'; '.join(words)}",
@@ -285,7 +288,9 @@ def risk_coverage(report: Report) -> Figure | None:
         "risk_coverage",
         _coverage_title(report),
         "Accuracy of the most certain answers as more are accepted; the marks are at the "
-        "threshold of high certainty. Thresholds that accept fewer than 10 answers are not drawn. "
+        "threshold of high certainty"
+        + (", stars at a certified one. " if stars else "; no threshold is certified. ")
+        + "Thresholds that accept fewer than 10 answers are not drawn. "
         "AURC: the mean share of wrong answers over all coverages, lower is better.",
         "thresholds",
         [drawing],

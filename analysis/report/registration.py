@@ -98,7 +98,7 @@ ANALYSES = (
         "calibration",
         "Whether certainty tells right from wrong (ECE, Brier, AUROC, risk and coverage)",
         "certainty certainty_histogram reliability thresholds bands certainty_measures "
-        "other_certainties",
+        "other_certainties certified",
         "human.majority.calibration human.majority.certainty human.individual.calibration "
         "human.individual.certainty judges.*.calibration judges.*.certainty "
         "judges.*.other_certainties selective",

@@ -6,7 +6,7 @@ from typing import Any
 from analysis.report.by_band import over_studies
 from analysis.report.tables import Column, Table
 from analysis.report.tables_certainty import certain_sides
-from analysis.report.words import beside_people, run_name, run_names
+from analysis.report.words import beside_people, reason, run_name, run_names
 
 Report = Mapping[str, Any]
 
@@ -67,6 +67,61 @@ def paper_compat(report: Report) -> Table:
         rows,
         "Everywhere else an answer without certainty is neither high nor low. The code released "
         "with the source article reads it as 0, that is, as low (“paper_compat”).",
+    )
+
+
+def certified(report: Report) -> Table:
+    rows = []
+    for name, found in zip(run_names(report), report["selective"], strict=True):
+        certificate = found["certificate"]
+        if not certificate["items"]:
+            continue
+        tested = certificate["tested"]
+        rows.append(
+            [
+                name,
+                "none" if found["threshold"] is None else f"{found['threshold']:.0f}",
+                found["coverage"],
+                found,
+                certificate["items"],
+                tested[-1]["n"] if tested else None,
+                tested[-1]["errors"] if tested else None,
+                tested[-1]["p"] if tested else None,
+                reason(found["threshold_reason"]) if found["threshold"] is None else "",
+            ]
+        )
+    columns = (
+        Column("Run"),
+        Column("Certified from"),
+        Column("Coverage", "percent", "Over all items"),
+        Column("right", "share", "Over all items"),
+        Column("Items tested", "count"),
+        Column("accepted", "count", "Last test"),
+        Column("wrong", "count", "Last test"),
+        Column("p", "p", "Last test"),
+        Column("Why none"),
+    )
+    first = report["selective"][0] if report["selective"] else None
+    return Table(
+        "certified",
+        "From which certainty on the judge may be trusted, with a certificate",
+        columns,
+        rows,
+        "" if first is None else _certificate_note(first),
+    )
+
+
+def _certificate_note(first: Mapping[str, Any]) -> str:
+    made = first["certificate"]
+    return (
+        f"Certified: with {1 - made['delta']:.0%} confidence, over all runs together, at least "
+        f"{first['target']:.0%} of the answers that the threshold accepts are right on new items "
+        "drawn as these were. Items that share a persona or a question are right or wrong "
+        "together, so one item of each is tested; the others count only in coverage and accuracy, "
+        "whose interval is no certificate. Thresholds are tested from strict to lenient until "
+        f"one fails; p has to be at most {made['delta'] / made['judges']:.3g}, which takes at "
+        f"least {made['fewest']} accepted answers. None certified: trust no answer on its "
+        "certainty alone."
     )
 
 
