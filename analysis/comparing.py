@@ -10,6 +10,7 @@ from analysis.verifying import Difference, differences
 
 SHOWN = 100
 # Data, records and descriptions; what a reader compares are the numbers.
+LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
 NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
 
 
@@ -38,12 +39,7 @@ class Comparison:
 
 
 def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
-    listed = list(
-        differences(
-            {key: value for key, value in before.items() if key not in NOT_LISTED},
-            {key: value for key, value in after.items() if key not in NOT_LISTED},
-        )
-    )
+    listed = list(differences(_listed(before), _listed(after)))
     old = {row["item"]: row for row in before["items"]}
     new = {row["item"]: row for row in after["items"]}
     return Comparison(
@@ -53,6 +49,12 @@ def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comp
         n_changes=len(listed),
         n_items=sum(old.get(key) != new.get(key) for key in old | new),
     )
+
+
+def _listed(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared value by value, in an order of ours: a database may keep none."""
+    rest = sorted(key for key in report if key not in (*LISTED_FIRST, *NOT_LISTED))
+    return {key: report[key] for key in (*LISTED_FIRST, *rest) if key in report}
 
 
 def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[Row]:

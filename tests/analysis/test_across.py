@@ -123,7 +123,14 @@ def waves(*, shared_items=True, **second):
         raters = [make_rater(study=study, pseudonym=f"P-{n}") for n in range(people)]
         for number in range(12):
             key = f"i{number:02}" if shared_items else f"{slug}{number:02}"
-            item = make_item(study=study, key=key, persona=persona, question=f"Question {number}")
+            item = make_item(
+                study=study,
+                key=key,
+                persona=persona,
+                question=f"Question {number}",
+                r1={"text": "One"},
+                r2={"text": "Another"},
+            )
             for rater in raters:
                 answer(rater, item, "r1", 60)
             judge_item(run, item, "r1" if slug == "pilot" else "r2", 70)
