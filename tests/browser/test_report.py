@@ -276,7 +276,7 @@ def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(open
     page = open_file()
     page.locator("#items summary").click()
 
-    page.get_by_label("Which").select_option("people right, judge wrong")
+    page.get_by_label("Which", exact=True).select_option("people right, judge wrong")
     page.get_by_label("Judge", exact=True).select_option(index=1)
 
     wanted = [
