@@ -34,6 +34,7 @@ def main() -> int:
                     "PostgreSQL and Redis",
                     "-m",
                     "not e2e and not slow and not browser and not gpu and not live",
+                    "--ignore=tests/analysis/stats",  # pure: no database, one pass is enough
                     *PARALLEL,
                     **servers,
                 ),
