@@ -1,0 +1,17 @@
+"""Who judges, in which runs, what was answered, and every request that was paid for."""
+
+from judging.models.answers import Attempt, Batch, Judgment
+from judging.models.judges import Judge, SharedLimit
+from judging.models.runs import NANO, Campaign, JudgeRun, Jury
+
+__all__ = [
+    "NANO",
+    "Attempt",
+    "Batch",
+    "Campaign",
+    "Judge",
+    "JudgeRun",
+    "Judgment",
+    "Jury",
+    "SharedLimit",
+]

@@ -1,0 +1,199 @@
+"""What was answered, and every request and file of requests that was paid for."""
+
+from django.db import models
+from django.db.models import Q
+
+from judging.models.runs import JudgeRun
+from studies.models import Choice, Item, Side, public_id
+
+
+class Batch(models.Model):
+    """Questions of a run that were handed to a provider as one file."""
+
+    class State(models.TextChoices):
+        PREPARED = "prepared", "being handed in"
+        SUBMITTED = "submitted", "with the provider"
+        COLLECTED = "collected", "collected"
+        FAILED = "failed", "failed"
+
+    OPEN = (State.PREPARED, State.SUBMITTED)
+
+    # Also the lease of its judgments, and what the provider is told, to find it after a crash.
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
+    state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
+    provider_id = models.CharField(max_length=200, blank=True)
+    requests = models.PositiveIntegerField()
+    most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
+    most_tokens = models.PositiveBigIntegerField(default=0)
+    answered = models.PositiveIntegerField(default=0, help_text="As the provider counts.")
+    sentence = models.TextField(blank=True)
+    busy_until = models.DateTimeField(
+        null=True, blank=True, help_text="Some process hands it in, or collects it, until then."
+    )
+    failing_since = models.DateTimeField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        verbose_name_plural = "batches"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["prepared", "submitted", "collected", "failed"]),
+                name="batch_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
+                name="batch_known_to_provider",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
+
+
+class Judgment(models.Model):
+    """One question to a judge: an item, in one order, asked for the n-th time."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", "waiting"
+        LEASED = "leased", "being asked"
+        DONE = "done", "answered"
+        UNPARSEABLE = "unparseable", "unparseable"
+        REFUSED = "refused", "refused"
+        SKIPPED = "skipped", "skipped"
+        ERROR = "error", "error"
+
+    OPEN = (State.PENDING, State.LEASED)
+
+    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="judgments")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="judgments")
+    shown_first = models.CharField(
+        max_length=2, choices=Side, blank=True, help_text="Empty where a file did not say."
+    )
+    sample = models.PositiveSmallIntegerField(default=1)
+    state = models.CharField(max_length=12, choices=State, default=State.PENDING)
+    choice = models.CharField(max_length=3, choices=Choice, blank=True)
+    certainty = models.PositiveSmallIntegerField(null=True, blank=True)
+    probabilities = models.JSONField(null=True, blank=True, help_text="{r1, r2, tie} when given.")
+    raw_text = models.TextField(blank=True, help_text="The reply that decided.")
+    replies = models.PositiveSmallIntegerField(default=0)
+    model_snapshot = models.CharField(max_length=200, blank=True, help_text="As reported.")
+    fingerprint = models.CharField(max_length=200, blank=True, help_text="As reported.")
+    prompt_sha256 = models.CharField(max_length=64, blank=True)
+    reused_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reused_by",
+        help_text="The answer of another run that this one took over.",
+    )  # fmt: skip
+    error = models.TextField(blank=True)
+    lease = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "item", "shown_first", "sample"], name="judgment_once"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "reused_from"], name="judgment_no_answer_shared"
+            ),
+            models.CheckConstraint(
+                condition=Q(shown_first__in=["r1", "r2", ""]), name="judgment_shown_first"
+            ),
+            models.CheckConstraint(condition=Q(sample__gte=1), name="judgment_sample_positive"),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "pending", "leased", "done", "unparseable", "refused", "skipped", "error",
+                    ]
+                ),
+                name="judgment_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="done", choice__in=["r1", "r2", "tie"])
+                | (~Q(state="done") & Q(choice="", certainty=None)),
+                name="judgment_choice_iff_done",
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty=None) | Q(certainty__range=(1, 100)),
+                name="judgment_certainty_range",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="leased", leased_until__isnull=False)
+                | (~Q(state="leased") & Q(leased_until=None)),
+                name="judgment_lease_iff_leased",
+            ),
+            models.CheckConstraint(condition=Q(replies__lte=5), name="judgment_replies_max"),
+        ]  # fmt: skip
+        indexes = [models.Index(fields=["run", "state", "id"], name="judgment_run_state")]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}, item {self.item_id}, {self.shown_first} first, {self.sample}"
+
+
+class Attempt(models.Model):
+    """One HTTP request, written before it is sent; what it cost, even when nobody answered."""
+
+    class Outcome(models.TextChoices):
+        SENT = "sent", "in flight"
+        REPLIED = "replied", "replied"
+        RATE_LIMITED = "rate_limited", "rate limited"
+        SERVER_ERROR = "server_error", "server error"
+        TIMEOUT = "timeout", "timeout"
+        UNREACHABLE = "unreachable", "unreachable"
+        INTERRUPTED = "interrupted", "connection lost"
+        GARBAGE = "garbage", "not a chat completion"
+        REJECTED = "rejected", "rejected"
+        EXPIRED = "expired", "not answered by its batch"
+        LOST = "lost", "lost with its worker"
+
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="attempts")
+    number = models.PositiveIntegerField()
+    outcome = models.CharField(max_length=12, choices=Outcome, default=Outcome.SENT)
+    status_code = models.PositiveSmallIntegerField(null=True, blank=True)
+    sent_at = models.DateTimeField()
+    latency_ms = models.PositiveIntegerField(null=True, blank=True)
+    prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
+    completion_tokens = models.PositiveIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Those of the completion that were thought."
+    )
+    cost_nano = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Billionths of a US dollar; empty means unknown."
+    )
+    cost_is_estimate = models.BooleanField(
+        default=False, help_text="The server told no usage: the most it can have cost."
+    )
+    text = models.TextField(blank=True, help_text="The reply as it came.")
+    error = models.TextField(blank=True)
+    request_id = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["judgment", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["judgment", "number"], name="attempt_number_once"),
+            models.CheckConstraint(
+                condition=Q(
+                    outcome__in=[
+                        "sent", "replied", "rate_limited", "server_error", "timeout",
+                        "unreachable", "interrupted", "garbage", "rejected", "expired", "lost",
+                    ]
+                ),
+                name="attempt_outcome",
+            ),
+            models.CheckConstraint(condition=Q(number__gte=1), name="attempt_number_positive"),
+        ]  # fmt: skip
+        indexes = [
+            # Finds what a killed worker left in flight without reading the whole ledger.
+            models.Index(
+                fields=["judgment"], condition=Q(outcome="sent"), name="attempt_in_flight"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"judgment {self.judgment_id}, attempt {self.number}: {self.outcome}"

@@ -1,0 +1,159 @@
+"""What judges are asked to do: runs, campaigns of runs, juries."""
+
+from decimal import Decimal
+
+from django.db import models
+from django.db.models import Q
+
+from judging.models.judges import Judge
+from studies.models import Study, public_id
+
+NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add up exactly
+
+
+class JudgeRun(models.Model):
+    """One judge over one study's items, with one set of parameters."""
+
+    class Setting(models.TextChoices):
+        STANDARD = "standard", "standard"
+        CERTAINTY = "certainty", "certainty"
+        TIE = "tie", "tie"
+
+    class Orders(models.TextChoices):
+        RANDOM = "random", "random"
+        BOTH = "both", "both"
+        R1_FIRST = "r1_first", "response 1 first"
+        R2_FIRST = "r2_first", "response 2 first"
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        PAUSED = "paused", "paused"
+        DONE = "done", "done"
+        STOPPED_BUDGET = "stopped_budget", "stopped: budget"
+        STOPPED_OUTAGE = "stopped_outage", "stopped: outage"
+        CANCELLED = "cancelled", "cancelled"
+
+    ACTIVE = (State.QUEUED, State.RUNNING)
+    RESUMABLE = (State.PAUSED, State.STOPPED_OUTAGE, State.STOPPED_BUDGET)
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    key = models.CharField(max_length=64, unique=True, help_text="Hash of the parameters.")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="judge_runs")
+    judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="runs")
+    setting = models.CharField(max_length=20, choices=Setting, default=Setting.STANDARD)
+    features = models.TextField(default="all", help_text="As asked for: all, none, a set or keys.")
+    feature_keys = models.JSONField(null=True, blank=True, help_text="Empty means everything.")
+    orders = models.CharField(max_length=10, choices=Orders, default=Orders.RANDOM)
+    samples = models.PositiveSmallIntegerField(default=1)
+    seed = models.BigIntegerField()
+    is_imported = models.BooleanField(default=False)
+    by_batch = models.BooleanField(default=False, help_text="Asked by files, at a lower price.")
+    budget = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True, help_text="US dollars."
+    )
+    token_budget = models.PositiveBigIntegerField(null=True, blank=True)
+    prompt_hash = models.CharField(max_length=64, blank=True)
+    parameters = models.JSONField(
+        default=dict, help_text="The judge as it was: model, sampling, server, software."
+    )
+
+    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
+    sentence = models.TextField(blank=True, help_text="Why the run is in its state.")
+    # Moved by the writer in the transaction that stores an attempt's outcome.
+    spent_nano = models.PositiveBigIntegerField(default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+    retries = models.PositiveIntegerField(default=0, help_text="Requests without a reply.")
+    touched_at = models.DateTimeField(null=True, blank=True, help_text="Last sign of a worker.")
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(setting__in=["standard", "certainty", "tie"]), name="run_setting"
+            ),
+            models.CheckConstraint(
+                condition=Q(orders__in=["random", "both", "r1_first", "r2_first"]),
+                name="run_orders",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "queued", "running", "paused", "done", "stopped_budget", "stopped_outage",
+                        "cancelled",
+                    ]
+                ),
+                name="run_state",
+            ),
+            models.CheckConstraint(condition=Q(samples__gte=1), name="run_samples_positive"),
+            models.CheckConstraint(
+                condition=Q(budget=None) | Q(budget__gt=0), name="run_budget_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running"]) | ~Q(sentence=""),
+                name="run_end_has_sentence",
+            ),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.judge_id} on {self.study_id}: {self.setting}, {self.features}"
+
+    @property
+    def spent(self) -> Decimal:
+        return Decimal(self.spent_nano) / NANO
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in self.ACTIVE
+
+    @property
+    def is_resumable(self) -> bool:
+        return self.state in self.RESUMABLE
+
+
+class Campaign(models.Model):
+    """Runs that one plan started: judges × settings × features × orders."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="campaigns")
+    name = models.CharField(max_length=120)
+    plan = models.JSONField(help_text="As it was read.")
+    budget = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, blank=True,
+        help_text="US dollars, of all runs together.",
+    )  # fmt: skip
+    token_budget = models.PositiveBigIntegerField(null=True, blank=True)
+    runs = models.ManyToManyField(JudgeRun, related_name="campaigns")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="campaign_name_once"),
+            models.CheckConstraint(
+                condition=Q(budget=None) | Q(budget__gt=0), name="campaign_budget_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Jury(models.Model):
+    """Judges whose verdicts are counted together, as one more judge of the report."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="juries")
+    name = models.CharField(max_length=120)
+    judges = models.ManyToManyField(Judge, related_name="juries")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        verbose_name_plural = "juries"
+        constraints = [models.UniqueConstraint(fields=["study", "name"], name="jury_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
