@@ -40,7 +40,7 @@ lint: .venv/.dev  ## format, style, types, import directions, migrations
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/.dev  ## measure; benchmarks/README.md says what
+bench: .venv/.dev  ## measure; docs/benchmarks.md says what
 	$(BIN)/python -m benchmarks
 
 .venv/.gpu: requirements-gpu.txt .venv/.dev

@@ -1,6 +1,6 @@
 """Reports and exports in the admin: to look at, never to edit; they are only ever made."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -10,10 +10,11 @@ from django.http import HttpRequest
 from analysis.exports.models import Export
 from analysis.exports.queue import delete_export
 from analysis.models import Report
+from studies.admin import LookOnly
 
 
 @admin.register(Report)
-class ReportAdmin(admin.ModelAdmin):
+class ReportAdmin(LookOnly):
     list_display = (
         "public_id",
         "study",
@@ -33,18 +34,9 @@ class ReportAdmin(admin.ModelAdmin):
     exclude = ("result",)
     ordering = ("-created_at",)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
 
 @admin.register(Export)
-class ExportAdmin(admin.ModelAdmin):
+class ExportAdmin(LookOnly):
     """The queue of the whole installation; exports are made and fetched on a study's page."""
 
     list_display = (
@@ -73,12 +65,3 @@ class ExportAdmin(admin.ModelAdmin):
         for export_id in chosen.values_list("pk", flat=True):
             delete_export(export_id=export_id, user=cast(User, request.user))
         self.message_user(request, "The files are deleted; the rows stay.")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

@@ -1,10 +1,9 @@
 """Building a report: the data are read, computed, written whole, and only then called done."""
 
 import json
-import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from analysis.dataset import asked_on, load_dataset
-from analysis.errors import AnalysisError, BadParameters
+from analysis.errors import BadParameters
 from analysis.facts import Dataset
+from analysis.jobs import Progress, carry_out
 from analysis.models import Report
 from analysis.pooling import pool
 from analysis.report.across import tables_across
@@ -24,15 +24,11 @@ from analysis.report.figures import write_figures
 from analysis.report.paper import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000
 BOOTSTRAP_RANGE = (100, 100_000)
 # A seed survives every JSON reader up to here.
 SEED_RANGE = (0, 2**53)
-
-Progress = Callable[[int, str], None]
 
 
 def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
@@ -53,57 +49,28 @@ def report_dir(public_id: str) -> Path:
 
 
 def build_queued(*, report_id: int) -> Report:
-    """Build a queued report; safe to repeat, because the same inputs give the same files.
+    """Build a queued report; safe to repeat, because the same inputs give the same files."""
+    return carry_out(Report, report_id, _build)
 
-    A report that a killed worker left behind is built again from the start. What goes wrong is
-    stored with the report as a sentence, and raised only where it is a fault of the program.
-    """
-    Report.objects.filter(pk=report_id, state__in=["queued", "running"]).update(
-        state=Report.State.RUNNING, moved_at=timezone.now()
+
+def _build(report: Report, on_progress: Progress) -> dict[str, Any]:
+    """Write the files of a report, and return what its row keeps of them."""
+    result = write_report(
+        slug=report.study.slug,
+        out=report_dir(report.public_id),
+        threshold=report.threshold,
+        seed=report.seed,
+        bootstrap=report.bootstrap,
+        number=report.number,
+        on_progress=on_progress,
     )
-    report = Report.objects.select_related("study").get(pk=report_id)
-    if report.state != Report.State.RUNNING:
-        return report
-
-    def on_progress(percent: int, sentence: str) -> None:
-        Report.objects.filter(pk=report_id, state=Report.State.RUNNING).update(
-            progress=percent, message=sentence, moved_at=timezone.now()
-        )
-
-    try:
-        result = write_report(
-            slug=report.study.slug,
-            out=report_dir(report.public_id),
-            threshold=report.threshold,
-            seed=report.seed,
-            bootstrap=report.bootstrap,
-            number=report.number,
-            on_progress=on_progress,
-        )
-    except (AnalysisError, OSError) as error:
-        _fail(report, str(error))
-    except Exception as error:
-        _fail(
-            report,
-            f"The report could not be built: {type(error).__name__}. The worker's log has the "
-            "details; your answers are untouched.",
-        )
-        logger.exception("report %s failed", report.pk)
-        raise
-    else:
-        Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(
-            state=Report.State.DONE,
-            progress=100,
-            message="Done.",
-            result=result,
-            inputs_hash=result["inputs"]["hash"],
-            withdrawn_answers=result["human"]["not_counted"]["withdrawn"],
-            software=result["software"],
-            content_security_policy=content_security_policy(),
-            finished_at=timezone.now(),
-        )
-    report.refresh_from_db()
-    return report
+    return {
+        "result": result,
+        "inputs_hash": result["inputs"]["hash"],
+        "withdrawn_answers": result["human"]["not_counted"]["withdrawn"],
+        "software": result["software"],
+        "content_security_policy": content_security_policy(),
+    }
 
 
 def write_report(
@@ -208,12 +175,6 @@ def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
     return page
 
 
-def to_json(result: dict[str, Any]) -> str:
+def to_json(result: Mapping[str, Any]) -> str:
     """The text of report.json: keys in order of writing, full precision, never NaN."""
     return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _fail(report: Report, sentence: str) -> None:
-    Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(
-        state=Report.State.FAILED, message=sentence, finished_at=timezone.now()
-    )

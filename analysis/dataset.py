@@ -24,19 +24,22 @@ from analysis.facts import (
     Dataset,
     Item,
     Judgments,
+    LateChange,
     Plan,
     Prompt,
     Run,
     StudyFacts,
     columns,
+    without_own_port,
 )
 from analysis.juries import with_juries
 from analysis.models import AnalysisPlan
-from annotation.models import Annotation, Annotator
+from annotation.models import Annotation, Annotator, QuotaCell
 from annotation.quality import quality_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from studies.editing import READ_OTHERWISE
 from studies.models import Item as ItemRow
-from studies.models import Persona, Study
+from studies.models import Persona, Study, StudyLog
 from studies.prompts import wording
 
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
@@ -74,8 +77,10 @@ def load_dataset(slug: str) -> Dataset:
         attention=_attention(study, raters),
         people=_people(study),
         not_counted=_not_counted(study),
+        quotas=_quotas(study),
         runs=_runs(study, position),
         plan=plan,
+        late_changes=_late_changes(study) if plan is None else (),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
     )
@@ -166,6 +171,21 @@ def read_plan(study: Study) -> Plan | None:
             "database; restore the row from a backup."
         )
     return plan
+
+
+def _late_changes(study: Study) -> tuple[LateChange, ...]:
+    """How the reading of answers was changed after the first of them; a plan stands above it."""
+    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
+    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    return tuple(
+        LateChange(
+            names[row.detail["field"]],
+            row.detail["before"],
+            row.detail["after"],
+            f"{row.created_at:%Y-%m-%d}",
+        )
+        for row in rows
+    )
 
 
 def data_so_far(study: Study) -> tuple[int, int]:
@@ -291,6 +311,11 @@ def _people(study: Study) -> Mapping[str, int]:
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 
+def _quotas(study: Study) -> tuple[tuple[str, int, int], ...]:
+    cells = QuotaCell.objects.filter(study=study)
+    return tuple((str(cell), cell.target, cell.completed) for cell in cells)
+
+
 def _not_counted(study: Study) -> Mapping[str, int]:
     """Answers that the report leaves out, by the reason."""
     excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
@@ -329,7 +354,7 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
                 orders=run.orders,
                 samples=run.samples,
                 seed=run.seed,
-                parameters=run.parameters,
+                parameters=without_own_port(run.parameters),
                 prompt=_prompt(study, run),
                 state=run.state,
                 state_reason=run.sentence,

@@ -16,6 +16,11 @@ _USUAL = ("", "The usual one (JSON; CSV for matrices)")
 _CHOOSABLE = ("jsonl", "csv", "parquet")
 
 
+def _box(label: str, told: str) -> forms.BooleanField:
+    """Something that may be ticked."""
+    return forms.BooleanField(label=label, required=False, help_text=told)
+
+
 class ExportForm(forms.Form):
     what = forms.ChoiceField(label="What", choices=list(WHAT_LABELS.items()), initial="all")
     format = forms.ChoiceField(
@@ -29,20 +34,12 @@ class ExportForm(forms.Form):
         choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
         help_text="It is written into the data card. The items stay under their source’s.",
     )
-    fresh_pseudonyms = forms.BooleanField(
-        label="Name everybody anew",
-        required=False,
-        help_text="Earlier exports join with later ones no more.",
+    fresh_pseudonyms = _box("Name everybody anew", "Earlier exports join with later ones no more.")
+    free_text = _box(
+        "With free text", "What people wrote at the end, and why somebody is excluded."
     )
-    free_text = forms.BooleanField(
-        label="With free text",
-        required=False,
-        help_text="What people wrote at the end, and why somebody is excluded.",
-    )
-    identified = forms.BooleanField(
-        label="With platform ids",
-        required=False,
-        help_text="And everything people said about themselves, for example to pay them.",
+    identified = _box(
+        "With platform ids", "And everything people said about themselves, for example to pay them."
     )
     confirmation = forms.CharField(
         label="To confirm, type the study’s short name",

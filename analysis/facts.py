@@ -6,10 +6,13 @@ were stored. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, 
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +71,16 @@ class Plan:
         digest = hashlib.sha256()
         _feed(digest, "plan", asdict(replace(self, seal="")))
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class LateChange:
+    """A setting by which answers are read, changed after the first of them, with the day (UTC)."""
+
+    setting: str
+    before: float
+    after: float
+    on: str
 
 
 @dataclass(frozen=True)
@@ -204,8 +217,12 @@ class Dataset:
     attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
+    # Of each group that a quota names: its name, how many were wanted, how many finished.
+    quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
     plan: Plan | None = None
+    no_plan: str = "No analysis plan was frozen."  # why, where there is none
+    late_changes: tuple[LateChange, ...] = ()
     # Answers of people whom a researcher excluded: no number but one of the multiverse rests on
     # them. Their raters are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
@@ -230,9 +247,11 @@ class Dataset:
         _feed(digest, "items", [vars(item) for item in self.items])
         _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         _feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
-        _feed(digest, "people", [dict(self.people), dict(self.not_counted)])
+        _feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         if self.plan is not None:
             _feed(digest, "plan", self.plan.seal)
+        if self.late_changes:
+            _feed(digest, "late changes", [asdict(change) for change in self.late_changes])
         _feed_arrays(digest, self.answers)
         if self.set_aside is not None:
             _feed(digest, "set aside", self.set_aside_raters)
@@ -243,6 +262,32 @@ class Dataset:
             _feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
         return digest.hexdigest()
+
+
+def without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a run; a server of the machine itself is told without its port.
+
+    The port is one that was free when the server started, and says nothing about the judge.
+
+    >>> without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
+    {'base_url': 'http://127.0.0.1/v1'}
+    >>> without_own_port({"base_url": "http://gpu:8000/v1"})
+    {'base_url': 'http://gpu:8000/v1'}
+    """
+    url = urlsplit(parameters.get("base_url") or "")
+    if not _is_this_machine(url.hostname or ""):
+        return parameters
+    return {
+        **parameters,
+        "base_url": url._replace(netloc=re.sub(r":\d+$", "", url.netloc)).geturl(),
+    }
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def columns(rows: Iterable[tuple[Any, ...]], *kinds: str) -> list[npt.NDArray[Any]]:

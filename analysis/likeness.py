@@ -49,7 +49,7 @@ def likenesses(slug: str) -> list[Likeness]:
     everybody = load_everybody(data)
     truth = data.scored_truth(offers_tie=data.study.allow_tie)[:, None]
     known = (everybody.choice >= 0) & (truth >= 0)
-    wrong = np.where(known, everybody.choice != truth, -1)
+    wrong = np.where(known, everybody.choice != truth, np.int8(-1))
     runs = _whole_runs(data)
     by_run = [
         shared_errors(wrong, _errors(run_verdicts(data, run)), measure=everybody.is_counted)

@@ -10,66 +10,47 @@ from django.utils import timezone
 from analysis.exports.models import Export
 from studies.models import Study, public_id
 
-__all__ = ["AnalysisPlan", "Export", "Report", "ShareLink"]
+__all__ = ["AnalysisPlan", "Export", "Recheck", "Report", "ShareLink"]
 
 # A report of 10,000 items takes about a minute; one that has not moved for this long lost its
 # worker.
 STALLED_AFTER = timedelta(minutes=10)
 
 
-class Report(models.Model):
-    """A report of one study; the files lie in VAR_DIR/reports/<public_id>/."""
+class Job(models.Model):
+    """Something that a worker does about a report; `analysis.jobs` moves it on."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting for a worker"
-        RUNNING = "running", "being built"
+        RUNNING = "running", "being computed"
         DONE = "done", "done"
-        FAILED = "failed", "not built"
+        FAILED = "failed", "not done"
 
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="reports")
-    number = models.PositiveIntegerField(help_text="1, 2, … within the study.")
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    threshold = models.PositiveSmallIntegerField()
-    bootstrap = models.PositiveIntegerField(help_text="Resamples of every kind.")
-    seed = models.BigIntegerField()
+    # How the sentence begins that says what went wrong.
+    undone: str
 
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     progress = models.PositiveSmallIntegerField(default=0, help_text="Percent.")
     message = models.TextField(blank=True, help_text="What happens now, or why it failed.")
-    inputs_hash = models.CharField(max_length=64, blank=True)
-    withdrawn_answers = models.PositiveIntegerField(
-        null=True, help_text="Answers that had been withdrawn when the report was built."
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    software = models.JSONField(default=dict)
-    result = models.JSONField(null=True)
-    content_security_policy = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
+        abstract = True
         ordering = ["-created_at", "-pk"]
         constraints = [
-            models.UniqueConstraint(fields=["study", "number"], name="report_number_once"),
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]), name="report_state"
-            ),
-            models.CheckConstraint(condition=Q(progress__range=(0, 100)), name="report_progress"),
-            models.CheckConstraint(condition=Q(threshold__range=(1, 100)), name="report_threshold"),
-            models.CheckConstraint(
-                condition=~Q(state="done") | Q(result__isnull=False, finished_at__isnull=False),
-                name="report_done_has_result",
+                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                name="%(class)s_state",
             ),
             models.CheckConstraint(
-                condition=~Q(state="failed") | ~Q(message=""), name="report_failed_says_why"
+                condition=~Q(state="failed") | ~Q(message=""), name="%(class)s_failed_says_why"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.study_id}: report v{self.number} of {self.created_at:%Y-%m-%d}"
 
     @property
     def is_open(self) -> bool:
@@ -81,6 +62,63 @@ class Report(models.Model):
         """Whether it stopped moving: the worker was killed, or none is running."""
         unfinished = self.state in {self.State.QUEUED, self.State.RUNNING}
         return unfinished and timezone.now() - self.moved_at > STALLED_AFTER
+
+
+class Report(Job):
+    """A report of one study; the files lie in VAR_DIR/reports/<public_id>/."""
+
+    undone = "The report could not be built"
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="reports")
+    number = models.PositiveIntegerField(help_text="1, 2, … within the study.")
+    threshold = models.PositiveSmallIntegerField()
+    bootstrap = models.PositiveIntegerField(help_text="Resamples of every kind.")
+    seed = models.BigIntegerField()
+
+    inputs_hash = models.CharField(max_length=64, blank=True)
+    withdrawn_answers = models.PositiveIntegerField(
+        null=True, help_text="Answers that had been withdrawn when the report was built."
+    )
+    software = models.JSONField(default=dict)
+    result = models.JSONField(null=True)
+    content_security_policy = models.TextField(blank=True)
+
+    class Meta(Job.Meta):
+        constraints = [
+            *Job.Meta.constraints,
+            models.UniqueConstraint(fields=["study", "number"], name="report_number_once"),
+            models.CheckConstraint(condition=Q(progress__range=(0, 100)), name="report_progress"),
+            models.CheckConstraint(condition=Q(threshold__range=(1, 100)), name="report_threshold"),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(result__isnull=False, finished_at__isnull=False),
+                name="report_done_has_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: report v{self.number} of {self.created_at:%Y-%m-%d}"
+
+
+class Recheck(Job):
+    """A report that is computed again, and what was the same and what was not."""
+
+    undone = "The report could not be computed again"
+
+    report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="rechecks")
+    found = models.JSONField(null=True, help_text="How many values differ, the first, and why.")
+
+    class Meta(Job.Meta):
+        constraints = [
+            *Job.Meta.constraints,
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(found__isnull=False, finished_at__isnull=False),
+                name="recheck_done_has_found",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"recheck of report {self.report_id}"
 
 
 class AnalysisPlan(models.Model):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.errors import BadParameters
-from analysis.facts import Answers, Dataset, Item, Judgments, Run
+from analysis.facts import Answers, Dataset, Item, Judgments, Plan, Run
 from analysis.juries import sum_of_costs
 
 # Waves that differ in one of these did not ask the same thing.
@@ -27,8 +27,8 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
 
     An item of several waves is one item, if its text and truth are the same. People stay apart,
     by the name of their wave. Runs of one judge that were asked alike become one; where an item
-    was judged in several waves, the first one counts. A plan of one wave is none of the whole.
-    Raises `BadParameters` where waves cannot be one.
+    was judged in several waves, the first one counts. The plan is that of every wave, if all have
+    the same. Raises `BadParameters` where waves cannot be one.
     """
     first = waves[0].study
     for wave in waves[1:]:
@@ -45,11 +45,12 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
     aside = [f"{wave.study.slug}/{name}" for wave in waves for name in wave.set_aside_raters]
     set_aside = [wave.set_aside for wave in waves if wave.set_aside is not None]
     slugs = [wave.study.slug for wave in waves]
+    plan, no_plan = _plan(waves)
     titles = " + ".join(wave.study.title for wave in waves)
     return Dataset(
         study=replace(
             first,
-            slug="-".join([*slugs, "pooled"]),
+            slug=_slug(waves),
             title=f"Pooled: {titles}",
             is_simulated=any(wave.study.is_simulated for wave in waves),
             source={**first.source, "pooled_from": slugs},
@@ -63,9 +64,43 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         people=_sums(wave.people for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
         runs=_runs(waves, position),
+        plan=plan,
+        no_plan=no_plan,
+        late_changes=tuple(dict.fromkeys(change for wave in waves for change in wave.late_changes)),
         set_aside_raters=tuple(aside),
         set_aside=_set_aside(waves, position, len(raters)) if set_aside else None,
     )
+
+
+def _slug(waves: Sequence[Dataset]) -> str:
+    return "-".join([*(wave.study.slug for wave in waves), "pooled"])
+
+
+def _plan(waves: Sequence[Dataset]) -> tuple[Plan | None, str]:
+    """The plan of the whole: what all waves planned alike, frozen with the last of them.
+
+    Or none, and why: what was planned of one wave alone was not planned of all.
+    """
+    plans = [wave.plan for wave in waves if wave.plan is not None]
+    without = [wave.study.slug for wave in waves if wave.plan is None]
+    if not plans:
+        return None, Dataset.no_plan
+    if without:
+        return None, f"No analysis plan was frozen for {', '.join(without)}, which is pooled here."
+    first = plans[0].content
+    # Sorted: PostgreSQL and SQLite give back the keys of a JSON object in orders of their own.
+    keys = sorted({key for plan in plans for key in plan.content if key != "study"})
+    other = [key for key in keys if any(plan.content.get(key) != first.get(key) for plan in plans)]
+    if other:
+        return None, f"The analysis plans of the pooled studies differ in {', '.join(other)}."
+    seals = {wave.study.slug: plan.seal for wave, plan in zip(waves, plans, strict=True)}
+    whole = Plan(
+        content={**first, "study": _slug(waves), "seals": seals},
+        answers=sum(plan.answers for plan in plans),
+        judgments=sum(plan.judgments for plan in plans),
+        frozen_at=max(plan.frozen_at for plan in plans),
+    )
+    return replace(whole, seal=whole.sealed()), ""
 
 
 def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:

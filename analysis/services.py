@@ -5,9 +5,9 @@ from django.db import transaction
 from django.db.models import Max
 
 from analysis.building import check_parameters
-from analysis.models import Report
+from analysis.models import Recheck, Report
 from analysis.plans import registered
-from analysis.tasks import build_report
+from analysis.tasks import build_report, recheck_report
 from studies.services import lock_study, record
 
 
@@ -47,3 +47,20 @@ def request_report(
     record(study, "report requested", user=user, report=report.public_id, **wanted)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
     return report
+
+
+@transaction.atomic
+def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
+    """Queue computing a finished report again; while that is being done, return it instead."""
+    report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
+    # As above: a double press is one.
+    study = lock_study(report.study_id)
+    for recheck in report.rechecks.filter(state__in=["queued", "running"]):
+        if recheck.is_open:
+            return recheck
+    recheck = Recheck.objects.create(
+        report=report, requested_by=user, message="Waiting for a worker."
+    )
+    record(study, "report recheck requested", user=user, report=report.public_id)
+    recheck_report.delay_on_commit(recheck.pk)  # type: ignore[attr-defined]
+    return recheck

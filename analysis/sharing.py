@@ -107,7 +107,14 @@ def write_shared_page(report: Report) -> Path:
     if not path.is_file():
         draft = path.with_suffix(".draft")
         redacted = without_people(report.result)
-        text = render_html(redacted, date=report.finished_at.date(), number=report.number)
+        try:
+            text = render_html(redacted, date=report.finished_at.date(), number=report.number)
+        except KeyError:
+            # The page is made anew, of a result that another version computed.
+            raise NotShareable(
+                "An older version of the program built this report, and this one cannot make a "
+                "copy of it. Build it again and share that."
+            ) from None
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     return path

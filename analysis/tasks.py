@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from analysis import building
+from analysis import building, verifying
 from analysis.exports import storage, work
 
 
@@ -10,6 +10,12 @@ from analysis.exports import storage, work
 def build_report(report_id: int) -> None:
     """Build a queued report; running it twice gives the same report."""
     building.build_queued(report_id=report_id)
+
+
+@shared_task
+def recheck_report(recheck_id: int) -> None:
+    """Compute a report again; running it twice gives the same findings."""
+    verifying.recheck_queued(recheck_id=recheck_id)
 
 
 @shared_task

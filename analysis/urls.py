@@ -13,6 +13,7 @@ urlpatterns = [
     path("compare/", version_views.compare, name="compare"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
+    path("<str:public_id>/verify/", views.verify, name="verify"),
     path("<str:public_id>/report.html", views.open_report, name="open"),
     path("<str:public_id>/download/", views.download_html, name="download"),
     path("<str:public_id>/report.json", views.download_json, name="json"),

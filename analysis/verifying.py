@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.building import report_dir, to_json
 from analysis.dataset import load_dataset, people_now
 from analysis.errors import AnalysisError
-from analysis.models import Report
+from analysis.jobs import Progress, carry_out
+from analysis.models import Recheck, Report
 from analysis.pooling import pool
 from analysis.report.build import SCHEMA, build_report
 
@@ -17,6 +18,9 @@ from analysis.report.build import SCHEMA, build_report
 # move all that come after it.
 NAMES = ("item", "rater", "run", "analysis", "value")
 ABSENT = "–"
+SHOWN_ITEMS = 10
+# So many differences of a recheck are stored; the command shows all.
+KEPT = 20
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,9 @@ def read_report(name: str) -> dict[str, Any]:
     return report
 
 
-def verify_report(report: Mapping[str, Any]) -> Verification:
+def verify_report(
+    report: Mapping[str, Any], *, on_progress: Progress = lambda percent, sentence: None
+) -> Verification:
     """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
     slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
     waves = [load_dataset(slug) for slug in slugs]
@@ -88,6 +94,7 @@ def verify_report(report: Mapping[str, Any]) -> Verification:
         seed=report["seed"],
         threshold=parameters["threshold"],
         bootstrap=parameters["bootstrap"],
+        on_progress=on_progress,
     )
     now = json.loads(to_json(again))
     found = list(differences(report, now))
@@ -96,12 +103,33 @@ def verify_report(report: Mapping[str, Any]) -> Verification:
     told = list(_withdrawals(report, withdrawn))
     superseded = bool(told)
     told += _other_reasons(report, now, withdrawn, excluded)
+    changed = tuple(one for one in found if one not in software)
+    if changed and not told:
+        told.append(_what_else(report, now, changed, is_other_program=bool(software)))
     return Verification(
-        differences=tuple(one for one in found if one not in software),
+        differences=changed,
         software=software,
         reasons=tuple(told),
         is_superseded=superseded,
     )
+
+
+def recheck_queued(*, recheck_id: int) -> Recheck:
+    """Compute the report of a queued recheck again and store what was the same and what not."""
+    return carry_out(Recheck, recheck_id, _recheck)
+
+
+def _recheck(recheck: Recheck, on_progress: Progress) -> dict[str, Any]:
+    found = verify_report(read_report(recheck.report.public_id), on_progress=on_progress)
+    return {
+        "found": {
+            "values": len(found.differences),
+            "first": [asdict(one) for one in found.differences[:KEPT]],
+            "software": [asdict(one) for one in found.software],
+            "reasons": list(found.reasons),
+            "superseded": found.is_superseded,
+        }
+    }
 
 
 def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
@@ -180,3 +208,32 @@ def _other_reasons(
             yield f"The report rests on {then:,} {key}; there are {after:,} now."
     if report.get("registration", {}).get("plan") != now["registration"]["plan"]:
         yield "The analysis plan is another one, or was frozen since."
+
+
+def _what_else(
+    report: Mapping[str, Any],
+    now: Mapping[str, Any],
+    changed: Sequence[Difference],
+    *,
+    is_other_program: bool,
+) -> str:
+    """Where as many people gave as many answers: the file, the program, or an answer is another."""
+    if report["inputs"]["hash"] == now["inputs"]["hash"]:
+        return (
+            "The answers are those of the report: another version of the program computes it "
+            "otherwise, or its file was changed."
+            if is_other_program
+            else "The answers and the program are those of the report: its file was changed."
+        )
+    told = "There are as many answers as then, but some were changed since."
+    paths = (difference.path.partition("items[")[2] for difference in changed)
+    items = list(dict.fromkeys(path.partition("]")[0] for path in paths if path))
+    if not items and is_other_program:
+        return (
+            "There are as many answers as then, and no item came out otherwise: another version of "
+            "the program reads or computes them otherwise, or little about them was changed."
+        )
+    if not items:
+        return told
+    more = f" and {len(items) - SHOWN_ITEMS:,} more" if len(items) > SHOWN_ITEMS else ""
+    return f"{told} Items that came out otherwise: {', '.join(items[:SHOWN_ITEMS])}{more}."

@@ -18,7 +18,7 @@ from analysis.forms import ReportForm
 from analysis.models import Report
 from analysis.plans import registered
 from analysis.selectors import get_report, reports_for
-from analysis.services import request_report
+from analysis.services import request_recheck, request_report
 from studies.models import Membership
 from studies.selectors import get_study, studies_for
 
@@ -86,6 +86,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "report": report,
         "headline": report.result["headline"] if report.result else None,
         "registered": registered(report.study),
+        "recheck": report.rechecks.first(),
         "may_build": _may_build(request, slug),
         "may_share": studies_for(request.user, role=Membership.Role.OWNER)
         .filter(slug=slug)
@@ -99,13 +100,26 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
     """What the page asks for while a report is being built."""
     report = get_report(request.user, slug, public_id)
+    # A report that is there is being looked at for its recheck.
+    job = report.rechecks.first() if report.state == Report.State.DONE else report
     return JsonResponse(
         {
-            "progress": report.progress,
-            "message": report.message,
-            "open": report.is_open,
+            "progress": job.progress if job else 100,
+            "message": job.message if job else "",
+            "open": bool(job and job.is_open),
         }
     )
+
+
+@login_required
+@require_POST
+def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Compute a finished report again, in a worker; its page shows what came out."""
+    report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
+    if report.state != Report.State.DONE:
+        raise Http404("This report is not finished, so there is nothing to verify yet.")
+    request_recheck(report_id=report.pk, user=cast(User, request.user))
+    return redirect("analysis:report", slug=slug, public_id=public_id)
 
 
 @login_required

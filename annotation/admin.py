@@ -18,22 +18,7 @@ from annotation.models import (
     ProlificStudy,
     QuotaCell,
 )
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that the program writes and nobody edits."""
-
-    list_per_page = 50
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+from studies.admin import LookOnly
 
 
 class EventInline(admin.TabularInline):
@@ -59,7 +44,7 @@ class RevisionInline(admin.TabularInline):
 
 
 @admin.register(Annotator)
-class AnnotatorAdmin(ReadOnlyAdmin):
+class AnnotatorAdmin(LookOnly):
     list_display = [
         "pseudonym", "study", "state", "quota_cell", "works_surplus", "created_at", "ended_at",
         "excluded_at",
@@ -74,7 +59,7 @@ class AnnotatorAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Assignment)
-class AssignmentAdmin(ReadOnlyAdmin):
+class AssignmentAdmin(LookOnly):
     list_display = ["annotator", "item", "position", "shown_first", "state", "is_surplus"]
     list_filter = ["state", "is_surplus", "annotator__study"]
     list_select_related = ["annotator", "item"]
@@ -83,7 +68,7 @@ class AssignmentAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Annotation)
-class AnnotationAdmin(ReadOnlyAdmin):
+class AnnotationAdmin(LookOnly):
     list_display = [
         "annotator", "item", "choice", "certainty", "standing", "revision", "answered_at",
     ]  # fmt: skip
@@ -103,14 +88,14 @@ class AnnotationAdmin(ReadOnlyAdmin):
 
 
 @admin.register(CompletionCode)
-class CompletionCodeAdmin(ReadOnlyAdmin):
+class CompletionCodeAdmin(LookOnly):
     list_display = ["study", "ending", "code"]
     list_filter = ["study"]
     list_select_related = ["study"]
 
 
 @admin.register(ProlificStudy)
-class ProlificStudyAdmin(ReadOnlyAdmin):
+class ProlificStudyAdmin(LookOnly):
     list_display = ["study", "prolific_id", "status", "seen_at"]
     list_select_related = ["study"]
 

@@ -8,9 +8,11 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from annotation.wording import setting_of
 from studies.markdown import render_markdown
 from studies.models import Study, Task
 from studies.money import format_money
+from studies.prompts import wording
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
@@ -37,6 +39,18 @@ def consent_text(study: Study) -> ConsentText:
         },
     )
     return ConsentText(html, hashlib.sha256(html.encode()).hexdigest())
+
+
+def instructions_text(study: Study) -> SafeString:
+    """What a person reads before the examples: the study's own instructions or the default ones."""
+    return render_to_string(
+        "annotation/_instructions_text.html",
+        {
+            "study": study,
+            "own": render_markdown(study.instructions),
+            "task_question": wording(study.task, setting_of(study)).question,
+        },
+    )
 
 
 @dataclass(frozen=True)

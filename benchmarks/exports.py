@@ -25,7 +25,9 @@ EXPORTS = (
     ("annotations", "csv"),
     ("annotations", "parquet"),
     ("annotators", "jsonl"),
+    ("annotators", "parquet"),
     ("aggregates", "jsonl"),
+    ("mt-bench", "jsonl"),
     ("all", "jsonl"),
     ("all", "parquet"),
 )

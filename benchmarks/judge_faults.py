@@ -1,10 +1,11 @@
 """Runs through every kind of trouble: each ends in the right state, each request is accounted for.
 
     python -m benchmarks judge_faults
-    python -m benchmarks.judge_faults --judgments 2000 --only storm gone
+    python -m benchmarks.judge_faults --judgments 2000 --only storm gone --worker
 
 The simulated LLM server counts what it is asked and spoils part of it; afterwards its count must be
-the ledger's, and no judgment may be left open. Storage as for the other benchmarks of judging.
+the ledger's, and no judgment may be left open. Storage as for the other benchmarks of judging. With
+--worker a Celery worker does the work, otherwise this process does.
 """
 
 import argparse
@@ -17,12 +18,13 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks._victims import ROOT, Worker
+
 SLOTS = 64
 TIMEOUT = 3
 
@@ -79,7 +81,9 @@ def call(url: str, path: str, body: dict[str, Any] | None = None) -> Any:
         return json.load(response)
 
 
-def judge_through(url: str, fault: dict[str, Any], *, study_id: int, **run: Any) -> Outcome:
+def judge_through(
+    url: str, fault: dict[str, Any], *, study_id: int, by_worker: bool = False, **run: Any
+) -> Outcome:
     """Judge while requests are spoilt, and say what came of it."""
     from judging.models import Attempt
     from judging.services import runs, runtime
@@ -89,14 +93,19 @@ def judge_through(url: str, fault: dict[str, Any], *, study_id: int, **run: Any)
         name=f"through {fault['fault']} {url}", backend="openai", model="demo-steady",
         base_url=url, concurrency=SLOTS, timeout_seconds=TIMEOUT, outage_seconds=300,
     )  # fmt: skip
-    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=False, **run)
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
-    try:
-        runs.work_off(run_id=started.pk)
-    finally:
-        runtime.shut_down()
-    started.refresh_from_db()
+    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=by_worker, **run)
+    if by_worker:
+        while started.is_active:
+            time.sleep(0.5)
+            started.refresh_from_db()
+    else:
+        try:
+            runs.work_off(run_id=started.pk)
+        finally:
+            runtime.shut_down()
+        started.refresh_from_db()
     attempts = Attempt.objects.filter(judgment__run=started)
     return Outcome(
         state=started.state,
@@ -124,6 +133,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--judgments", type=int, default=2000, help="a multiple of 8")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="faults whose name holds a word")
+    parser.add_argument("--worker", action="store_true", help="through a Celery worker")
     options = parser.parse_args()
 
     folder = tempfile.mkdtemp(prefix="thirdperson-bench-")
@@ -136,14 +146,22 @@ def main() -> int:
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True)
     study_id = _study(Path(folder))
+    with ExitStack() as stack:
+        if options.worker:
+            stack.callback(Worker(dict(os.environ), Path(folder) / "worker.log").stop)
+        all_right = _run_all(study_id, options)
+    return 0 if all_right else 1
+
+
+def _run_all(study_id: int, options: argparse.Namespace) -> bool:
     all_right = True
     for name, fault in FAULTS.items():
         if options.only and not any(word in name for word in options.only):
             continue
         with server() as url:
             outcome = judge_through(
-                url, fault, study_id=study_id, orders="both", samples=4,
-                limit=options.judgments // 8,
+                url, fault, study_id=study_id, by_worker=options.worker, orders="both",
+                samples=4, limit=options.judgments // 8,
             )  # fmt: skip
         all_right &= outcome.is_right
         sys.stdout.write(
@@ -152,7 +170,7 @@ def main() -> int:
             f"{sum(outcome.attempts.values()):,} {outcome.attempts}\n"
         )
         sys.stdout.flush()
-    return 0 if all_right else 1
+    return all_right
 
 
 if __name__ == "__main__":

@@ -1,29 +1,34 @@
 """Judgments a second, and CPU per judgment, against a server that answers after a fixed time.
 
     python -m benchmarks judging
-    python -m benchmarks.judging --items 2000 --slots 64 --latency-ms 200 20
+    python -m benchmarks.judging --items 2000 --slots 64 --latency-ms 200 20 --rounds 3
 
 Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
 process, and the product through a Celery worker, both with every attempt and answer committed to
 the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is measured beside
 them where INSPECT_PYTHON names a Python that has it. The server is a process of
-its own; CPU is that of the process that judges.
+its own; CPU is that of the process that judges. With several rounds, every way comes once in each,
+and a ratio is the median of those within a round.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import secrets
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPLY = "A]] [[73]]"
+SLUG = f"bench-{secrets.token_hex(4)}"  # a database may be measured more than once
+WAYS = ("raw", "inline", "worker", "inspect")
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def build_study(items: int) -> list[str]:
     from studies.models import Item, Persona, Study
     from studies.prompts import build_prompt
 
-    study = Study.objects.create(slug="bench", title="Benchmark", seed=7)
+    study = Study.objects.create(slug=SLUG, title="Benchmark", seed=7)
     persona = Persona.objects.create(
         study=study,
         key="p",
@@ -109,7 +114,7 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
     """What the client alone needs."""
     import openai
 
-    async def ask_all() -> None:
+    async def ask_all(prompts: list[str]) -> None:
         client = openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
         gate = asyncio.Semaphore(slots)
 
@@ -128,7 +133,8 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
         await asyncio.gather(*(ask(prompt) for prompt in prompts))
         await client.close()
 
-    return _measure(lambda: asyncio.run(ask_all()), len(prompts), time.process_time)
+    asyncio.run(ask_all(prompts[:1]))  # what the client loads with its first request
+    return _measure(lambda: asyncio.run(ask_all(prompts)), len(prompts), time.process_time)
 
 
 def run_inline(url: str, items: int, slots: int, name: str) -> Result:
@@ -198,8 +204,10 @@ def _start(url: str, slots: int, name: str, *, enqueue: bool) -> int:
     from judging.services.runs import start_run
     from studies.models import Study
 
-    judge, _ = add_judge(name=name, backend="openai", model="mock", base_url=url, concurrency=slots)
-    study = Study.objects.get(slug="bench")
+    study = Study.objects.get(slug=SLUG)
+    judge, _ = add_judge(
+        name=f"{SLUG} {name}", backend="openai", model="mock", base_url=url, concurrency=slots
+    )
     run = start_run(study_id=study.pk, judge_id=judge.pk, setting="certainty", enqueue=enqueue)
     return run.pk
 
@@ -225,7 +233,7 @@ def _cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
+def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
     command = [sys.executable, "-m", "benchmarks.judging", "--serve", str(latency_ms / 1000)]
     server = subprocess.Popen(  # noqa: S603
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -238,26 +246,39 @@ def _run(way: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
         if way == "inspect":
             return run_inspect(url, prompts, slots)
         through = run_inline if way == "inline" else run_worker
-        return through(url, len(prompts), slots, f"{way}-{latency_ms:.0f}")
+        return through(url, len(prompts), slots, name)
     finally:
         server.terminate()
         server.wait(timeout=10)
 
 
-def _print(way: str, latency_ms: float, slots: int, result: Result, raw: Result | None) -> None:
-    bound = slots / latency_ms * 1000
-    sys.stdout.write(
-        f"{latency_ms:5.0f} ms  {way:7} {result.per_second:6.0f}/s "
-        f"({result.per_second / bound:.2f} of {bound:.0f}/s)  "
-        f"{result.cpu_ms:.2f} ms CPU per judgment"
-        f"{_beside(result, raw) if raw and result is not raw else ''}\n"
-    )
+def _measure_all(
+    ways: Sequence[str], latency_ms: float, slots: int, prompts: list[str], rounds: int
+) -> None:
+    """Print what every way does in each round, and beside the bare loop of the same round."""
+    beside: dict[str, list[tuple[float, float]]] = {}
+    for number in range(1, rounds + 1):
+        raw: Result | None = None
+        for way in ways:
+            name = f"{way}, {latency_ms:.0f} ms, round {number}"
+            result = _run(way, name, latency_ms, slots, prompts)
+            line = f"{result.per_second:6.0f}/s  {result.cpu_ms:.2f} ms CPU per judgment"
+            if way == "raw":
+                raw = result
+            elif raw is not None:
+                rate, more = result.per_second / raw.per_second, result.cpu_ms - raw.cpu_ms
+                beside.setdefault(way, []).append((rate, more))
+                line += f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
+            _say(f"{latency_ms:5.0f} ms  {way:7} {line}")
+    for way, pairs in beside.items():
+        rate, more = (statistics.median(column) for column in zip(*pairs, strict=True))
+        words = f"{rate:.2f} of the bare loop's rate, {more:+.2f} ms"
+        _say(f"{latency_ms:5.0f} ms  {way:7} median of {rounds}: {words}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def _beside(result: Result, raw: Result) -> str:
-    rate, more = result.per_second / raw.per_second, result.cpu_ms - raw.cpu_ms
-    return f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
 
 
 def main() -> int:
@@ -265,7 +286,8 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=2000)
     parser.add_argument("--slots", type=int, default=64)
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
-    parser.add_argument("--only", choices=["raw", "inline", "worker", "inspect"], nargs="+")
+    parser.add_argument("--only", choices=WAYS, nargs="+")
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve is not None:
@@ -278,24 +300,22 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     import django
     from django.core.management import call_command
+    from django.db import connection
 
     django.setup()
     call_command("migrate", verbosity=0, skip_checks=True)
     prompts = build_study(options.items)
     size = sum(map(len, prompts)) // len(prompts)
-    sys.stdout.write(
-        f"{options.items} judgments, {options.slots} slots, prompts of {size} characters\n"
+    _say(
+        f"{options.items} judgments, {options.slots} slots, prompts of {size} characters, "
+        f"{connection.display_name}"
     )
-    ways = options.only or ["raw", "inline", "worker", "inspect"]
+    ways = options.only or list(WAYS)
     if "inspect" in ways and not os.environ.get("INSPECT_PYTHON"):
         ways.remove("inspect")
-        sys.stdout.write("inspect-ai: not measured, INSPECT_PYTHON names no Python that has it\n")
+        _say("inspect-ai: not measured, INSPECT_PYTHON names no Python that has it")
     for latency in options.latency_ms:
-        raw: Result | None = None
-        for way in ways:
-            result = _run(way, latency, options.slots, prompts)
-            raw = result if way == "raw" else raw
-            _print(way, latency, options.slots, result, raw)
+        _measure_all(ways, latency, options.slots, prompts, options.rounds)
     return 0
 
 

@@ -1,40 +1,46 @@
 """Judgments and tokens a second of a local model, against plain `generate` of transformers.
 
     CUDA_VISIBLE_DEVICES=0 python -m benchmarks.local_models --model Qwen/Qwen2.5-7B-Instruct
+    python -m benchmarks.local_models --model tiny --questions 32 --batch 8 --words 20
 
-Needs requirements-gpu.txt and a model: a folder, or a name that is fetched. The same prompts with
-the same sampling go through the in-process backend, through its option scoring, and through
-`generate` on left-padded batches in the order they come. Every way is warmed up with one batch.
+Needs requirements-gpu.txt and a model: a folder, a name that is fetched, or `tiny`, which is built
+here and shows that the script runs. The same prompts with the same sampling go through `generate`
+on left-padded batches in the order they come, through the in-process backend, and through its
+option scoring. Each has the device to itself and is warmed up with one batch.
 """
 
 import argparse
 import asyncio
 import importlib.util
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from judging.engine.protocol import Question, Reply
 from judging.engine.transformers import LocalModel, TransformersBackend, TransformersSettings
 
+# Answers questions and says how many tokens were read and written.
+Work = Callable[[list[Question]], int]
+Way = Callable[[TransformersSettings], AbstractContextManager[Work]]
 
-def make_questions(count: int) -> list[Question]:
-    """Prompts of 200 to 1,400 words, as long and short personas make them."""
+
+def make_questions(count: int, words: int) -> list[Question]:
+    """Prompts of one to seven times so many words, as short and long personas make them."""
     return [
         Question(
-            n, f"Question {n}. " + "plain words of a persona " * (40 + 60 * (n % 5)) + "[[",
+            n, f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
             offers_tie=False, asks_certainty=False, seed=n,
         )
         for n in range(count)
     ]  # fmt: skip
 
 
-# Answers questions and says how many tokens were read and written.
-Way = Callable[[list[Question]], int]
-
-
-def through_backend(settings: TransformersSettings) -> Way:
+@contextmanager
+def through_backend(settings: TransformersSettings) -> Iterator[Work]:
     """The product's way."""
     backend = TransformersBackend(settings)
 
@@ -46,71 +52,71 @@ def through_backend(settings: TransformersSettings) -> Way:
         usages = [reply.usage for reply in replies if reply.usage]
         return sum(usage.prompt_tokens + usage.completion_tokens for usage in usages)
 
-    return work
+    try:
+        yield work
+    finally:
+        asyncio.run(backend.close())
 
 
-def through_generate(settings: TransformersSettings) -> Way:
+@contextmanager
+def through_generate(settings: TransformersSettings) -> Iterator[Work]:
     """Left-padded batches in the order they come."""
     local = LocalModel(settings)
-    tokenizer, model = local._tokenizer, local._model
-    tokenizer.padding_side = "left"
-    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    pad = local._tokenizer.eos_token_id
 
     def work(questions: list[Question]) -> int:
         tokens = 0
         for start in range(0, len(questions), settings.batch_size):
-            prompts = [
-                tokenizer.apply_chat_template(
-                    [{"role": "user", "content": question.prompt}],
-                    add_generation_prompt=True, tokenize=False,
-                ) if tokenizer.chat_template else question.prompt
-                for question in questions[start : start + settings.batch_size]
-            ]  # fmt: skip
-            batch = tokenizer(prompts, return_tensors="pt", padding=True).to(model.device)
-            out = model.generate(
-                **batch, do_sample=True, temperature=settings.temperature, top_p=settings.top_p,
-                max_new_tokens=settings.max_tokens, pad_token_id=tokenizer.pad_token_id,
+            rows = [local._tokens(q.prompt) for q in questions[start : start + settings.batch_size]]
+            ids, mask = local._left_padded(rows)
+            out = local._model.generate(
+                input_ids=ids, attention_mask=mask, do_sample=True, pad_token_id=pad,
+                temperature=settings.temperature, top_p=settings.top_p,
+                max_new_tokens=settings.max_tokens,
             )  # fmt: skip
-            new = out[:, batch["input_ids"].shape[1] :]
-            tokens += int(batch["attention_mask"].sum()) + int(
-                (new != tokenizer.pad_token_id).sum()
-            )
+            written = int((out[:, ids.shape[1] :] != pad).sum())
+            tokens += sum(map(len, rows)) + written
         return tokens
 
-    return work
+    yield work
+
+
+def measure(name: str, through: Way, settings: TransformersSettings, asked: list[Question]) -> None:
+    with through(settings) as work:
+        work(asked[: settings.batch_size])
+        before = time.perf_counter()
+        tokens = work(asked)
+        seconds = time.perf_counter() - before
+    sys.stdout.write(
+        f"{name:12} {len(asked) / seconds:8.1f} judgments/s {tokens / seconds:10.0f} tokens/s\n"
+    )
+    sys.stdout.flush()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", help="a folder or a name, with @revision where one is meant")
+    parser.add_argument("--model", help="a folder, a name (with @revision if meant), or tiny")
     parser.add_argument("--questions", type=int, default=256)
+    parser.add_argument("--words", type=int, default=200, help="of the shortest prompt")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--max-tokens", type=int, default=64)
     options = parser.parse_args()
     if not options.model or not importlib.util.find_spec("torch"):
         sys.stdout.write("Not measured: needs --model and requirements-gpu.txt.\n")
         return 0
-    settings = TransformersSettings(
-        model=options.model, temperature=0.7, top_p=0.95, max_tokens=options.max_tokens,
-        batch_size=options.batch,
-    )  # fmt: skip
-    questions = make_questions(options.questions)
-    ways = {
-        "generate": (through_generate, settings),
-        "in process": (through_backend, settings),
-        "scores only": (through_backend, replace(settings, only_scores=True)),
-    }
-    for name, (through, chosen) in ways.items():
-        work = through(chosen)
-        work(questions[: options.batch])
-        before = time.perf_counter()
-        tokens = work(questions)
-        seconds = time.perf_counter() - before
-        sys.stdout.write(
-            f"{name:12} {len(questions) / seconds:8.1f} judgments/s {tokens / seconds:10.0f} "
-            "tokens/s\n"
-        )
-        sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.model == "tiny":
+            from tests.judging.tiny_model import build_tiny_model
+
+            options.model = str(build_tiny_model(Path(folder)))
+        settings = TransformersSettings(
+            model=options.model, temperature=0.7, top_p=0.95, max_tokens=options.max_tokens,
+            batch_size=options.batch,
+        )  # fmt: skip
+        asked = make_questions(options.questions, options.words)
+        measure("generate", through_generate, settings, asked)
+        measure("in process", through_backend, settings, asked)
+        measure("scores only", through_backend, replace(settings, only_scores=True), asked)
     return 0
 
 

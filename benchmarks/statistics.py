@@ -32,6 +32,7 @@ from analysis.stats import (
     majority_accuracy,
     majority_vote,
     pigeonhole_bootstrap,
+    shared_errors,
     worth_in_people,
 )
 
@@ -210,7 +211,13 @@ def accuracy() -> list[Timing]:
             rng=np.random.default_rng(1),
         )
     )
-    return [*timings, Timing("two-way bootstrap, 2,000 resamples, 900 rows", seconds)]
+    timings.append(Timing("two-way bootstrap, 2,000 resamples, 900 rows", seconds))
+    votes = study(10_000, n_annotators=1000)
+    wrong = np.full((10_000, 1000), -1, dtype=np.int8)
+    wrong[votes.item, votes.annotator] = votes.choice != 0
+    judge = np.random.default_rng(1).integers(0, 2, 10_000)
+    seconds = best_of(shared_errors, wrong, judge)
+    return [*timings, Timing("errors beside a judge's, 10k x 3, 1,000 annotators", seconds)]
 
 
 def em() -> list[Timing]:

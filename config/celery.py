@@ -1,16 +1,34 @@
 """The Celery app, and the sign of life that /healthz reads where the broker is a folder."""
 
 import os
+import signal
 import threading
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready, worker_shutdown
+from celery.contrib.django.task import DjangoTask
+from celery.signals import beat_embedded_init, worker_ready, worker_shutdown
+from django.db import transaction
+from kombu.transport import TRANSPORT_ALIASES
+
+from studies.queueing import queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
-app = Celery("thirdperson")
+TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.broker:RedisTransport"
+TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"
+
+
+class Task(DjangoTask):
+    def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
+        """Queue the task once what it is about is stored."""
+        transaction.on_commit(partial(queue, self, *arguments, **options))
+
+
+app = Celery("thirdperson", task_cls=Task)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -36,3 +54,15 @@ def start_heartbeat(**_: Any) -> None:
 @worker_shutdown.connect
 def stop_heartbeat(**_: Any) -> None:
     _stop.set()
+
+
+def _end_after(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(HEARTBEAT_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@beat_embedded_init.connect
+def end_with_the_worker(**_: Any) -> None:
+    """The schedule of a worker that was killed must not go on beside that of its successor."""
+    threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()

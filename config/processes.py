@@ -23,13 +23,18 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
     ]  # fmt: skip
 
 
-def worker_command(*, threads: int = 16, beat: bool = True) -> list[str]:
-    """One Celery worker with the threads pool; `beat` runs the schedule inside it."""
+def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:
+    """One Celery worker with the threads pool, of one queue or of all but that of the GPUs.
+
+    `beat` runs the schedule inside it.
+    """
     command = [
         sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "threads",
         "--concurrency", str(threads), "--loglevel", "INFO", "--without-mingle",
         "--without-gossip",
     ]  # fmt: skip
+    if queue:
+        command += ["--queues", queue, "--hostname", f"{queue}@%h"]
     return [*command, "--beat"] if beat else command
 
 
@@ -84,23 +89,31 @@ class Processes:
         self._running.clear()
 
 
+def all_commands() -> dict[str, dict[str, list[str]]]:
+    """The processes of an installation, by what starts them and by name."""
+    port, host = int(os.environ.get("PORT", "8000")), os.environ.get("HOST", "127.0.0.1")
+    return {
+        "web": {"web": web_command(port=port, host=host)},
+        "worker": {
+            "worker": worker_command(threads=4, queue="celery"),
+            "judging worker": worker_command(beat=False, queue="judging"),
+        },
+    }
+
+
 def main() -> int:
     """Start what the arguments name, `web` or `worker`; both without arguments."""
     wanted = sys.argv[1:] or ["web", "worker"]
-    commands = {
-        "web": web_command(
-            port=int(os.environ.get("PORT", "8000")), host=os.environ.get("HOST", "127.0.0.1")
-        ),
-        "worker": worker_command(),
-    }
+    commands = all_commands()
     if unknown := set(wanted) - set(commands):
         sys.stderr.write(f"There is no process “{unknown.pop()}”. Use web, worker or both.\n")
         return 2
     processes = Processes()
     signal.signal(signal.SIGTERM, _leave)
     try:
-        for name in wanted:
-            processes.start(name, commands[name])
+        for kind in wanted:
+            for name, command in commands[kind].items():
+                processes.start(name, command)
         while True:
             processes.check()
             time.sleep(1)

@@ -88,6 +88,8 @@ class SimulatedServer:
         self._batches = Batches(self._answer, seconds=batch_seconds)
         self._received = 0
         self._asked: Counter[tuple[str, str]] = Counter()
+        self._alike: Counter[tuple[str, str, int | None]] = Counter()  # the seed is in it
+        self._seeds: set[tuple[str, str, int]] = set()
         self._outcomes: Counter[str] = Counter()
         self._fault: Fault | None = None
         self._routes: dict[tuple[str, str], Callable[[bytes], Awaitable[Response]]] = {
@@ -141,12 +143,17 @@ class SimulatedServer:
 
     async def _requests(self, body: bytes) -> Response:
         repeats = {str(times): n for times, n in Counter(self._asked.values()).items()}
-        told = {"received": self._received, "outcomes": dict(self._outcomes)}
+        told = {
+            "received": self._received,
+            "outcomes": dict(self._outcomes),
+            "repeats": self._alike.total() - len(self._alike),
+        }
         return Response.of({**told, "prompts_by_times_asked": repeats})
 
     async def _complete(self, body: bytes) -> Response:
         request = json.loads(body)
         self._received += 1
+        self._alike[request["model"], _prompt_of(request), request.get("seed")] += 1
         fault = self._take_fault()
         slow = fault is not None and fault.name in {"slow", "hang"}
         await asyncio.sleep(fault.seconds if fault and slow else self._latency)
@@ -168,10 +175,10 @@ class SimulatedServer:
             return _problem(404, f"The model {model} does not exist; there are {known}.")
         prompt = _prompt_of(request)
         self._asked[model, prompt] += 1
-        attempt = self._asked[model, prompt]
+        seed = request.get("seed", "")
         try:
             text = self._judges.reply(
-                model, prompt, attempt=attempt, sample=request.get("seed", "")
+                model, prompt, attempt=self._attempt(model, prompt, seed), sample=seed
             )
         except UnknownPrompt as problem:
             self._outcomes["unknown_prompt"] += 1
@@ -180,6 +187,17 @@ class SimulatedServer:
             text = _in_form(text)
         self._outcomes["answered"] += 1
         return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
+
+    def _attempt(self, model: str, prompt: str, seed: object) -> int:
+        """How often this was asked, now included.
+
+        Two items can have one prompt, and come in any order. Whoever gives seeds asks again with
+        the next one, so the seed before it tells whose question this is.
+        """
+        if not isinstance(seed, int):
+            return self._asked[model, prompt]
+        self._seeds.add((model, prompt, seed))
+        return 2 if (model, prompt, seed - 1) in self._seeds else 1
 
     def _take_fault(self) -> Fault | None:
         fault = self._fault

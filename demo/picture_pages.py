@@ -133,6 +133,8 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         ("people/prolific/bonuses/", "prolific-bonuses"),
         ("reports/", "reports"),
         ("reports/plan/", "report-plan"),
+        ("exports/", "exports"),
+        ("judges/new/", "judges-ask"),
         ("reports/annotators/", "annotators-beside-judges"),
     ):
         page.goto(f"/studies/{STUDY}/{path}")

@@ -1,26 +1,11 @@
 """Judges may be edited in what their answers do not depend on; runs and answers are to look at."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.http import HttpRequest
 
 from judging.models import Attempt, Judge, JudgeRun, Judgment
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that only the services may write."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from judging.services.judges import IDENTITY
+from studies.admin import LookOnly
 
 
 @admin.register(Judge)
@@ -34,14 +19,12 @@ class JudgeAdmin(admin.ModelAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Judge | None = None
     ) -> tuple[str, ...]:
-        """What answers depend on is fixed once a run has used the judge, and so is its address,
-        which the command checks against the key that would be sent there."""
+        """Where a key is sent is for the command alone, which checks it: whoever may sign in here
+        need not be trusted with keys. What answers depend on is fixed once a run used the judge."""
+        commands = ("base_url", "api_key_env", "own_sources")
         if obj is None or not obj.runs.exists():
-            return ("base_url", "api_key_env", "own_sources")
-        return (
-            "name", "backend", "model", "base_url", "api_key_env", "temperature", "top_p",
-            "max_tokens", "own_sources",
-        )  # fmt: skip
+            return commands
+        return ("name", *commands, *(name for name in IDENTITY if name not in commands))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False  # add_judge checks address and key
@@ -51,7 +34,7 @@ class JudgeAdmin(admin.ModelAdmin):
 
 
 @admin.register(JudgeRun)
-class JudgeRunAdmin(ReadOnlyAdmin):
+class JudgeRunAdmin(LookOnly):
     list_display = (
         "public_id", "study", "judge", "setting", "features", "orders", "samples", "state",
         "sentence", "created_at",
@@ -62,7 +45,7 @@ class JudgeRunAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Judgment)
-class JudgmentAdmin(ReadOnlyAdmin):
+class JudgmentAdmin(LookOnly):
     list_display = (
         "item", "run", "shown_first", "sample", "state", "choice", "certainty", "replies",
     )  # fmt: skip
@@ -72,7 +55,7 @@ class JudgmentAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnlyAdmin):
+class AttemptAdmin(LookOnly):
     list_display = (
         "judgment", "number", "outcome", "status_code", "sent_at", "latency_ms", "prompt_tokens",
         "completion_tokens",

@@ -19,3 +19,7 @@ class BadPlan(JudgingError):
 
 class ImportRefused(JudgingError):
     """A file of judgments was not imported; nothing of it was stored."""
+
+
+class DatabaseAway(JudgingError):
+    """The database did not answer for longer than it is waited for."""

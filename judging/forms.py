@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from judging.models import Judge, JudgeRun, Judgment
+from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.services.campaigns import SWEEPS, Plan
 from judging.services.judges import IMPORTED
 from studies.features import NAMED_SETS, known_keys
@@ -45,7 +45,10 @@ _SETTING_WORDS = {
 
 
 class CampaignForm(forms.Form):
-    """Which judges to ask what about a study; `plan` gives it as a campaign reads it."""
+    """Which judges to ask what about a study; `plan` gives it as a campaign reads it.
+
+    It begins with the plan of the campaign `like`, and keeps what has no field here.
+    """
 
     name = forms.CharField(max_length=120, label="Name", help_text="Stands on its page.")
     judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
@@ -83,8 +86,15 @@ class CampaignForm(forms.Form):
         required=False, label="By batch: cheaper, answered within a day instead of at once"
     )
 
-    def __init__(self, study: Study, data: Any = None, **options: Any) -> None:
-        super().__init__(data, **options)
+    def __init__(
+        self, study: Study, data: Any = None, *, name: str, like: Campaign | None = None
+    ) -> None:
+        self._like: dict[str, Any] = like.plan if like else {}
+        orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
+        initial = {"name": name} | self._like | {"orders": orders[0]}
+        if initial.get("limit") == 1:  # what was tried on one item is then wanted for all
+            initial["limit"] = None
+        super().__init__(data, initial=initial)
         askable = Judge.objects.exclude(model=IMPORTED)
         self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
         keys = known_keys(study)
@@ -92,7 +102,10 @@ class CampaignForm(forms.Form):
         named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
         sweeps = SWEEPS if len(keys) >= 2 else ()
         words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
-        self._choices("features", [*words, *((name, f"The set “{name}”") for name in own + named)])
+        words += [(name, f"The set “{name}”") for name in own + named]
+        offered = {name for name, _ in words}
+        others = [name for name in self._like.get("features", ()) if name not in offered]
+        self._choices("features", words + [(name, f"Only {name}") for name in others])
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
@@ -101,11 +114,17 @@ class CampaignForm(forms.Form):
 
     def plan(self) -> Plan:
         chosen = dict(self.cleaned_data)
-        budget = chosen.pop("budget")
-        return Plan(
-            **chosen | {"orders": [chosen["orders"]]},
-            budget=None if budget is None else str(budget),
-        )
+        juries = {
+            name: members
+            for name, members in self._like.get("juries", {}).items()
+            if set(members) <= set(chosen["judges"])
+        }
+        chosen |= {
+            "orders": [chosen["orders"]],
+            "budget": None if chosen["budget"] is None else str(chosen["budget"]),
+            "juries": juries,
+        }
+        return Plan(**self._like | chosen)
 
 
 def _words_of(judge: Judge) -> str:

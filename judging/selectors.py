@@ -10,6 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
+from studies.features import in_few_words, known_keys
 from studies.models import Study
 
 
@@ -53,20 +54,34 @@ class RunCost:
     reasoning_tokens: int
     dollars: Decimal | None
     estimated: Decimal
-    mean_latency_ms: float | None
+    mean_latency_ms: int | None
+
+    @property
+    def failures(self) -> list[tuple[str, int]]:
+        """What became of the requests that brought no reply, in words, and of how many."""
+        others = (Attempt.Outcome.REPLIED, Attempt.Outcome.SENT)
+        return [
+            (outcome.label, self.outcomes[outcome])
+            for outcome in Attempt.Outcome
+            if outcome not in others and outcome in self.outcomes
+        ]
 
     @property
     def retries(self) -> int:
         """Requests that brought no reply."""
-        return self.attempts - self.outcomes.get(Attempt.Outcome.REPLIED, 0)
+        return sum(count for _, count in self.failures)
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run as a row of the study's panel; `speed` is judgments that ended in the last minute."""
+    """A run as a row of the study's panel; `speed` is judgments that ended in the last minute.
+
+    `features` are those of the run in a few words.
+    """
 
     run: JudgeRun
     progress: RunProgress
+    features: str
     speed: int = 0
 
 
@@ -89,7 +104,7 @@ def run_progress(run: JudgeRun) -> RunProgress:
 
 
 def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
-    """The runs of the study, or of one campaign, in the order they were made; three queries.
+    """The runs of the study, or of one campaign, in the order they were made; four queries at most.
 
     Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
     every few seconds never adds up the ledger.
@@ -98,7 +113,11 @@ def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
     runs = list(found.select_related("judge"))
     progress = _progress_of([run.pk for run in runs])
     speeds = speeds_of([run for run in runs if run.is_active])
-    return [RunRow(run, progress[run.pk], speeds.get(run.pk, 0)) for run in runs]
+    known = known_keys(study) if any(run.feature_keys for run in runs) else set()
+    return [
+        RunRow(run, progress[run.pk], in_few_words(run.features, known), speeds.get(run.pk, 0))
+        for run in runs
+    ]
 
 
 def speeds_of(runs: list[JudgeRun]) -> dict[int, int]:
@@ -185,7 +204,7 @@ def run_cost(run: JudgeRun) -> RunCost:
         reasoning_tokens=sums["reasoning"] or 0,
         dollars=Decimal(sums["nano"] or 0) / NANO if run.judge.is_priced else None,
         estimated=Decimal(sums["estimated"] or 0) / NANO,
-        mean_latency_ms=sums["latency"],
+        mean_latency_ms=None if sums["latency"] is None else round(sums["latency"]),
     )
 
 

@@ -18,6 +18,11 @@ urlpatterns = [
         {"template": "judging/_campaign.html"},
         name="campaign-panel",
     ),
+    re_path(
+        r"^campaign/(?P<campaign_id>[\w-]{1,40})/(?P<action>pause|resume|cancel)/$",
+        views.change_all,
+        name="change-campaign",
+    ),
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     re_path(

@@ -1,7 +1,7 @@
 """A study's judges: how far their runs are, what they cost, and every reply beside its reading."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django.contrib import messages
@@ -27,7 +27,7 @@ from judging.selectors import (
     run_rows,
     speeds_of,
 )
-from judging.services.campaigns import start_campaign
+from judging.services.campaigns import change_campaign, start_campaign
 from judging.services.estimates import estimate_plan
 from judging.services.runs import cancel_run, pause_run, resume_run, retry_failed
 from studies.errors import StudyError
@@ -68,19 +68,22 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
     """Plan a campaign, see what it will take, start it; nothing is asked before that was seen."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    form = CampaignForm(study, request.POST or None, initial={"name": _free_name(study)})
+    like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
+    form = CampaignForm(study, request.POST or None, name=_free_name(study), like=like)
     estimate = None
     if form.is_valid():
         try:
             plan = form.plan()
             estimate = estimate_plan(study, plan)
             if "start" in request.POST:
+                if request.POST["start"] == "one":
+                    plan = replace(plan, limit=1)
                 user = cast(User, request.user)
                 campaign = start_campaign(study_id=study.pk, plan=plan, user=user)
                 return redirect("judging:campaign", slug, campaign.public_id)
         except (JudgingError, StudyError) as error:
             form.add_error(None, str(error))
-    context = {"study": study, "form": form, "estimate": estimate}
+    context = {"study": study, "form": form, "estimate": estimate, "like": like}
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)
 
 
@@ -96,12 +99,15 @@ def campaign_page(
     """A campaign as a page, or as the part of it that is fetched again while runs go on."""
     study = get_study(request.user, slug)
     campaign = get_campaign(study, campaign_id)
+    rows = run_rows(study, campaign=campaign)
     context = {
         "study": study,
         "campaign": campaign,
         "progress": campaign_progress(campaign),
         "use": campaign_use(campaign),
-        "rows": run_rows(study, campaign=campaign),
+        "rows": rows,
+        "is_active": any(row.run.is_active for row in rows),
+        "is_resumable": any(row.run.is_resumable for row in rows),
         "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
         "may_edit": _may_edit(request, slug),
     }
@@ -156,6 +162,18 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
     if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
         messages.info(request, "Nothing to do: the run is in another state by now.")
     return redirect("judging:run", slug, run_id)
+
+
+@login_required
+@require_POST
+def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -> HttpResponse:
+    """Change what all runs of a campaign do."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    campaign = get_campaign(study, campaign_id)
+    user = cast(User, request.user)
+    if not change_campaign(campaign_id=campaign.pk, change=_ACTIONS[action], user=user):
+        messages.info(request, "Nothing to do: the runs are in another state by now.")
+    return redirect("judging:campaign", slug, campaign_id)
 
 
 def _may_edit(request: HttpRequest, slug: str) -> bool:

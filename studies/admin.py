@@ -12,10 +12,12 @@ from studies.models import FeatureSet, Item, Membership, Persona, Study, StudyLo
 from studies.services import record
 
 
-class LookOnly:
+class LookOnly(admin.ModelAdmin):
     """Rows that are made elsewhere and never changed by hand."""
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -67,7 +69,7 @@ class StudyAdmin(admin.ModelAdmin):
 
 
 @admin.register(Item)
-class ItemAdmin(LookOnly, admin.ModelAdmin):
+class ItemAdmin(LookOnly):
     list_display = ("key", "study", "split", "topic", "first_person", "answered", "seats_needed")
     list_filter = ("split", "study")
     list_select_related = ("study",)
@@ -78,7 +80,7 @@ class ItemAdmin(LookOnly, admin.ModelAdmin):
 
 
 @admin.register(Persona)
-class PersonaAdmin(LookOnly, admin.ModelAdmin):
+class PersonaAdmin(LookOnly):
     list_display = ("key", "study", "created_at")
     list_filter = ("study",)
     list_select_related = ("study",)
@@ -93,7 +95,7 @@ class FeatureSetAdmin(admin.ModelAdmin):
 
 
 @admin.register(StudyLog)
-class StudyLogAdmin(LookOnly, admin.ModelAdmin):
+class StudyLogAdmin(LookOnly):
     list_display = ("created_at", "study", "event", "user", "detail")
     list_filter = ("event", "study")
     list_select_related = ("study", "user")

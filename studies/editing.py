@@ -17,6 +17,11 @@ FROZEN_FIELDS = (
     "language", "instructions", "consent", "researchers", "storage", "ethics",
 )  # fmt: skip
 
+# How answers are read: may change after the first of them, but never unseen.
+READING_FIELDS = ("certainty_threshold", "equivalence_margin")
+# The event of the log that holds such a change: its field, and what it was before and after.
+READ_OTHERWISE = "read otherwise after the first answer"
+
 
 @transaction.atomic
 def save_settings(
@@ -24,9 +29,10 @@ def save_settings(
 ) -> None:
     """Store the `changed` fields of an edited study, with what follows from them.
 
-    Seats follow `annotations_per_item` and `human_sample`. Raises `FrozenStudy` when a first
-    answer has come in while somebody was editing what it rests on, and `StaleVersion` when
-    `version` is given and somebody else has saved the study since.
+    Seats follow `annotations_per_item` and `human_sample`. How answers are read may still change
+    after the first of them; the log then has the old value and the new one. Raises `FrozenStudy`
+    when a first answer has come in while somebody was editing what it rests on, and `StaleVersion`
+    when `version` is given and somebody else has saved the study since.
     """
     locked = lock_study(study.pk)
     if version is not None and version != locked.version:
@@ -42,6 +48,7 @@ def save_settings(
             f"“{study.slug}” has answers: {', '.join(fixed)} can no longer change. "
             "Nothing was saved. Start a new study for other words."
         )
+    before = {name: getattr(locked, name) for name in READING_FIELDS if name in changed}
     for name in changed:
         setattr(locked, name, getattr(study, name))
     locked.version += 1
@@ -50,3 +57,6 @@ def save_settings(
     locked.content_hash = study_content_hash(locked)
     locked.save(update_fields=["content_hash"])
     record(locked, "settings changed", user=user, fields=sorted(changed))
+    for name, value in before.items() if locked.frozen_at else ():
+        after = getattr(locked, name)
+        record(locked, READ_OTHERWISE, user=user, field=name, before=value, after=after)

@@ -24,6 +24,16 @@ def known_keys(study: Study) -> set[str]:
     }
 
 
+def in_few_words(features: str, known: set[str]) -> str:
+    """A choice of features as a line of a table has room for: sweeps differ in one of many."""
+    left_out = known.difference(features.split(","))
+    if "," in features and len(left_out) == 1:
+        return f"all but {left_out.pop()}"
+    if features in known:
+        return f"{features} alone"
+    return {"all": "all features", "none": "no features"}.get(features, f"features {features}")
+
+
 def resolve(study: Study, features: str) -> list[str] | None:
     """Turn `all`, `none`, the name of a set, or `a,b,c` into keys; None means everything.
 

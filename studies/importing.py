@@ -19,7 +19,7 @@ from studies.importers.bundle import open_bytes
 from studies.importers.faults import Fault, Refused
 from studies.importers.read import read_bundle
 from studies.importers.store import import_items
-from studies.models import ImportJob
+from studies.models import ROWS_READ, ImportJob
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ def _import(job: ImportJob) -> str:
     bundle = open_bytes(job.file_name, file_of(job).read_bytes())
     rows = bundle.items.data.count(b"\n") + 1
     read = read_bundle(bundle, task=job.task, on_row=_counter(job, rows))
+    _moved(job, ROWS_READ)
     result = import_items(job.study.slug, [read], dry_run=job.dry_run, user=job.user)
     return str(result)
 
@@ -96,11 +97,13 @@ def _counter(job: ImportJob, rows: int) -> Callable[[], None]:
         done += 1
         if time.monotonic() - noted >= _EVERY_SECONDS:
             noted = time.monotonic()
-            ImportJob.objects.filter(pk=job.pk).update(
-                progress=min(99, 100 * done // rows), moved_at=timezone.now()
-            )
+            _moved(job, min(ROWS_READ - 1, 100 * done // rows))
 
     return step
+
+
+def _moved(job: ImportJob, percent: int) -> None:
+    ImportJob.objects.filter(pk=job.pk).update(progress=percent, moved_at=timezone.now())
 
 
 def _end(job: ImportJob, state: str, message: str, faults: tuple[Fault, ...] = ()) -> None:

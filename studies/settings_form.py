@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.text import slugify
 
-from studies.editing import FROZEN_FIELDS
+from studies.editing import FROZEN_FIELDS, READING_FIELDS
 from studies.models import Study
 from studies.money import major_units, minor_units
 
@@ -81,6 +81,7 @@ _HINTS = {
     "debrief": "Markdown. Empty uses the standard text.",
     "ai_policy": "Markdown. Part of consent, and repeated at every item. Empty says nothing.",
 }
+_LATE = " There are answers already: a change is logged, and every report says that it came late."
 
 
 class SettingsForm(forms.ModelForm):
@@ -119,6 +120,8 @@ class SettingsForm(forms.ModelForm):
         fixed = () if self.is_new else ("slug", *(FROZEN_FIELDS if study.frozen_at else ()))
         for name in fixed:
             self.fields[name].disabled = True
+        for name in READING_FIELDS if study.frozen_at else ():
+            self.fields[name].help_text += _LATE
 
     @property
     def is_new(self) -> bool:

@@ -4,11 +4,13 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator
-from studies.models import Item, Persona, Study
+from studies.models import Item, Membership, Persona, Study
 
 _serial = count(1)
 
@@ -106,3 +108,13 @@ def answer_all(annotator: Annotator, *, choice: str = "r1", certainty: int = 70)
             choice=choice,
             certainty=certainty,
         )
+
+
+def sign_in(study: Study, role: str = "editor") -> Client:
+    """The browser of somebody who has this role in the study; of a stranger without one."""
+    user = User.objects.create_user(f"{role or 'stranger'}-{next(_serial)}")
+    if role:
+        Membership.objects.create(user=user, study=study, role=role)
+    client = Client()
+    client.force_login(user)
+    return client

@@ -1,12 +1,15 @@
 """The README.md of an export: a dataset card with its YAML head."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from analysis.exports.columns import ITEMS
 from analysis.exports.described import Description, Part, RunFacts
 from analysis.exports.files import to_json
 from analysis.exports.licences import LICENCES, bibtex, licence_text
 from analysis.exports.words import (
+    SIMULATED,
     annotator_demographics,
     answers_per_item,
     collection,
@@ -33,6 +36,12 @@ _TYPES = {
     "boolean": "bool",
     "time": "timestamp[s, tz=UTC]",
 }
+
+
+_NESTED = (
+    "Columns of CSV and Parquet. In JSON Lines an item is one object, with the persona and the "
+    "responses nested in it.\n\n"
+)
 
 
 def dataset_card(described: Description) -> str:
@@ -83,10 +92,13 @@ def _data_path(part: Part) -> str:
 
 
 def _info(part: Part) -> dict[str, Any]:
-    size = (part.files.get("parquet") or part.files["jsonl"]).bytes
+    """Size and, where the file is Parquet, columns; a reader of JSON Lines finds them itself."""
+    parquet = part.files.get("parquet")
+    features = [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns]
+    size = (parquet or part.files["jsonl"]).bytes
     return {
         "config_name": part.name,
-        "features": [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns],
+        **({"features": features} if parquet else {}),
         "splits": [{"name": "train", "num_bytes": size, "num_examples": part.rows}],
         "dataset_size": size,
     }
@@ -94,7 +106,7 @@ def _info(part: Part) -> dict[str, Any]:
 
 def _body(described: Description) -> str:
     study = described.study
-    simulated = "\n**Answers in this data set are simulated.**\n" if study.is_simulated else ""
+    simulated = f"\n**{SIMULATED}**\n" if study.is_simulated else ""
     left_out = "".join(f"\nLeft out: {reason}\n" for reason in described.left_out)
     bands = _table(
         ("certainty", "band", "meaning"),
@@ -108,7 +120,7 @@ def _body(described: Description) -> str:
     return f"""
 # {study.title}
 {simulated}
-{summary(described)}
+{summary(study)}
 
 Made on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
 
@@ -143,7 +155,7 @@ Questions that checked whether the instructions were understood: \
 
 ### Instructions
 
-{_quoted(study.instructions) if study.instructions else "The program's own for this task."}
+{_quoted(described.instructions)}
 
 ## The people
 
@@ -194,10 +206,12 @@ def _standings(described: Description) -> str:
     parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
     told = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
     if withdrawn:
-        told += f" {_n(withdrawn, 'answer')} were withdrawn and are not here."
+        told += f" Withdrawn, and not here: {withdrawn:,}."
     return (
-        f"{told} The report of the study counts `counted` and `imported` answers of people who "
-        f"are not `excluded`; {_n(described.excluded_people, 'person', 'people')} "
+        f"{told} `counted` fills one of an item's places, `surplus` came beyond them, `released` "
+        "is from somebody who left early, `imported` was read from a file. The report of the study "
+        "rests on `counted` and `imported` answers of people who are not `excluded`; "
+        f"{_n(described.excluded_people, 'person', 'people')} "
         f"{'is' if described.excluded_people == 1 else 'are'} excluded."
     )
 
@@ -240,7 +254,7 @@ def _scores(described: Description) -> str:
     if not described.scores:
         return "Nothing was judged yet.\n"
     return _table(
-        ("who", "items", "no majority", "with a known own answer", "right"),
+        ("who", "items", "no majority", "scored", "right"),
         [
             (
                 name,
@@ -251,14 +265,15 @@ def _scores(described: Description) -> str:
             )
             for name, score in described.scores.items()
         ],
-    )
+    ) + ("\nScored: there is a verdict, and the person's own answer is known and was on offer.\n")
 
 
 def _fields(parts: Iterable[Part]) -> str:
     sections = []
     for part in parts:
         rows = [(f"`{c.name}`", c.kind, c.meaning) for c in part.columns]
-        sections.append(f"### {part.name}\n\n{_table(('field', 'type', 'meaning'), rows)}")
+        nested = _NESTED if part.name == "items" and part.columns == ITEMS else ""
+        sections.append(f"### {part.name}\n\n{nested}{_table(('field', 'type', 'meaning'), rows)}")
     return "\n".join(sections)
 
 
@@ -274,7 +289,7 @@ def _rebuilding(described: Description) -> str:
     study = described.study
     if study.source.get("redistribution") != "forbidden":
         return ""
-    files = " ".join(described.item_files) or "FILE…"
+    files = shlex.join(described.item_files) or "FILE…"
     command = f"manage.py import_items {study.slug} {files} --create --task {study.task}"
     return f"""
 ### Rebuilding the items
@@ -289,7 +304,8 @@ source's files gets the same items back, and is told where one differs:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+    """Every line a paragraph of the quotation."""
+    return "\n>\n".join(f"> {line}" for line in text.splitlines())
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

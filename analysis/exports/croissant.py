@@ -6,6 +6,7 @@ from analysis.exports.columns import Column
 from analysis.exports.described import Description, Part
 from analysis.exports.licences import authors, bibtex, licence_urls
 from analysis.exports.words import (
+    SIMULATED,
     annotator_demographics,
     answers_per_item,
     collection,
@@ -101,7 +102,7 @@ def croissant(described: Description, *, url: str) -> dict[str, Any]:
             "http://mlcommons.org/croissant/RAI/1.0",
         ],
         "name": study.title,
-        "description": summary(described),
+        "description": f"{SIMULATED} {summary(study)}" if study.is_simulated else summary(study),
         "license": licence_urls(study, described.licence) or ["Not stated: see the file LICENSE."],
         "url": url,
         "creator": [{"@type": "sc:Person", "name": name} for name in authors(study)],
@@ -126,7 +127,7 @@ def _responsible(described: Description) -> dict[str, Any]:
         "rai:dataCollectionType": ["Surveys", "Crowdsourcing", "Model outputs"],
         "rai:dataCollectionTimeframe": described.days or "not known",
         "rai:dataAnnotationProtocol": protocol(described),
-        "rai:dataAnnotationPlatform": platform(described.study),
+        "rai:dataAnnotationPlatform": platform(described),
         "rai:dataAnnotationAnalysis": (
             "Every answer is given, with its standing; aggregates hold the majority of those "
             "that count. The report of the study holds agreement and its uncertainty."

@@ -8,12 +8,13 @@ from typing import Any
 
 import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import translation
 
 from analysis.exports.columns import Column
 from analysis.exports.tables import Leaving
 from analysis.pseudonyms import K
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
-from annotation.texts import consent_text
+from annotation.texts import consent_text, instructions_text
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Study
 
@@ -84,12 +85,14 @@ class Description:
     report: str
     scores: dict[str, Score]
     people: dict[str, int]
+    came: bool
     standings: dict[str, int]
     excluded_people: int
     quota: list[tuple[str, int, str]]
     attention_checks: int
     comprehension_questions: int
     consent: str
+    instructions: str
     runs: tuple[RunFacts, ...]
     days: str
     item_files: tuple[str, ...]
@@ -127,6 +130,8 @@ def describe(
     )
     times = answers.aggregate(first=Min("answered_at"), last=Max("answered_at"))
     own = Annotator.objects.filter(study=study)
+    with translation.override(study.language):
+        consent, instructions = _plain(consent_text(study).html), _plain(instructions_text(study))
     return Description(
         study=study,
         on=on,
@@ -137,6 +142,7 @@ def describe(
         report=report,
         scores=scores,
         people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
+        came=own.filter(is_imported=False).exists(),
         standings=dict(
             answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
         ),
@@ -146,7 +152,8 @@ def describe(
             study=study, split=Item.Split.ATTENTION_CHECK
         ).count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
-        consent=_plain(consent_text(study).html),
+        consent=consent,
+        instructions=instructions,
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
         item_files=_imported_files(study),
@@ -159,9 +166,18 @@ def _cell(cell: QuotaCell) -> tuple[str, int, str]:
 
 
 def _plain(html: str) -> str:
-    text = nh3.clean(html, tags=set())
-    lines = (line.strip() for line in unescape(text).splitlines())
-    return "\n".join(line for line in lines if line)
+    """The text, one line a paragraph; headings are bold and entries have a dash, as in Markdown."""
+    marked = " ".join(html.split())
+    for tag, sign in _MARKS.items():
+        marked = marked.replace(tag, sign)
+    lines = unescape(nh3.clean(marked, tags=set())).splitlines()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
+
+
+_MARKS = {
+    "<h2>": "\n**", "</h2>": "**\n", "<p>": "\n", "</p>": "\n", "<li>": "\n- ", "</li>": "\n",
+    "<dt>": "\n", "</dt>": ":", "</dd>": "\n",
+}  # fmt: skip
 
 
 def _runs(study: Study) -> Iterator[RunFacts]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +132,8 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
         [
             pyarrow.field(column.name, types[column.kind], metadata={"meaning": column.meaning})
             for column in table.columns
-        ]
+        ],
+        metadata={"pandas": to_json(_for_pandas(table.columns))},
     )
     columns: list[list[Any]] = [[] for _ in table.columns]
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -156,6 +157,26 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
         yield put
         if columns and columns[0]:
             flush()
+
+
+def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
+    """What pandas reads beside the schema: a whole number or a flag stays one where it is missing.
+
+    Without it pandas makes floats of the numbers, and objects of the flags.
+    """
+    nullable = {"integer": ("int64", "Int64"), "boolean": ("bool", "boolean")}
+    told = [
+        {
+            "name": column.name,
+            "field_name": column.name,
+            "pandas_type": nullable[column.kind][0],
+            "numpy_type": nullable[column.kind][1],
+            "metadata": None,
+        }
+        for column in columns
+        if column.kind in nullable
+    ]
+    return {"index_columns": [], "column_indexes": [], "columns": told}
 
 
 _WRITERS: dict[str, Callable[[Table, Path], AbstractContextManager[Put]]] = {

@@ -4,6 +4,7 @@ from datetime import date
 from typing import Any
 
 from analysis.exports.files import to_json
+from analysis.report.paper import tex
 from studies.models import Membership, Study
 
 # SPDX names; the owner of a study chooses for the answers, the source has chosen for the items.
@@ -93,11 +94,11 @@ def _source_reference(study: Study) -> dict[str, Any] | None:
 
 
 def bibtex(study: Study, *, on: date) -> str:
-    names = " and ".join(f"{{{name}}}" for name in authors(study))
+    names = " and ".join(f"{{{tex(name)}}}" for name in authors(study))
     return (
-        f"@misc{{{study.slug.replace('-', '_')}_{on.year},\n"
-        f"  title  = {{{{{study.title}}}}},\n"
+        f"@misc{{{study.slug.replace('-', '_')}_data_{on.year},\n"
+        f"  title  = {{{{{tex(study.title)}}}}},\n"
         f"  author = {{{names}}},\n"
         f"  year   = {{{on.year}}},\n"
-        "  note   = {Data set made with Thirdperson}\n}\n"
+        f"  note   = {{Data set of {on.isoformat()}, made with Thirdperson}}\n}}\n"
     )

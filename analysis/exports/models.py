@@ -10,7 +10,9 @@ from django.utils import timezone
 from studies.models import Study, public_id
 
 # A worker gives a sign of life every second; one that is silent for this long is gone.
-STALLED_AFTER = timedelta(minutes=5)
+STALLED_AFTER = timedelta(minutes=2)
+# An export that waits for so long is asked for again: the message may be lost, or no worker runs.
+WAITING_AFTER = timedelta(minutes=5)
 
 
 class Export(models.Model):
@@ -90,4 +92,5 @@ class Export(models.Model):
     @property
     def is_waiting_long(self) -> bool:
         """Whether no worker has touched it for longer than workers are silent."""
-        return self.is_open and timezone.now() - self.moved_at > STALLED_AFTER
+        limit = STALLED_AFTER if self.state == self.State.RUNNING else WAITING_AFTER
+        return self.is_open and timezone.now() - self.moved_at > limit

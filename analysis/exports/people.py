@@ -48,11 +48,13 @@ def annotator_table(
 ) -> Iterator[dict[str, Any]]:
     """The people of a study, by exported name: the order of arrival would tell who is who.
 
-    Demographics only in cells of at least five.
+    Demographics only in cells of at least five. Whoever did not consent, or withdrew, is there
+    only where people are named, for paying them.
     """
-    people = list(
-        Annotator.objects.filter(study=study).values_list("pk", "pseudonym", "demographics")
-    )
+    found = Annotator.objects.filter(study=study)
+    if not identified:
+        found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
+    people = list(found.values_list("pk", "pseudonym", "demographics"))
     keys = list(DemographicQuestion.objects.filter(study=study).values_list("key", flat=True))
     told = in_cells_of_k({pseudonym: given for _, pseudonym, given in people}, keys)
     by_name = sorted((exported_id(study.export_key, pseudonym), pk) for pk, pseudonym, _ in people)

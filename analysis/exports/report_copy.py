@@ -10,11 +10,16 @@ from analysis.report.figures import write_figures
 from analysis.report.paper import write_tables
 from analysis.report.public import without_people
 from analysis.report.render import render_html
+from analysis.selectors import marked
 from studies.models import Study
 
 
 def newest_report(study: Study) -> Report | None:
-    return study.reports.filter(state=Report.State.DONE).order_by("-number").first()
+    """The newest report, unless answers that it rests on were withdrawn since."""
+    built = marked(study.reports.filter(state=Report.State.DONE))
+    report = built.order_by("-number").first()
+    superseded = report and report.withdrawn_since  # type: ignore[attr-defined]  # annotated
+    return None if superseded else report
 
 
 def write_report_copy(report: Report, folder: Path) -> None:
@@ -35,8 +40,9 @@ def write_report_copy(report: Report, folder: Path) -> None:
 def named_report(report: Report | None) -> str:
     """Which report a bundle holds, for its card."""
     if report is None or report.finished_at is None:
-        return "No report of this study had been built."
+        return "No report had been built of the answers that are here."
     return (
         f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
-        f"about single people or items. Hash of its inputs: `{report.inputs_hash}`."
+        "about single people or items; the page saves its figures as PNG, SVG and CSV. Hash of "
+        f"its inputs: `{report.inputs_hash}`."
     )

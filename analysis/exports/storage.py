@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import F, Q
 from django.utils import timezone
 
-from analysis.exports.models import STALLED_AFTER, Export
+from analysis.exports.models import STALLED_AFTER, WAITING_AFTER, Export
 
 MAX_ATTEMPTS = 3
 # A copy that names people is fetched at once or not at all.
@@ -37,7 +37,10 @@ def tidy_exports() -> list[int]:
             state=Export.State.GONE, message="Expired."
         )
         remove_files(export.public_id)
-    stalled = Export.objects.filter(state__in=Export.OPEN, moved_at__lte=now - STALLED_AFTER)
+    stalled = Export.objects.filter(
+        Q(state=Export.State.RUNNING, moved_at__lte=now - STALLED_AFTER)
+        | Q(state=Export.State.QUEUED, moved_at__lte=now - WAITING_AFTER)
+    )
     stalled.filter(attempts__gte=MAX_ATTEMPTS).update(
         state=Export.State.FAILED,
         message=f"Its worker ended {MAX_ATTEMPTS} times. The worker's log has the details; "

@@ -7,20 +7,26 @@ from studies.models import Study
 from studies.money import format_money
 from studies.prompts import wording
 
+SIMULATED = "Answers in this data set are simulated."
 
-def summary(described: Description) -> str:
-    study = described.study
-    simulated = "Answers in this data set are simulated. " if study.is_simulated else ""
+
+def summary(study: Study) -> str:
     return (
-        f"{simulated}People and models were asked the same thing about the same items: "
-        f"{study.get_task_display()}. Whoever judged saw a profile of a real person and answered "
-        "as that person would."
+        "People and models judged the same items on behalf of somebody else: each saw the profile "
+        f"of a person and two texts, and was asked: “{_question(study)}”"
     )
 
 
-def platform(study: Study) -> str:
+def _question(study: Study) -> str:
+    return wording(study.task, "tie" if study.allow_tie else "certainty").question
+
+
+def platform(described: Description) -> str:
+    study = described.study
     if study.is_simulated:
-        return "none: the answers are simulated"
+        return "no platform (the answers are simulated)"
+    if not described.came:
+        return "no platform (answers of people, if any, were read from files)"
     return {
         Study.Entry.PROLIFIC.value: "Prolific",
         Study.Entry.LINK.value: "an open link",
@@ -32,16 +38,11 @@ def collection(described: Description) -> str:
     study = described.study
     paid = format_money(study.reward, study.currency)
     hourly = format_money(study.reward * 60 / study.minutes, study.currency)
-    came = (
-        "The answers are simulated: nobody came."
-        if study.is_simulated
-        else f"People came through: {platform(study)}."
-    )
     return (
-        f"{came} Each was to get about "
-        f"{study.items_per_annotator} items in about {study.minutes} minutes and {paid} "
-        f"({hourly} an hour). Days of the answers (UTC): {described.days or 'not known'}. "
-        f"The page asked in the language “{study.language}”."
+        f"Recruiting: {platform(described)}. Planned were about {study.items_per_annotator} "
+        f"items a person, {study.minutes} minutes and {paid} ({hourly} an hour). Days of the "
+        f"answers (UTC): {described.days or 'not known'}. The page asked in the language "
+        f"“{study.language}”."
     )
 
 
@@ -49,22 +50,22 @@ def protocol(described: Description) -> str:
     study = described.study
     asked = "a choice and a certainty from 1 to 100" if study.ask_certainty else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
-    question = wording(study.task, "tie" if study.allow_tie else "certainty").question
     return (
-        f"“{question}” Asked for was {asked}. {ties} Which response stood first was decided for "
-        "each person and item, and is stored. Models were asked with the words in prompts/."
+        f"“{_question(study)}” Asked for was {asked}. {ties} Which response stood first was "
+        "decided for each person and item, and is stored. Models were asked with the words in "
+        "prompts/."
     )
 
 
 def answers_per_item(described: Description) -> str:
-    return f"{described.study.annotations_per_item} people were to answer each item."
+    return f"Planned were {described.study.annotations_per_item} answers of people to each item."
 
 
 def annotator_demographics(described: Description) -> str:
     if not described.quota:
         return "No groups were recruited on purpose."
-    groups = "; ".join(f"{name}: {came} of {target}" for name, target, came in described.quota)
-    return f"People who completed, by group: {groups}."
+    groups = "; ".join(f"{name}: {came} ({target})" for name, target, came in described.quota)
+    return f"People who completed, by group (places in brackets): {groups}."
 
 
 def machine_tools(described: Description) -> list[str]:

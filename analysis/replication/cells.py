@@ -10,8 +10,8 @@ from typing import Any
 from analysis.replication.names import ResultName
 
 RULE_WORDS = {
-    "drop_nonAB": "answers other than A and B dropped",
-    "all_rows": "all rows kept, no verdict counts as wrong",
+    "drop_nonAB": "A and B only",
+    "all_rows": "all rows",
 }
 TITLES = {
     "table1": "Table 1: accuracy",

@@ -6,39 +6,71 @@ above. Certainty on another scale keeps that scale.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import plotly.graph_objects as go
 
 from analysis.replication.counting import has_hundred_scale, is_certain, share
 from analysis.replication.names import ResultName
 from analysis.replication.reading import Row
+from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
+from analysis.report.words import decimal
 
-RIGHT, WRONG = "#4C72B0", "#DD8452"  # the paper's colours
+TITLES = {
+    "figure2": (
+        "Figure 2: certainty and accuracy with the whole persona",
+        "Answers of A or B by stated certainty in tens, cut to 40–90 as in the paper; the accuracy "
+        "stands above each bar. Only the files in the folder.",
+    ),
+    "figure3": (
+        "Figure 3: the same with fewer features, or without a persona",
+        "A prompt that asked for certainty from 1 to 5 keeps that scale.",
+    ),
+}
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One drawing and the numbers behind it."""
+class Bars:
+    """The bars of one file: label, right and wrong answers of each, and the words in the corner."""
 
-    id: str
     title: str
     summary: str
     bars: tuple[tuple[str, int, int], ...]
-    drawing: Mapping[str, Any]
 
 
-def figures(files: Mapping[str, Sequence[Row]]) -> dict[str, list[Panel]]:
-    """Panels of Figure 2 (whole personas) and Figure 3 (fewer features, or none)."""
-    panels: dict[str, list[Panel]] = {"figure2": [], "figure3": []}
+@dataclass(frozen=True)
+class Chart:
+    """A figure of the paper and what its panels show."""
+
+    name: str
+    panels: tuple[Bars, ...]
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name][0]
+
+    @property
+    def figure(self) -> Figure:
+        """As it is drawn."""
+        return Figure(
+            self.name,
+            *TITLES[self.name],
+            self.name,
+            [_drawn(panel) for panel in self.panels],
+            key=RIGHT_AND_WRONG,
+        )
+
+
+def charts(files: Mapping[str, Sequence[Row]]) -> tuple[Chart, ...]:
+    """Figure 2 (whole personas) and Figure 3 (fewer features, or none), as far as there are any."""
+    panels: dict[str, list[Bars]] = {name: [] for name in TITLES}
     for file, rows in files.items():
         name = ResultName.parse(file)
         if name is None or name.with_tie or not any(is_certain(row) for row in rows):
             continue
         whole = name.with_persona and name.features == "All features"
-        figure = panels["figure2" if whole else "figure3"]
-        figure.append(_panel(f"plot-{len(panels['figure2']) + len(panels['figure3'])}", name, rows))
-    return panels
+        counted = [row for row in rows if row.answer in ("A", "B")]
+        panels["figure2" if whole else "figure3"].append(
+            Bars(name.title, _summary(counted), certainty_bars(rows))
+        )
+    return tuple(Chart(name, tuple(shown)) for name, shown in panels.items() if shown)
 
 
 def certainty_bars(rows: Sequence[Row]) -> tuple[tuple[str, int, int], ...]:
@@ -62,42 +94,18 @@ def certainty_bars(rows: Sequence[Row]) -> tuple[tuple[str, int, int], ...]:
     )
 
 
-def _panel(id: str, name: ResultName, rows: Sequence[Row]) -> Panel:
-    bars = certainty_bars(rows)
-    counted = [row for row in rows if row.answer in ("A", "B")]
-    labels = [label for label, _, _ in bars]
-    right, wrong = [bar[1] for bar in bars], [bar[2] for bar in bars]
-    figure = go.Figure(
+def _drawn(panel: Bars) -> Panel:
+    told = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in panel.bars)
+    return right_and_wrong(
+        panel.title,
+        f"{panel.title}. {told}",
         [
-            go.Bar(x=labels, y=right, name="right", marker_color=RIGHT),
-            go.Bar(
-                x=labels,
-                y=wrong,
-                name="wrong",
-                marker={"color": WRONG, "pattern": {"shape": "/", "size": 5}},
-                text=[f"{r / (r + w):.2f}" for r, w in zip(right, wrong, strict=True)],
-                textposition="outside",
-                cliponaxis=False,
-            ),
+            (label, right, wrong, decimal(right / (right + wrong), 2))
+            for label, right, wrong in panel.bars
         ],
-        {
-            "barmode": "stack",
-            "template": "none",
-            "height": 260,
-            "margin": {"l": 48, "r": 12, "t": 12, "b": 44},
-            "showlegend": False,
-            "font": {"family": "system-ui, sans-serif", "size": 13},
-            "xaxis": {"title": {"text": "certainty"}, "type": "category", "fixedrange": True},
-            "yaxis": {
-                "title": {"text": "answers"},
-                "fixedrange": True,
-                "gridcolor": "#e3e6e8",
-                "range": [0, 1.15 * max(r + w for _, r, w in bars)],
-            },
-        },
-    )
-    return Panel(
-        id, name.title, _summary(counted), bars, _without_template(figure.to_plotly_json())
+        top=max(right + wrong for _, right, wrong in panel.bars),
+        unit="answers",
+        note=panel.summary,
     )
 
 
@@ -105,16 +113,9 @@ def _summary(rows: Sequence[Row]) -> str:
     overall = share(rows)
     if not all(has_hundred_scale(row) for row in rows):
         scale = max(row.scale or 100 for row in rows)
-        return f"accuracy {overall['accuracy']:.3f} · certainty from 1 to {scale}, no band at 80"
-    parts = [f"accuracy {overall['accuracy']:.3f}"]
-    for band, high in (("high", True), ("low", False)):
+        return f"All {decimal(overall['accuracy'])}<br>certainty from 1 to {scale}: no band at 80"
+    parts = [f"All {decimal(overall['accuracy'])}"]
+    for band, high in (("High", True), ("Low", False)):
         part = share(row for row in rows if ((row.certainty or 0) >= 80) == high)
-        value = "–" if part["accuracy"] is None else f"{part['accuracy']:.3f}"
-        parts.append(f"{band} {value} ({part['correct']}/{part['n']})")
-    return " · ".join(parts)
-
-
-def _without_template(drawing: dict[str, Any]) -> dict[str, Any]:
-    """The drawing as plain JSON, lean: plotly's own defaults are left to the browser."""
-    drawing["layout"].pop("template", None)
-    return drawing
+        parts.append(f"{band} {decimal(part['accuracy'])} ({part['correct']}/{part['n']})")
+    return "<br>".join(parts)

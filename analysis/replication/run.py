@@ -1,19 +1,15 @@
-"""Read a folder, compare, and write replication.json, replication.html and tables/*.csv."""
+"""Read a folder of released results and compare it with what the paper prints."""
 
-import csv
-import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analysis.replication.cells import check_printed, compare_cells, published
-from analysis.replication.charts import Panel, figures
+from analysis.replication.charts import Chart, charts
 from analysis.replication.counting import describe
 from analysis.replication.errors import NothingToReplicate, UnreadableFile
 from analysis.replication.names import ResultName
-from analysis.replication.page import render_page
 from analysis.replication.reading import read_rows
 
 SCHEMA = "thirdperson.replication/1"
@@ -27,28 +23,15 @@ class Replication:
     ----------
     result : mapping
         The content of replication.json.
-    panels : mapping of str to sequence of Panel
-        Drawings of Figures 2 and 3.
+    charts : tuple of Chart
+        Figures 2 and 3.
     unreadable : tuple of str
         Messages about files that are named like results and are none.
     """
 
     result: Mapping[str, Any]
-    panels: Mapping[str, Sequence[Panel]]
+    charts: tuple[Chart, ...]
     unreadable: tuple[str, ...]
-
-    def write(self, out: Path) -> list[Path]:
-        """Write everything into the folder `out` and return the paths; makes it if need be."""
-        texts = {
-            Path("replication.json"): _json(self.result),
-            Path("replication.html"): render_page(self.result, self.panels, published()["paper"]),
-        }
-        for name, rows in _tables(self.result).items():
-            texts[Path("tables") / f"{name}.csv"] = _csv(rows)
-        (out / "tables").mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            (out / path).write_text(text, "utf-8", newline="")
-        return [out / path for path in texts]
 
 
 def find_files(folder: Path) -> list[Path]:
@@ -95,33 +78,4 @@ def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: No
         "printed": check_printed(),
         "skipped": skipped,
     }
-    return Replication(result, figures(rows), tuple(unreadable))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def _tables(result: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Rows of each CSV file: raw values, one row per cell or file."""
-    tables: dict[str, list[dict[str, Any]]] = {"files": []}
-    for name, file in result["files"].items():
-        row = {"file": name, "rows": file["rows"], **file["answers"]}
-        for part in ("parsed", "all_rows", "high", "low"):
-            row |= {f"{part}_{key}": value for key, value in file[part].items()}
-        tables["files"].append(row | {"no_certainty": file["no_certainty"]})
-    for cell in result["cells"]:
-        row = {key: value for key, value in cell.items() if key != "table"}
-        tables.setdefault(cell["table"], []).append(row)
-    for check in result["printed"]:
-        row = {key: value for key, value in check.items() if key != "table"}
-        tables.setdefault(check["table"], []).append(row)
-    return tables
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return Replication(result, charts(rows), tuple(unreadable))

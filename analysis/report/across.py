@@ -21,8 +21,8 @@ NO_TIE, WITH_TIE = "No tie", "With tie"
 RANDOM = {NO_TIE: 1 / 2, WITH_TIE: 1 / 3}
 NOTHING: Cell = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
 AVERAGE = (
-    "Average: the unweighted mean over data sets; “–” where one of them has no cell or fewer than "
-    f"{TOO_SMALL} answers in it."
+    f"Average: the unweighted mean over the data sets with at least {TOO_SMALL} answers in the "
+    "cell."
 )
 
 
@@ -63,14 +63,15 @@ def table_1(reports: Sequence[Report]) -> Table:
         ]
     ]
     rows[0] += rows[0][1:] * (spread - 1)
+    averaged: dict[str, list[Cell]] = {}
     for rater in _raters(reports, settings):
         row: list[Any] = [rater]
         for report in reports:
             row += [_sides(report, setting).get(rater, NOTHING) for setting in settings]
-        row += [
-            _average([_sides(report, setting).get(rater, NOTHING) for report in apart])
-            for setting in settings
-        ]
+        for setting in settings:
+            cells = [_sides(report, setting).get(rater, NOTHING) for report in apart]
+            averaged[f"{rater} ({setting.lower()})"] = cells
+            row.append(_average(cells))
         rows.append(row)
     return Table(
         "table_1",
@@ -78,8 +79,8 @@ def table_1(reports: Sequence[Report]) -> Table:
         tuple(columns),
         rows,
         "People: the majority. Judges: the whole persona; without a tie the standard setting, or "
-        f"else the one with certainty. Random: one of two options, one of three. {AVERAGE} "
-        f"{CONDITIONAL}",
+        f"else the one with certainty. Random: one of two options, one of three. "
+        f"{_note(apart, averaged)} {CONDITIONAL}",
     )
 
 
@@ -97,8 +98,10 @@ def table_2(reports: Sequence[Report]) -> Table:
         return [sides[r][part] if r in sides else NOTHING for r in raters for part in PARTS]
 
     rows: list[list[Any]] = [[report["study"]["title"], *cells(report)] for report in apart]
-    columns_of_cells = zip(*(cells(report) for report in apart), strict=True)
-    rows.append(["Average", *(_average(column) for column in columns_of_cells)])
+    names = [f"{rater} ({part})" for rater in raters for part in PARTS]
+    of_data_sets = zip(*(cells(report) for report in apart), strict=True)
+    averaged = dict(zip(names, of_data_sets, strict=True))
+    rows.append(["Average", *map(_average, averaged.values())])
     rows += [[report["study"]["title"], *cells(report)] for report in reports if is_pooled(report)]
     thresholds = sorted({report["parameters"]["threshold"] for report in reports})
     return Table(
@@ -106,7 +109,8 @@ def table_2(reports: Sequence[Report]) -> Table:
         "Table 2. Accuracy at high and low certainty on every data set",
         tuple(columns),
         rows if raters else [],
-        f"High: a certainty of at least {', '.join(map(str, thresholds))}. {AVERAGE} {CONDITIONAL}",
+        f"High: a certainty of at least {', '.join(map(str, thresholds))}. "
+        f"{_note(apart, averaged)} {CONDITIONAL}",
     )
 
 
@@ -145,10 +149,30 @@ def _certain(report: Report) -> dict[str, Report]:
 
 
 def _average(cells: Sequence[Cell]) -> Cell:
-    if any(cell["n"] < TOO_SMALL for cell in cells):
+    enough = _enough(cells)
+    if not enough:
         return _alone(None)
-    mean = sum(cell["accuracy"] for cell in cells) / len(cells)
-    return _alone(mean, small=any(cell["n"] < SMALL for cell in cells))
+    mean = sum(cell["accuracy"] for cell in enough) / len(enough)
+    return _alone(mean, small=any(cell["n"] < SMALL for cell in enough))
+
+
+def _enough(cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell["n"] >= TOO_SMALL]
+
+
+def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> str:
+    """What an average is, and which data sets are in those that not all of them are in."""
+    partial: dict[tuple[str, ...], list[str]] = {}
+    for name, cells in averaged.items():
+        inside = tuple(
+            report["study"]["title"]
+            for report, cell in zip(reports, cells, strict=True)
+            if _enough([cell])
+        )
+        if 0 < len(inside) < len(reports):
+            partial.setdefault(inside, []).append(name)
+    told = [f"{' and '.join(inside)} for {', '.join(names)}" for inside, names in partial.items()]
+    return f"{AVERAGE} Over {'; over '.join(told)} alone." if told else AVERAGE
 
 
 def _alone(accuracy: float | None, *, small: bool = False) -> Cell:

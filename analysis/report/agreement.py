@@ -9,6 +9,7 @@ from analysis.report.encode import (
     Json,
     estimate,
     number,
+    pick,
     put,
     put_estimate,
     put_interval,
@@ -41,6 +42,9 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
     out: Json = {}
     put_estimate(out, "percent", percent_agreement(counts, n_draws=draws, rng=rng()))
     out["krippendorff_alpha"] = estimate(krippendorff_alpha(counts, n_draws=draws, rng=rng()))
+    pairs = krippendorff_alpha(counts, resample="pairs", n_draws=draws, rng=rng())
+    reason = pairs.interval_reason or pairs.reason
+    put_interval(out["krippendorff_alpha"], "pairs_ci", pairs.interval, reason)
     for key, coefficient in (
         ("fleiss_kappa", fleiss_kappa),
         ("gwet_ac1", gwet_ac),
@@ -58,6 +62,8 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
     out["unanimous"] = {"n": same.n, "unanimous": same.unanimous, "single": same.single}
     put(out["unanimous"], "share", same.unanimous / same.n if same.n else None, "no_pairs")
     out["bootstrap"] = _sheets(votes, seed=seed, draws=draws)
+    steadier = bootstrap_agreement(votes, unit="all_pairs", size=SHEET, n_draws=draws, rng=rng())
+    out["bootstrap"]["all_pairs"] = pick(steadier, {"mean": "mean", "sd": "sd"})
     return out
 
 

@@ -40,7 +40,9 @@ from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
 PACKAGES = ("django", "krippendorff", "numpy", "plotly", "scipy")
-COMPUTING = ("dataset.py", "facts.py", "juries.py", "report/**/*.py", "stats/**/*.py")
+COMPUTING = (
+    "dataset.py", "facts.py", "juries.py", "pooling.py", "report/**/*.py", "stats/**/*.py",
+)  # fmt: skip
 
 Progress = Callable[[int, str], None]
 
@@ -71,6 +73,7 @@ def build_report(
     """
     registered = data.study.certainty_threshold
     tau = registered if threshold is None else threshold
+    late = any(change.setting == "threshold" for change in data.late_changes)
     on_progress(5, "Counting votes.")
     people = people_verdicts(data)
     judges = [run_verdicts(data, run) for run in data.runs]
@@ -137,7 +140,7 @@ def build_report(
             "threshold": tau,
             "threshold_registered": registered,
             "explored": tau != registered,
-            "threshold_chosen": "before the data" if tau == registered else "post hoc",
+            "threshold_chosen": "before the data" if tau == registered and not late else "post hoc",
             "bootstrap": bootstrap,
             "margin": data.study.equivalence_margin,
         },

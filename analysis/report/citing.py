@@ -1,7 +1,7 @@
 """How to cite a report, and its method in words, with the study's own figures."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date as Date
 from typing import Any
 
@@ -66,62 +66,77 @@ def _people(report: Report) -> Iterator[str]:
     if pay["rewards"] is not None:
         each = study["reward_minor_units"] / 100
         yield (
-            f"The {pay['finished']} who finished received {each:.2f} {pay['currency']} each for "
-            f"about {study['minutes']} minutes."
+            f"{pay['finished']:,} people finished and received {each:.2f} {pay['currency']} each "
+            f"for about {study['minutes']} minutes."
         )
     out = human["not_counted"]
     if out.get("excluded_people"):
         yield (
-            f"{out['excluded_people']} people were excluded by the researchers "
-            f"({out['excluded']:,} answers)."
+            f"The researchers excluded {out['excluded']:,} answers of "
+            f"{out['excluded_people']:,} people."
         )
-    yield (
-        "The majority of an item is the option with the most votes, its certainty the mean of "
-        f"those who chose it; {human['majority']['ties']:,} items whose answers tie have none."
-    )
+    ties = human["majority"]["ties"]
+    mean = ", its certainty the mean of those who chose it" if study["ask_certainty"] else ""
+    none = f"; {ties:,} items whose votes tie have none" if ties else ""
+    yield f"The majority of an item is the option with the most votes{mean}{none}."
 
 
 def _judges(report: Report) -> Iterator[str]:
-    """One sentence per judge and way of asking it, whatever it was shown."""
-    alike: dict[tuple[str, ...], list[Report]] = {}
-    for judge in report["judges"]:
-        alike.setdefault(_asked(judge), []).append(judge)
-    for (name, model, setting, order, readings), runs in alike.items():
-        shown = " or ".join(_shown(run["features"]) for run in runs)
+    """One sentence for all judges that were asked the same things in the same way."""
+    of_judge: dict[tuple[str, ...], list[Report]] = {}
+    for run in report["judges"]:
+        of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
+    alike: dict[tuple[str, ...], list[tuple[str, list[Report]]]] = {}
+    for (name, model, way), runs in of_judge.items():
+        shown = [_shown(run["features"]) for run in runs]
+        alike.setdefault((way, *shown), []).append((f"{name} ({model})", runs))
+    for (way, *shown), judges in alike.items():
+        runs = [run for _, own in judges for run in own]
         unread = sum(
             run["excluded"][key] for run in runs for key in ("unparseable", "refused", "error")
         )
         asked = sum(run["items"] for run in runs)
         yield (
-            f"{name} ({model}) judged {runs[0]['items']:,} items from {shown} in the setting "
-            f"“{setting}” (order of the responses: {order}; {readings} each); {unread:,} of "
-            f"{asked:,} items stayed without a readable answer."
+            f"{_listed([name for name, _ in judges])} judged {runs[0]['items']:,} items"
+            f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
+            f"{unread:,} of {asked:,} judgments gave no readable answer."
         )
 
 
-def _asked(judge: Report) -> tuple[str, ...]:
-    record = judge["record"]
+def _model(run: Report) -> str:
+    """The model as it named itself, and how it was sampled."""
+    record = run["record"]
     own = record["parameters"]
-    model = ", ".join(record["snapshots"]) or own.get("model") or "model not reported"
     sampling = [
         f"{word} {own[key]}"
         for key, word in (("temperature", "temperature"), ("top_p", "top-p"))
         if own.get(key) is not None
     ]
-    readings = "1 reading" if record["samples"] == 1 else f"{record['samples']} readings"
+    model = ", ".join(record["snapshots"]) or own.get("model") or "model not reported"
+    return ", ".join([model, *sampling])
+
+
+def _way(run: Report) -> str:
+    """How a run asked: its setting, the order of the responses, and how often."""
+    record = run["record"]
+    readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
     order = record["orders"].replace("_", " ")
-    return judge["judge"], ", ".join([model, *sampling]), judge["setting"], order, readings
+    return f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each item"
 
 
 def _shown(features: str) -> str:
     words = {"all": "the whole persona", "none": "no persona"}
-    return words.get(features, features.replace(",", ", "))
+    return words.get(features) or f"{_listed(features.split(','))} alone"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _results(report: Report) -> Iterator[str]:
     people, agreement = report["human"]["majority"], report["human"]["agreement"]
     if people["accuracy"] is not None:
-        interval = f", 95 % CI {percent_range(people['ci'])}" if people["ci"] else ""
+        interval = f" (95 % CI {percent_range(people['ci'])})" if people["ci"] else ""
         yield (
             f"The majority was right on {percent(people['accuracy'])} of {people['n']:,} items"
             f"{interval}."
@@ -130,7 +145,8 @@ def _results(report: Report) -> Iterator[str]:
     if alpha["value"] is not None:
         interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
         yield (
-            f"Pairs of people agreed on {percent(agreement['percent'])}, Krippendorff's alpha "
+            f"Two people who judged the same item gave the same answer in "
+            f"{percent(agreement['percent'])} of pairs; Krippendorff's alpha is "
             f"{decimal(alpha['value'], 2)}{interval}."
         )
 
@@ -138,10 +154,13 @@ def _results(report: Report) -> Iterator[str]:
 def _rules(report: Report) -> Iterator[str]:
     parameters, software = report["parameters"], report["software"]
     how = "an explored threshold" if parameters["explored"] else "the threshold of the study"
+    settings = {judge["setting"] for judge in report["judges"]}
+    if report["study"]["ask_certainty"] or "certainty" in settings:
+        yield f"Certainty is high from {parameters['threshold']} on, {how}."
     yield (
-        f"Certainty is high from {parameters['threshold']} on, {how}. Judges were compared with "
-        "the majority on the items that both decided, by exact McNemar tests, Tango intervals and "
-        f"a margin of {parameters['margin'] * 100:g} points for equivalence, Holm-adjusted. "
+        "Judges were compared with the majority on the items that both decided, by exact McNemar "
+        "tests, Tango intervals and a margin of "
+        f"{parameters['margin'] * 100:g} points for equivalence, Holm-adjusted. "
         f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
         f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
     )

@@ -28,6 +28,8 @@ TABLES = (
     accuracy.table_b,
     accuracy.table_b_single,
     judges.comparison,
+    judges.difference_intervals,
+    people.single_intervals,
     thresholds.by_band,
     checks.several_judges,
     checks.ranks,
@@ -41,6 +43,7 @@ TABLES = (
     certainty.histogram,
     certainty.reliability,
     certainty.sweep,
+    certainty.coverage,
     certainty.like_for_like,
     certainty.high_sets,
     thresholds.interaction,
@@ -51,7 +54,6 @@ TABLES = (
     thresholds.scale_use,
     people.agreement,
     checks.aggregation,
-    judges.matrix,
     judges.replacement,
     worth.leave_one_out,
     judges.same_mistakes,
@@ -67,6 +69,7 @@ TABLES = (
     judges.excluded,
     judges.cost,
     groups.price,
+    people.quotas,
     people.exclusions,
     people.raters,
     people.items,
@@ -79,7 +82,7 @@ def all_tables(report: Mapping[str, Any]) -> dict[str, Table]:
     made = [maker(report) for maker in TABLES]
     made += accuracy.groups(report) + checks.group_differences(report)
     made += checks.annotator_groups(report)
-    made += groups.who_judges_whom(report)
+    made += groups.who_judges_whom(report) + judges.matrices(report)
     return {table.name: table for table in made if table.rows}
 
 

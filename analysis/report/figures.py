@@ -5,12 +5,15 @@ prints their numbers as tables below them.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+
+from analysis.report.tables import compact
 
 Report = Mapping[str, Any]
 
@@ -63,6 +66,23 @@ class Key:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """Another way to look at a figure, off at first: its words, and the layout with and without."""
+
+    label: str
+    on: Mapping[str, Any]
+    off: Mapping[str, Any]
+
+    @property
+    def on_json(self) -> str:
+        return compact(self.on)
+
+    @property
+    def off_json(self) -> str:
+        return compact(self.off)
+
+
+@dataclass(frozen=True)
 class Figure:
     """Panels under one active title; `table` names the table that holds their numbers.
 
@@ -78,6 +98,7 @@ class Figure:
     key: Sequence[Key] = ()
     neutral: str = ""
     is_stacked: bool = False
+    variant: Variant | None = None
 
     @property
     def is_multiple(self) -> bool:
@@ -119,7 +140,7 @@ def panel(
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
     return {
-        "title": {"text": title, "standoff": 8},
+        "title": {"text": title, "standoff": 8, "font": {"size": 13}},
         "gridcolor": "#e3e6e8",
         "zeroline": False,
         "linecolor": "#6b7278",
@@ -176,6 +197,8 @@ def label(x: float, text: str, y: float) -> dict[str, Any]:
         "y": y,
         "yref": "paper",
         "yanchor": "bottom",
+        # Words about a share near 1 would run out of the drawing.
+        "xanchor": "right" if x > 0.85 else "center",
         "text": text,
         "showarrow": False,
         "font": {"size": 12},
@@ -197,6 +220,86 @@ def corner_note(text: str) -> dict[str, Any]:
         "font": {"size": 11},
         "bgcolor": "rgba(255,255,255,.85)",
     }
+
+
+def stripes(
+    boxes: Iterable[tuple[float, float, float, float]], *, rise: float, step: float
+) -> go.Scatter:
+    """White lines over boxes (left, right, bottom, top), rising by `rise` in each, `step` apart.
+
+    Lines, because a browser prints every area that has a pattern as a picture of its own.
+    """
+    xs: list[float | None] = []
+    ys: list[float | None] = []
+    for left, right, bottom, top in boxes:
+        start = math.floor((bottom - rise) / step) + 1
+        for foot in (number * step for number in range(start, math.ceil(top / step))):
+            ends = (max(0.0, (bottom - foot) / rise), min(1.0, (top - foot) / rise))
+            if ends[0] < ends[1]:
+                xs += [*(left + (right - left) * end for end in ends), None]
+                ys += [*(foot + rise * end for end in ends), None]
+    line = {"color": "#ffffff", "width": 1.5}
+    return go.Scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
+
+
+BAR = 0.88
+# Above the highest bar: for its words, and for the note in the corner.
+HEADROOM = 1.5
+
+
+def right_and_wrong(
+    title: str,
+    alt: str,
+    bars: Sequence[tuple[str, int, int, str]],
+    *,
+    top: float,
+    unit: str,
+    note: str,
+    marks: Mapping[str, Any] | None = None,
+) -> Panel:
+    """Answers by certainty: for each bar its label, right below, wrong above, words on top.
+
+    `top` is the highest bar of all panels that share a scale, `note` stands in the corner.
+    """
+    labels, right, wrong, shown = (list(part) for part in zip(*bars, strict=True))
+    places = list(range(len(bars)))
+    hover = "%{customdata}<br>%{y} %{fullData.name}<extra></extra>"
+    half = BAR / 2
+    return panel(
+        title,
+        alt,
+        [
+            go.Bar(
+                x=places, y=right, name="right", width=BAR, marker_color=CORRECT,
+                customdata=labels, hovertemplate=hover,
+            ),
+            go.Bar(
+                x=places, y=wrong, name="wrong", width=BAR, marker_color=WRONG,
+                customdata=labels, hovertemplate=hover,
+                text=shown, textposition="outside", textfont={"size": 10}, cliponaxis=False,
+            ),
+            stripes(
+                (
+                    (place - half, place + half, below, below + above)
+                    for place, below, above in zip(places, right, wrong, strict=True)
+                ),
+                rise=0.12 * top,
+                step=0.035 * top,
+            ),
+        ],
+        height=260,
+        marks=marks,
+        barmode="stack",
+        xaxis=axis(
+            "certainty", tickvals=places, ticktext=labels, tickangle=-45, tickfont={"size": 10},
+            showgrid=False, range=[-0.6, len(bars) - 0.4],
+        ),
+        yaxis=axis(unit, range=[0, top * HEADROOM]),
+        annotations=[corner_note(note)],
+    )  # fmt: skip
+
+
+RIGHT_AND_WRONG = (Key("right", CORRECT), Key("wrong", WRONG, "stripes"))
 
 
 def row_axis(rows: int) -> dict[str, Any]:

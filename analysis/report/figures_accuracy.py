@@ -1,6 +1,6 @@
 """Figures of accuracy, agreement and position."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -9,6 +9,7 @@ from analysis.report.figures import (
     PEOPLE,
     REFERENCE,
     Figure,
+    Variant,
     axis,
     label,
     panel,
@@ -20,9 +21,12 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
-from analysis.report.words import percent, run_names
+from analysis.report.words import decimal, percent, run_names
 
 Report = Mapping[str, Any]
+
+# Agreement on sheets of 30 in the source article: mean and standard deviation.
+PUBLISHED = (0.597, 0.087)
 
 # Rows name themselves inside the plot, so the left margin stays small.
 MARGIN = {"l": 12, "r": 16, "t": 24, "b": 44}
@@ -125,7 +129,7 @@ def sheets(report: Report) -> Figure | None:
         annotations=labels,
     )
     alpha = found["krippendorff_alpha"]["value"]
-    tail = "" if alpha is None else f", alpha is {alpha:.2f}"
+    tail = "" if alpha is None else f", alpha is {decimal(alpha, 2)}"
     return Figure(
         "sheets",
         f"Two people agree on {percent(draws['mean'])} of items{tail}",
@@ -134,6 +138,26 @@ def sheets(report: Report) -> Figure | None:
         "errors have nothing in common.",
         "agreement",
         [drawing],
+        variant=_beside_the_article(lines, labels),
+    )
+
+
+def _beside_the_article(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
+    """The published mean, and one standard deviation to either side of it."""
+    mean, sd = PUBLISHED
+    band = {
+        "type": "rect", "x0": mean - sd, "x1": mean + sd, "yref": "paper", "y0": 0, "y1": 1,
+        "fillcolor": REFERENCE, "opacity": 0.12, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
+    words = label(mean, f"source article {decimal(mean)} ± {decimal(sd)}", 1.18)
+    return Variant(
+        f"The source article's {decimal(mean)} ± {decimal(sd)} beside it",
+        {
+            "shapes": [*lines, band, vertical(mean, REFERENCE, "dot")],
+            "annotations": [*labels, words],
+            "margin.t": 68,
+        },
+        {"shapes": list(lines), "annotations": list(labels), "margin.t": 48},
     )
 
 

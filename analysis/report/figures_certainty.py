@@ -7,17 +7,17 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.figures import (
-    CORRECT,
     PEOPLE,
     REFERENCE,
-    WRONG,
+    RIGHT_AND_WRONG,
     Figure,
     Key,
     Panel,
+    Variant,
     axis,
-    corner_note,
     panel,
     plain,
+    right_and_wrong,
     share_axis,
     styles,
     vertical,
@@ -74,11 +74,11 @@ def _sides(report: Report) -> list[Side]:
 def histograms(report: Report) -> Figure | None:
     """As Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
     sides = _sides(report)
-    if not sides:
+    if not any(bar["n"] for side in sides for bar in side.bars):
         return None
     # Sides that count items share one scale; single answers are several per item.
     tallest = {
-        unit: max((bar["n"] for side in sides if side.unit == unit for bar in side.bars), default=1)
+        unit: max((bar["n"] for side in sides if side.unit == unit for bar in side.bars), default=0)
         for unit in ("item", "answer")
     }
     return Figure(
@@ -87,9 +87,14 @@ def histograms(report: Report) -> Figure | None:
         "Answers by stated certainty in bins of ten; the accuracy in % stands on each bar of ten "
         "answers or more. Answers without a truth to score them by are not shown.",
         "certainty_histogram",
-        [_histogram(side, tallest[side.unit]) for side in sides],
-        key=(Key("right", CORRECT), Key("wrong", WRONG, "stripes")),
+        [_histogram(side, max(1, tallest[side.unit])) for side in sides],
+        key=RIGHT_AND_WRONG,
         neutral="Right and wrong answers by certainty",
+        variant=Variant(
+            "From 40 on only, as the source article draws it",
+            {"xaxis.range": [3.5, 9.6]},
+            {"xaxis.range": [-0.6, 9.6]},
+        ),
     )
 
 
@@ -107,25 +112,14 @@ def _histograms_title(sides: Sequence[Side]) -> str:
 
 
 def _histogram(side: Side, top: int) -> Panel:
-    labels = [f"{bar['from']}–{bar['to']}" for bar in side.bars]
-    right = [bar["correct"] for bar in side.bars]
-    wrong = [bar["n"] - bar["correct"] for bar in side.bars]
-    shown = [f"{bar['accuracy'] * 100:.0f}" if bar["n"] >= TOO_SMALL else "" for bar in side.bars]
-    hover = "%{x}<br>%{y} %{fullData.name}<extra></extra>"
-    stripes = {"shape": "/", "size": 5, "fillmode": "overlay", "fgcolor": "#ffffff"}
-    traces = [
-        go.Bar(x=labels, y=right, name="right", marker_color=CORRECT, hovertemplate=hover),
-        go.Bar(
-            x=labels,
-            y=wrong,
-            name="wrong",
-            marker={"color": WRONG, "pattern": stripes},
-            text=shown,
-            textposition="outside",
-            textfont={"size": 10},
-            cliponaxis=False,
-            hovertemplate=hover,
-        ),
+    bars = [
+        (
+            f"{bar['from']}–{bar['to']}",
+            bar["correct"],
+            bar["n"] - bar["correct"],
+            f"{bar['accuracy'] * 100:.0f}" if bar["n"] >= TOO_SMALL else "",
+        )
+        for bar in side.bars
     ]
     parts = (("All", side.entry), ("High", side.entry["high"]), ("Low", side.entry["low"]))
     corner = "<br>".join(
@@ -133,16 +127,14 @@ def _histogram(side: Side, top: int) -> Panel:
         f"({part['correct']}/{part['n']})"
         for label, part in parts
     )
-    told = (
-        f"{bin_}: {hits} right, {misses} wrong"
-        for bin_, hits, misses in zip(labels, right, wrong, strict=True)
-        if hits + misses
-    )
-    return panel(
+    told = (f"{bin_}: {hits} right, {misses} wrong" for bin_, hits, misses, _ in bars)
+    return right_and_wrong(
         side.name,
         f"{side.name}, by certainty: " + ", ".join(told),
-        traces,
-        height=260,
+        bars,
+        top=top,
+        unit=f"{side.unit}s",
+        note=corner,
         marks={
             "kind": "corner",
             "all": [side.entry["correct"], side.entry["n"]],
@@ -152,10 +144,6 @@ def _histogram(side: Side, top: int) -> Panel:
                 for step in side.steps
             ],
         },
-        barmode="stack",
-        xaxis=axis("certainty", tickangle=-45, tickfont={"size": 10}),
-        yaxis=axis(f"{side.unit}s", range=[0, top * 1.12]),
-        annotations=[corner_note(corner)],
     )
 
 
@@ -232,19 +220,21 @@ def _reliability_title(gaps: Sequence[float]) -> str:
 def risk_coverage(report: Report) -> Figure | None:
     """Accuracy of the accepted answers as the threshold falls."""
     tau = report["parameters"]["threshold"]
-    traces, words = [], []
+    traces, words, shown = [], [], []
     for side in _sides(report):
         points = [p for p in side.entry["certainty"]["sweep"] if p["n"] >= TOO_SMALL]
         if side.unit != "item" or not points:
             continue
         name, colour = side.name, side.colour
+        shown += [p["accuracy"] for p in points]
         traces.append(
             go.Scatter(
                 x=[p["coverage"] for p in points],
                 y=[p["accuracy"] for p in points],
                 name=plain(name),
                 meta="line",
-                mode="lines",
+                mode="lines" if len(points) > 1 else "markers",
+                marker={"color": colour},
                 line={"color": colour, "dash": side.dash, "width": 2, "shape": "linear"},
                 customdata=[[p["threshold"], p["n"]] for p in points],
                 hovertemplate=plain(name)
@@ -282,7 +272,9 @@ def risk_coverage(report: Report) -> Figure | None:
         height=380,
         marks={"kind": "coverage", "alt": alt},
         xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
-        yaxis=share_axis("right among them"),
+        yaxis=share_axis(
+            "right among them", range=[min(shown) - 0.05, min(1.0, max(shown) + 0.03) + 0.02]
+        ),
     )
     return Figure(
         "risk_coverage",

@@ -7,8 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from analysis.report.figures import Figure, Key, Panel, axis, panel, plain
-from analysis.report.words import SMALL, TOO_SMALL, run_names, whole_runs
+from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
+from analysis.report.words import SMALL, TOO_SMALL, points, run_names, whole_runs
 
 Report = Mapping[str, Any]
 
@@ -22,6 +22,7 @@ SCALE = (
 )
 EMPTY = "#FFFFFF"
 ROW_HEIGHT = 36
+CELL = (0.96, 0.94)  # width and height
 WRAP = 11
 MOST_ROWS = 20
 LEVEL = 0.05
@@ -66,7 +67,8 @@ def _figure(
         _title([table for _, table in tables], what),
         "Accuracy in percentage points above or below each side's own over all items, with the "
         "number of items that it decided; hardest for people first. Hatched: fewer than "
-        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell to see its items.",
+        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell, or a name "
+        "in the tables below, to see its items.",
         numbers,
         [_panel(part, heads, what) for part in parts],
         key=[
@@ -82,7 +84,7 @@ def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
     told = (
         f"{row.name}: "
         + ", ".join(
-            f"{head} {_gap(gap)} (n {cell['n']})"
+            f"{head} {points(gap)} (n {cell['n']})"
             for head, gap, cell in zip(heads, row.gaps, row.cells, strict=True)
         )
         for row in rows
@@ -90,11 +92,14 @@ def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
     return panel(
         "",
         f"Accuracy by {what}, as points from each side's own overall accuracy. " + "; ".join(told),
-        [_column(rows, index) for index in range(len(heads))],
+        [
+            *(_column(rows, index) for index in range(len(heads))),
+            _hatching(rows, len(heads)),
+            _words(rows, len(heads)),
+        ],
         height=70 + ROW_HEIGHT * len(rows),
         margin={"l": 8, "r": 8, "t": 56, "b": 8},
         barmode="overlay",
-        bargap=0.06,
         xaxis=axis(
             tickvals=list(range(len(heads))),
             ticktext=[_wrapped(head) for head in heads],
@@ -133,47 +138,56 @@ def _rows(
 
 def _column(rows: Sequence[Row], index: int) -> go.Bar:
     """One side's cells: bars of equal length that begin where the last column ended."""
-    gaps = [row.gaps[index] for row in rows]
-    counts = [row.cells[index]["n"] for row in rows]
-    hatched = [
-        "/" if n < SMALL and gap is not None else "" for n, gap in zip(counts, gaps, strict=True)
-    ]
-    colours = [_colour(gap) for gap in gaps]
     return go.Bar(
         orientation="h",
-        x=[0.96] * len(rows),
+        x=[CELL[0]] * len(rows),
         y=list(range(len(rows))),
-        base=[index - 0.48] * len(rows),
-        marker={
-            "color": colours,
-            "line": {"width": 0},
-            "pattern": {
-                "shape": hatched,
-                "bgcolor": colours,
-                "fgcolor": ["#ffffff"] * len(rows),
-                "size": 8,
-                "solidity": 0.2,
-            },
-        },
-        text=[f"{_gap(gap)}<br>n {n}" for gap, n in zip(gaps, counts, strict=True)],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        constraintext="none",
-        textfont={"size": 11, "color": "#0b0c0c"},
+        base=[index - CELL[0] / 2] * len(rows),
+        width=CELL[1],
+        marker={"color": [_colour(row.gaps[index]) for row in rows], "line": {"width": 0}},
+        text=[_cell(row, index) for row in rows],
+        textposition="none",
         customdata=[row.group for row in rows],
         hovertemplate="%{text}<extra></extra>",
     )
+
+
+def _hatching(rows: Sequence[Row], columns: int) -> go.Scatter:
+    """Stripes over the cells of fewer than 30 items."""
+    across, down = CELL[0] / 2, CELL[1] / 2
+    return stripes(
+        (
+            (index - across, index + across, number - down, number + down)
+            for number, row in enumerate(rows)
+            for index in range(columns)
+            if row.gaps[index] is not None and row.cells[index]["n"] < SMALL
+        ),
+        rise=3.6,
+        step=0.3,
+    )
+
+
+def _words(rows: Sequence[Row], columns: int) -> go.Scatter:
+    """What stands in the cells, above their stripes."""
+    places = [(index, number) for number in range(len(rows)) for index in range(columns)]
+    return go.Scatter(
+        x=[index for index, _ in places],
+        y=[number for _, number in places],
+        mode="text",
+        text=[_cell(rows[number], index) for index, number in places],
+        textfont={"size": 11, "color": "#0b0c0c"},
+        hoverinfo="skip",
+    )
+
+
+def _cell(row: Row, index: int) -> str:
+    return f"{points(row.gaps[index])}<br>n {row.cells[index]['n']}"
 
 
 def _colour(gap: float | None) -> str:
     if gap is None:
         return EMPTY
     return next(colour for limit, colour, _ in SCALE if gap < limit or limit > 1)
-
-
-def _gap(gap: float | None) -> str:
-    return "–" if gap is None else f"{gap * 100:+.1f}".replace("-", "−")
 
 
 def _wrapped(head: str) -> str:
@@ -183,6 +197,9 @@ def _wrapped(head: str) -> str:
 
 def _title(tables: Sequence[Report], what: str) -> str:
     """The clearest difference that survives the correction for many, or that none does."""
+    found = [found["differences"] for found in tables]
+    if not any(pairs["people"] or any(pairs["judges"]) for pairs in found):
+        return f"Too few items to compare {what}"
     clear = min(_clear(tables), default=None)
     if clear is None:
         return f"No {what} stand out beyond chance"

@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.encode import Json
-from analysis.report.words import TOO_SMALL, percent, percent_range, points, points_range, run_name
+from analysis.report.words import (
+    TOO_SMALL,
+    decimal,
+    p_value,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    run_name,
+)
 
 LEVEL = 0.05
 MIN_COMPARED = 30  # items in common below which no comparison is made
@@ -29,7 +38,7 @@ def headline(report: Mapping[str, Any]) -> Json:
         return _state("no_truth", *_without_truth(report))
     index = best_run(judges)
     if index is None:
-        return _state("people_only", _people(majority), "No judge has an answer that counts.")
+        return _state("people_only", _people(people), "No judge has an answer that counts.")
     judge, comparison = judges[index], report["comparison"][index]
     name = run_name(judge, judges)
     if majority["accuracy"] is None:
@@ -40,9 +49,9 @@ def headline(report: Mapping[str, Any]) -> Json:
     difference = comparison["difference"]
     state = _decide(difference, comparison["mcnemar"], several=comparison["mcnemar"]["family"] > 1)
     sentences = [
-        _people(majority),
+        _people(people),
         _judge(name, judge, judges),
-        _verdict(state, name, difference, comparison["mcnemar"]),
+        _verdict(state, name, _many(people), difference, comparison["mcnemar"]),
         *_when_certain(report["parameters"]["threshold"], name, majority, judge),
     ]
     return _state(state, *sentences) | _who(judge)
@@ -57,28 +66,40 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     difference, both sets drawn anew in every resample).
     """
     who = report["headline"]
-    stated = [
-        (judge, versus)
-        for judge, versus in zip(report["judges"], report["comparison"], strict=True)
-        if versus["certainty"]["spearman"] is not None
-    ]
+    pairs = list(zip(report["judges"], report["comparison"], strict=True))
+    stated = [pair for pair in pairs if pair[1]["certainty"]["spearman"] is not None]
     if not stated:
-        return _state("not_comparable", "No run states a certainty on items that people do.")
+        return _state("not_comparable", _not_comparable(pairs))
     chosen = [pair for pair in stated if pair[0]["run"] == who.get("run")] or stated
     judge, versus = chosen[0]
     name, found = run_name(judge, report["judges"]), versus["certainty"]
     sentences = [_together(name, found), _more_certain(name, found)]
+    if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
+        told = "Whether either is right more often where it is certain, nobody can know."
+        return _state("no_truth", *sentences, told) | _who(judge)
     state, sentence = _on_own_ground(name, found["high_sets"], report["parameters"]["threshold"])
     return _state(state, *sentences, sentence) | _who(judge)
 
 
+def _not_comparable(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    reasons = {versus["certainty"]["spearman_reason"] for _, versus in pairs}
+    if "no_variation" in reasons:
+        return (
+            "Certainty never varies on one side or on both: whether that of judges and that of "
+            "people move together is undefined."
+        )
+    return "No run states a certainty on enough of the items that people do."
+
+
 def _together(name: str, found: Mapping[str, Any]) -> str:
     rho = found["spearman"]
-    strength = "hardly" if abs(rho) < WEAK else "loosely" if abs(rho) < STRONG else "closely"
     where = "together" if rho >= 0 else "in opposite directions"
+    moves = f"moves {'loosely' if abs(rho) < STRONG else 'closely'} {where}"
+    if abs(rho) < WEAK:
+        moves = "hardly moves together"
     return (
-        f"The certainty of {name} and of people moves {strength} {where}: over {found['items']} "
-        f"items Spearman's correlation is {rho:.2f}."
+        f"The certainty of {name} and of people {moves}: over {found['items']} "
+        f"items Spearman's correlation is {decimal(rho, 2)}."
     )
 
 
@@ -91,7 +112,7 @@ def _more_certain(name: str, found: Mapping[str, Any]) -> str:
     return (
         f"A reply of {name} is {side} a person's answer: {found['model_mean']:.0f} against "
         f"{found['human_mean']:.0f} on average (distance of the distributions "
-        f"{found['wasserstein']:.0f} points, KS {found['ks']:.2f})."
+        f"{found['wasserstein']:.1f} points, KS {found['ks']:.2f})."
     )
 
 
@@ -145,9 +166,16 @@ def _decide(difference: Mapping[str, Any], test: Mapping[str, Any], *, several: 
     return "equivalent" if state in {"equivalent", "different_within_margin"} else "cannot_tell"
 
 
-def _people(majority: Mapping[str, Any]) -> str:
+def _many(people: Mapping[str, Any]) -> str:
+    """Who stands for people: of one person there is no majority."""
+    return "the only person" if people["annotators"] == 1 else "the majority"
+
+
+def _people(people: Mapping[str, Any]) -> str:
+    majority = people["majority"]
+    who = "The only person" if people["annotators"] == 1 else "The majority of people"
     return (
-        f"The majority of people was right on {percent(majority['accuracy'])} of "
+        f"{who} was right on {percent(majority['accuracy'])} of "
         f"{majority['n']} items (95 % interval {percent_range(majority['ci'])})."
     )
 
@@ -160,7 +188,9 @@ def _judge(name: str, judge: Mapping[str, Any], judges: Sequence[Mapping[str, An
     )
 
 
-def _verdict(state: str, name: str, difference: Mapping[str, Any], test: Mapping[str, Any]) -> str:
+def _verdict(
+    state: str, name: str, people: str, difference: Mapping[str, Any], test: Mapping[str, Any]
+) -> str:
     n = difference["n"]
     if state == "too_few":
         return f"They have {n} items in common: too few to compare them."
@@ -170,21 +200,21 @@ def _verdict(state: str, name: str, difference: Mapping[str, Any], test: Mapping
     )
     margin = f"{difference['margin'] * 100:g} points"
     if state == "better":
-        return f"{name} did better than the majority: {gap}."
+        return f"{name} did better than {people}: {gap}."
     if state == "worse":
-        return f"{name} did worse than the majority: {gap}."
+        return f"{name} did worse than {people}: {gap}."
     if state == "equivalent":
         return (
-            f"{name} and the majority are equivalent within {margin}: {gap}, and its 90 % "
+            f"{name} and {people} are equivalent within {margin}: {gap}, and its 90 % "
             f"interval lies inside the margin ({points_range(difference['equivalence_ci'])})."
         )
     if difference["state"].startswith("different"):
         return (
-            f"We cannot tell whether {name} is as good as the majority: {gap}, which is what the "
-            f"best of several runs may show by luck (Holm-adjusted p = {test['p_holm']:.3f})."
+            f"We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
+            f"best of several runs may show by luck (Holm-adjusted p {p_value(test['p_holm'])})."
         )
     return (
-        f"We cannot tell whether {name} is as good as the majority: {gap}. That includes 0, and "
+        f"We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
         f"the 90 % interval ({points_range(difference['equivalence_ci'])}) reaches beyond the "
         f"{margin} within which the two would count as equivalent."
     )
@@ -194,11 +224,19 @@ def _when_certain(
     threshold: float, name: str, majority: Mapping[str, Any], judge: Mapping[str, Any]
 ) -> list[str]:
     """How both did on what they were certain of; different items, so no comparison."""
+    few = [side["high"]["n"] for side in (judge, majority)]
+    asked = all(side["high"]["n"] + side["low"]["n"] for side in (judge, majority))
+    if asked and max(few) < TOO_SMALL:
+        return [
+            f"Neither {name} nor people were certain (≥ {threshold:g}) often enough to say how "
+            f"often they were right then (n = {few[0]} and n = {few[1]})."
+        ]
     parts = []
     for who, side in ((name, judge), ("people", majority)):
         high = side["high"]
         if high["n"] < TOO_SMALL:
-            parts.append(f"{who} were certain too rarely to say (n = {high['n']})")
+            verb = "was" if side is judge else "were"
+            parts.append(f"{who} {verb} certain too rarely to say (n = {high['n']})")
         else:
             parts.append(
                 f"{who} {'was' if side is judge else 'were'} right on {percent(high['accuracy'])} "

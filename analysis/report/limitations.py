@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from analysis.report.encode import Json
+from analysis.report.sentences import late_changes
 from analysis.report.words import SMALL, percent, run_names
 
 MAX_NAMED = 8
@@ -30,10 +31,12 @@ def _limits(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "certainty", _certainty(report)
     yield from _cells(report)
     if inputs["truth"]["unknown"]:
+        unknown = inputs["truth"]["unknown"]
+        which = "any" if unknown == inputs["items"] else f"{unknown:,}"
         yield (
             "truth",
-            f"Of {inputs['truth']['unknown']:,} of {inputs['items']:,} items nobody knows the "
-            "person's own answer; they say nothing about who was right.",
+            f"Nobody knows the person's own answer to {which} of the {inputs['items']:,} items; "
+            "these say nothing about who was right.",
         )
     yield from _missing(report)
     if people := human["not_counted"].get("excluded_people", 0):
@@ -50,10 +53,7 @@ def _limits(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             "noted for these annotators; other people may differ.",
         )
     yield from _choices(report)
-    yield (
-        "certified",
-        "No threshold is certified, so no accuracy is promised for items outside this study.",
-    )
+    yield "certified", _certified(report)
 
 
 def _certainty(report: Mapping[str, Any]) -> str:
@@ -64,6 +64,17 @@ def _certainty(report: Mapping[str, Any]) -> str:
     return (
         f"{told} High and low are chosen by each side's own certainty: their cells hold different "
         "items and must not be subtracted."
+    )
+
+
+def _certified(report: Mapping[str, Any]) -> str:
+    found = zip(run_names(report), report["selective"], strict=True)
+    names = [name for name, entry in found if entry["threshold"] is not None]
+    if not names:
+        return "No threshold is certified, so no accuracy is promised for items outside this study."
+    return (
+        f"A threshold is certified for {', '.join(names)} alone, and for items that are drawn as "
+        "these were; nothing else is promised for items outside this study."
     )
 
 
@@ -91,7 +102,8 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     missing = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         failed = sum(judge["excluded"][key] for key in failures)
-        if judge["items"] and failed / judge["items"] > MANY_MISSING:
+        # One without any answer has no accuracy, and is told of at the top.
+        if judge["n"] and failed / judge["items"] > MANY_MISSING:
             missing.append(f"{name} ({percent(failed / judge['items'])})")
     if missing:
         yield (
@@ -124,4 +136,6 @@ def _choices(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 f"{claim['holds']} of {claim['of']} specifications.",
             )
     if report["registration"]["plan"] is None:
-        yield "explored", "No analysis plan was frozen before the data: all of this is explored."
+        yield "explored", f"{report['registration']['because']} All of this is explored."
+    for sentence in late_changes(report):
+        yield "late_change", sentence

@@ -1,5 +1,7 @@
 """What people got right, alone and by majority, and how far they agree."""
 
+from functools import partial
+
 import numpy as np
 
 from analysis.facts import MISSING, Dataset
@@ -7,16 +9,19 @@ from analysis.report.aggregation import aggregation
 from analysis.report.agreement import agreement, from_accuracy
 from analysis.report.certain import calibration, chapter
 from analysis.report.certain_checks import scale_use
-from analysis.report.encode import Json, cell, cells, put, undefined
+from analysis.report.encode import Json, cell, cells, put, put_interval, undefined
 from analysis.report.position import single_order
 from analysis.report.raters import raters
-from analysis.report.verdicts import Verdicts, people_votes
+from analysis.report.verdicts import Floats, Verdicts, people_votes
 from analysis.stats.accuracy import individual_accuracy, majority_accuracy
 from analysis.stats.aggregation import majority_vote
+from analysis.stats.bootstrap import pigeonhole_bootstrap
 from analysis.stats.votes import Votes
 
 # What is measured again with the people who were excluded.
 BEFORE = ("majority", "individual")
+# Every draw weighs every answer: beyond so many it takes longer than it tells.
+PIGEONHOLE_ANSWERS = 100_000
 
 
 def people_entry(
@@ -60,9 +65,14 @@ def people_entry(
         "people": dict(data.people),
         "not_counted": dict(data.not_counted),
         "before_exclusions": _before_exclusions(data, truth, threshold=threshold),
+        "quotas": [
+            {"group": group, "wanted": wanted, "finished": finished}
+            for group, wanted, finished in data.quotas
+        ],
         "checks": _checks(data),
         "pay": _pay(data, individual.overall.correct),
     }
+    _add_pigeonhole(out["individual"], votes, alone, threshold=threshold, seed=seed, draws=draws)
     out["agreement"]["from_accuracy"] = from_accuracy(
         out["agreement"]["percent"], individual.overall.value, majority.overall.value, votes
     )
@@ -70,6 +80,36 @@ def people_entry(
     out["aggregation"], labels = aggregation(votes, truth, seed=seed)
     out["raters"] = raters(data, votes, truth, labels)
     return out
+
+
+def _add_pigeonhole(
+    single: Json, votes: Votes, alone: np.ndarray, *, threshold: float, seed: int, draws: int
+) -> None:
+    """A second interval of single answers in either band, by drawing items and people anew."""
+    scored = alone >= 0
+    bands = (
+        ("high", scored & (votes.certainty >= threshold)),
+        ("low", scored & (votes.certainty < threshold)),
+    )
+    for band, rows in bands:
+        if votes.n > PIGEONHOLE_ANSWERS:
+            put_interval(single[band], "pigeonhole_ci", None, "too_large")
+            continue
+        right = alone[rows].astype(np.float64)
+        found = pigeonhole_bootstrap(
+            partial(_share, right),
+            votes.item[rows],
+            votes.annotator[rows],
+            n_draws=draws,
+            rng=np.random.default_rng(seed),
+        )
+        reason = found.interval_reason or found.reason
+        put_interval(single[band], "pigeonhole_ci", found.interval, reason)
+
+
+def _share(right: Floats, weights: Floats) -> Floats:
+    """Share of right answers under each row of weights."""
+    return np.asarray(weights @ right / weights.sum(axis=1), dtype=np.float64)
 
 
 def correct_alone(votes: Votes, truth: np.ndarray) -> np.ndarray:

@@ -14,14 +14,14 @@ def without_people(report: Mapping[str, Any]) -> Json:
 
     Items are about real people: what they asked, answered and are like stays inside as well.
     """
-    human = {**report["human"], "raters": []}
+    human = {**report["human"], "raters": [], "quotas": []}
     return {
         **report,
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report["groups"]],
         "who_judges_whom": [_fewer_columns(table) for table in report["who_judges_whom"]],
-        "redacted": ["human.raters", "items", "groups of fewer than five personas"],
+        "redacted": ["human.raters", "human.quotas", "items", "groups of fewer than five personas"],
     }
 
 

@@ -6,7 +6,7 @@ records of what was done (costs, exclusions, versions) are neither.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from analysis.facts import Dataset, Plan, Run
@@ -57,7 +57,7 @@ ANALYSES = (
     _analysis(
         "certain",
         "How often each is right where it is certain",
-        "table_a table_b table_b_single paper_compat",
+        "table_a table_b table_b_single single_intervals paper_compat",
         "human.majority.high human.majority.low human.majority.at_threshold "
         "human.individual.high human.individual.low human.individual.at_threshold "
         "judges.*.high judges.*.low judges.*.at_threshold "
@@ -67,7 +67,7 @@ ANALYSES = (
     _analysis(
         "difference",
         "Judge less majority of people, with McNemar's test",
-        "comparison",
+        "comparison difference_intervals",
         "headline comparison.*.difference comparison.*.difference_general comparison.*.mcnemar",
     ),
     _analysis(
@@ -81,7 +81,7 @@ ANALYSES = (
     _analysis(
         "agreement",
         "Agreement among people, and of judges with them",
-        "agreement aggregation agreement_matrix",
+        "agreement aggregation agreement_matrix agreement_matrix_alpha",
         "human.agreement human.aggregation matrix comparison.*.agreement_with_majority "
         "comparison.*.agreement_ci comparison.*.cohen_kappa comparison.*.cohen_kappa_ci",
         "resamples",
@@ -97,7 +97,7 @@ ANALYSES = (
     _analysis(
         "calibration",
         "Whether certainty tells right from wrong (ECE, Brier, AUROC, risk and coverage)",
-        "certainty certainty_histogram reliability thresholds bands certainty_measures "
+        "certainty certainty_histogram reliability thresholds coverage bands certainty_measures "
         "other_certainties certified",
         "human.majority.calibration human.majority.certainty human.individual.calibration "
         "human.individual.certainty judges.*.calibration judges.*.certainty "
@@ -142,15 +142,15 @@ CODES = tuple(analysis.code for analysis in ANALYSES)
 # What was done rather than found out; `items` and `bands` hold data and definitions.
 RECORDS = (
     "schema study inputs seed parameters software bands items registration limitations "
-    "human.annotators human.answers human.people human.checks human.not_counted human.pay "
-    "human.coverage human.raters human.majority.ties human.majority.no_truth "
+    "human.annotators human.answers human.people human.quotas human.checks human.not_counted "
+    "human.pay human.coverage human.raters human.majority.ties human.majority.no_truth "
     "human.majority.no_votes human.individual.no_truth judges.*.judge judges.*.run "
     "judges.*.setting judges.*.features judges.*.items judges.*.excluded judges.*.judgments "
     "judges.*.replies judges.*.cost judges.*.record"
 ).split()
 # Of these tables there is one for each grouping.
 GROUP_TABLES = ("group_", "differences_", "whom_", "annotators_", "annotator_differences_")
-RECORD_TABLES = frozenset({"excluded", "cost", "price", "raters", "items"})
+RECORD_TABLES = frozenset({"quotas", "excluded", "cost", "price", "raters", "items"})
 
 
 def registration(data: Dataset, *, threshold: float, seed: int, bootstrap: int) -> Json:
@@ -158,12 +158,15 @@ def registration(data: Dataset, *, threshold: float, seed: int, bootstrap: int) 
     plan = data.plan
     out: Json = {}
     put(out, "plan", None if plan is None else _told(plan), "no_plan")
+    if plan is None:
+        out["because"] = data.no_plan
     done = {"threshold": threshold, "seed": seed, "bootstrap": bootstrap}
     departures = [] if plan is None else _departures(plan, data, done)
     out["departures"] = departures
+    out["late_changes"] = [asdict(change) for change in data.late_changes]
     out["analyses"] = [
         {"analysis": a.code, "label": a.label, "tables": list(a.tables), "paths": list(a.paths)}
-        | _mark(plan, a, departures)
+        | (_mark(plan, a, departures) if plan else {"mark": "explored", "because": data.no_plan})
         for a in ANALYSES
     ]
     out["runs"] = [
@@ -263,9 +266,7 @@ def _departures(plan: Plan, data: Dataset, done: Mapping[str, Any]) -> list[Json
     return found
 
 
-def _mark(plan: Plan | None, analysis: Analysis, departures: Sequence[Json]) -> Json:
-    if plan is None:
-        return {"mark": "explored", "because": "No analysis plan was frozen."}
+def _mark(plan: Plan, analysis: Analysis, departures: Sequence[Json]) -> Json:
     if analysis.code not in plan.content["analyses"]:
         return {"mark": "explored", "because": "The plan does not name this analysis."}
     broken = [d for d in departures if analysis.code in d["affects"]]

@@ -14,15 +14,17 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
+from analysis.replication.cells import TITLES
+from analysis.replication.tables import verdict
 from analysis.report.across import is_pooled
 from analysis.report.citing import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
 from analysis.report.paper import TEX
 from analysis.report.registration import mark_of
-from analysis.report.sentences import gaps, position
+from analysis.report.sentences import gaps, late_changes, position
 from analysis.report.tables import Table, compact
-from analysis.report.tables_accuracy import threshold_words
+from analysis.report.tables_accuracy import threshold_standing, threshold_words
 from analysis.report.words import run_names
 
 STATIC = Path(settings.BASE_DIR) / "static"
@@ -93,8 +95,11 @@ def render_html(
         "prompts": _prompts(report),
         "item_rows": list(_item_rows(report, tables)),
         "threshold": threshold_words(report),
+        "threshold_standing": threshold_standing(report),
+        "late_changes": late_changes(report),
         "headline_mark": mark_of(report, ["headline", "state"]),
         "source": list(_flat(report["study"]["source"])),
+        "has_truth": report["inputs"]["truth"]["unknown"] < report["inputs"]["items"],
         "gaps": gaps(report),
         "lights": position(report),
         "methods_paragraph": methods_paragraph(report),
@@ -134,6 +139,29 @@ def render_across(
         "policy": content_security_policy(),
     }
     return render_to_string("analysis/report/across.html", context)
+
+
+def render_replication(
+    result: Mapping[str, Any], tables: Mapping[str, Table], figures: Sequence[Figure]
+) -> str:
+    """The page of a replication; `result` is the content of replication.json."""
+    named = {figure.name: figure for figure in figures}
+    context = {
+        "result": result,
+        "report": {},  # as above
+        "verdict": verdict(result["cells"]),
+        "files": Shown(tables["files"]),
+        "cells": [Shown(tables[name]) for name in TITLES if name in tables],
+        "printed": Shown(tables["printed"]),
+        "figures": [(figure, Shown(tables[figure.name])) for figure in figures],
+        "plots": _json(_plots(named)),
+        "facts": _json({"slug": "replication", "threshold": None, "tex": TEX}),
+        "style": _file("css/report.css"),
+        "script": _script(),
+        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
+        "policy": content_security_policy(),
+    }
+    return render_to_string("analysis/report/replication.html", context)
 
 
 @cache

@@ -23,6 +23,23 @@ def gaps(report: Report) -> list[str]:
     ]
 
 
+def late_changes(report: Report) -> list[str]:
+    """What was changed about the reading of answers after the first of them had come in."""
+    said = {
+        "threshold": ("High certainty", 1, "from {:g}"),
+        "margin": ("The margin of equivalence", 100, "{:g} points"),
+    }
+    sentences = []
+    for change in report["registration"]["late_changes"]:
+        what, unit, form = said[change["setting"]]
+        before, after = (form.format(change[key] * unit) for key in ("before", "after"))
+        sentences.append(
+            f"{what} was changed on {change['on']}, after the first data had arrived: it was "
+            f"{before} and became {after}. What rests on it was chosen post hoc."
+        )
+    return sentences
+
+
 def _of_waves(report: Report) -> Iterator[str]:
     waves = report["study"]["source"].get("pooled_from")
     if waves:

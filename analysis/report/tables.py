@@ -14,11 +14,12 @@ from analysis.report.words import SMALL, TOO_SMALL
 
 Kind = Literal[
     "text", "count", "number", "decimal", "range", "percent", "points", "points_range",
-    "percent_range", "share", "p", "money",
+    "percent_range", "share", "tally", "p", "money",
 ]  # fmt: skip
 
 RANGES = {"range", "points_range", "percent_range"}
 SHADES = (0.5, 0.6, 0.7, 0.8)
+LONG = 60  # signs
 
 # What a spreadsheet would take for a formula; a quote in front makes it text.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -39,10 +40,12 @@ class Column:
     @property
     def csv_names(self) -> list[str]:
         """Headings of the columns that it takes in a CSV file."""
-        name = f"{self.group} {self.heading}".strip()
+        [name] = csv_cells(f"{self.group} {self.heading}".strip(), "text")
         if self.kind == "share":
             parts = ("accuracy", "correct", "n", "low", "high")
             return [f"{name} {part}".strip() for part in parts]
+        if self.kind == "tally":
+            return [f"{name} {part}" for part in ("accuracy", "correct", "n")]
         if self.kind in RANGES:
             return [f"{name} low", f"{name} high"]
         return [name]
@@ -68,6 +71,11 @@ class Cell:
     shade: int = 0
     raw: tuple[Any, ...] = ()
     steps: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it holds sentences, which want room."""
+        return self.is_text and len(self.text) > LONG
 
     @property
     def raw_json(self) -> str:
@@ -118,11 +126,13 @@ def read(value: Any, kind: Kind) -> Cell:
         return Cell("–" if value is None else str(value), is_text=True, raw=raw)
     if kind == "share":
         return _share(value, raw)
+    if kind == "tally":
+        return _tally(value, raw)
     if value is None:
         return Cell("–", raw=raw)
     forms: dict[str, Callable[[Any], str]] = {
         "count": lambda n: f"{n:,}",
-        "number": lambda x: f"{x:.1f}",
+        "number": words.number,
         "range": words.decimal_range,
         "points_range": words.points_range,
         "percent_range": words.percent_range,
@@ -157,6 +167,13 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     return Cell(figure, tuple(below), small=share["n"] < SMALL, shade=shade, raw=raw, steps=steps)
 
 
+def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
+    """An accuracy and its counts as a paper prints them, as far as it does; any may be None."""
+    correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
+    counts = () if share["n"] is None else (f"({correct}/{n})",)
+    return Cell(words.decimal(share["accuracy"]), counts, raw=raw)
+
+
 def csv_rows(table: Table) -> list[list[Any]]:
     """Heading and rows of the CSV file."""
     heading = [name for column in table.columns for name in column.csv_names]
@@ -180,6 +197,8 @@ def csv_cells(value: Any, kind: Kind) -> list[Any]:
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
         counts = ["" if value[key] is None else value[key] for key in ("correct", "n")]
         return [accuracy, *counts, low, high]
+    if kind == "tally":
+        return ["" if value[key] is None else value[key] for key in ("accuracy", "correct", "n")]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     if value is None:

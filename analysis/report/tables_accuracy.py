@@ -11,7 +11,7 @@ Report = Mapping[str, Any]
 HIGH = "High: a certainty of at least the threshold."
 CONDITIONAL = (
     "Italics: fewer than 30 answers. “too few”: fewer than 10. “–” (0/0): none. "
-    "Below each accuracy (in %): correct/total and the 95 % interval."
+    "Accuracies in %, with correct/total; on the page and in the CSV with the 95 % interval too."
 )
 
 
@@ -117,9 +117,17 @@ def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
 
 
 def threshold_words(report: Report) -> str:
+    """The threshold and how it came about: “80, registered”."""
     parameters = report["parameters"]
-    kind = "explored" if parameters["explored"] else "registered"
+    kind = "explored" if parameters["explored"] else threshold_standing(report)
     return f"{parameters['threshold']}, {kind}"
+
+
+def threshold_standing(report: Report) -> str:
+    """How the study's own threshold came about."""
+    changes = report["registration"]["late_changes"]
+    late = any(change["setting"] == "threshold" for change in changes)
+    return "changed after the first data" if late else "registered"
 
 
 def groups(report: Report) -> list[Table]:

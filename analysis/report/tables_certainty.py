@@ -181,6 +181,32 @@ def sweep(report: Report) -> Table:
     )
 
 
+def coverage(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        # From the strictest threshold to the most lenient.
+        points = side["certainty"]["sweep"][::-1]
+        if points:
+            rows.append([who, *(_first_to_accept(points, tenth / 10) for tenth in range(1, 11))])
+    columns = (
+        Column("Who"),
+        *(Column(f"{tenth}0 %", "share", "Most certain answers") for tenth in range(1, 11)),
+    )
+    return Table(
+        "coverage",
+        "How often the most certain answers are right",
+        columns,
+        rows,
+        "Italics: fewer than 30 answers. “too few”: fewer than 10. Each cell is at the first "
+        "threshold that accepts at least so many: equal certainties come in together, so "
+        "neighbours may be the same.",
+    )
+
+
+def _first_to_accept(points: Sequence[Report], share: float) -> Report:
+    return next((point for point in points if point["coverage"] >= share), points[-1])
+
+
 def _span(neighbours: Sequence[int]) -> str | None:
     """Neighbouring whole numbers as people write them."""
     if len(neighbours) < 2:

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.tables import Column, Table
 from analysis.report.tables_accuracy import CONDITIONAL
-from analysis.report.words import FEATURES, run_names, whole_runs
+from analysis.report.words import features_words, run_names, whole_runs
 
 Report = Mapping[str, Any]
 
@@ -52,11 +52,9 @@ def who_judges_whom(report: Report) -> list[Table]:
 
 
 def _whom_note(found: Report) -> str:
-    left_out = (
-        f" {found['left_out']} people of smaller or unknown groups are left out."
-        if found["left_out"]
-        else ""
-    )
+    n = found["left_out"]
+    who = "1 person" if n == 1 else f"{n} people"
+    left_out = f" Left out: {who} of smaller or unknown groups." if n else ""
     return (
         "Single answers. Intervals allow for items, people, personas and questions in common. "
         f"Groups of at least five annotators.{left_out} {CONDITIONAL}"
@@ -97,7 +95,7 @@ def ablation_cells(report: Report) -> Table:
     features = sorted({name for own in ablated.values() for name in own}, key=_size)
     columns = [Column("Judge")]
     for name in features:
-        head = FEATURES.get(name, name.replace(",", ", "))
+        head = features_words(name)
         columns += [
             Column("High", "share", head),
             Column("Low", "share", head),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.tables import Column, Kind, Table
-from analysis.report.words import run_names, whole_runs
+from analysis.report.words import features_words, run_names, whole_runs
 
 Report = Mapping[str, Any]
 Entry = Mapping[str, Any]
@@ -134,30 +134,59 @@ def replacement(report: Report) -> Table:
     )
 
 
-def matrix(report: Report) -> Table:
+def difference_intervals(report: Report) -> Table:
+    return _table(
+        "difference_intervals",
+        "The same differences by other intervals",
+        [pair for pair in _runs(report, "comparison") if pair[1]["difference"]["n"]],
+        [
+            ("Difference", "points", "difference.value"),
+            ("Tango", "points_range", "difference.ci", "95 % interval"),
+            ("Wald", "points_range", "difference.wald_ci", "95 % interval"),
+            ("people in general", "points_range", "difference_general.ci", "95 % interval"),
+        ],
+        "Wald's is too narrow where few items differ, and has no width where none does; it stands "
+        "here for comparison with papers that use it. The last one takes these people as a sample "
+        "of others and wants at least 8 blocks of people who share nobody.",
+    )
+
+
+def matrices(report: Report) -> list[Table]:
+    """Agreement of everybody with everybody, by either coefficient."""
     names, last = run_names(report), len(report["matrix"]) - 1
     # Positions in the matrix: people, then the runs, then the truth.
     shown = [0, *(index + 1 for index in whole_runs(report)), last]
     labels = ["People, majority", *(names[index - 1] for index in shown[1:-1]), "Truth"]
-    rows = [
-        [label, *(report["matrix"][row][column]["kappa"] for column in shown)]
-        for label, row in zip(labels, shown, strict=True)
-    ]
-    columns = (Column("Cohen's kappa"), *(Column(label, "decimal") for label in labels))
-    return Table(
-        "agreement_matrix",
-        "Agreement of everybody with everybody",
-        columns,
-        rows if report["judges"] else [],
-        "Cohen's kappa on the items that both decided; “–” where it is undefined.",
-    )
+    tables = []
+    for name, key, coefficient in (
+        ("agreement_matrix", "kappa", "Cohen's kappa"),
+        ("agreement_matrix_alpha", "alpha", "Krippendorff's alpha"),
+    ):
+        rows = [
+            [label, *(report["matrix"][row][column][key] for column in shown)]
+            for label, row in zip(labels, shown, strict=True)
+        ]
+        columns = (Column(coefficient), *(Column(label, "decimal") for label in labels))
+        tables.append(
+            Table(
+                name,
+                "Agreement of everybody with everybody",
+                columns,
+                rows if report["judges"] else [],
+                f"{coefficient} on the items that both decided; “–” where it is undefined.",
+            )
+        )
+    return tables
 
 
 def ablations(report: Report) -> Table:
     return _table(
         "ablations",
         "What is lost when the judge sees less of the person",
-        [(entry["judge"], entry) for entry in report["ablations"]],
+        [
+            (entry["judge"], {**entry, "features": features_words(entry["features"])})
+            for entry in report["ablations"]
+        ],
         [
             ("Setting", "text", "setting"),
             ("Features shown", "text", "features"),

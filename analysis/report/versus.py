@@ -14,6 +14,7 @@ from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
 from analysis.report.worth import worth_entry
 from analysis.stats.agreement import cohen_kappa
+from analysis.stats.alpha import krippendorff_alpha
 from analysis.stats.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.bounds import difference_bounds
 from analysis.stats.comparison import equivalence, general_difference, paired_difference
@@ -90,6 +91,11 @@ def _pair(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> Json:
     out: Json = {"n": int(both.sum())}
     put(out, "agreement", float((one == other)[both].mean()) if both.any() else None)
     put(out, "kappa", number(kappa.value), kappa.reason)
+    options = np.arange(len(CHOICES))
+    alpha = krippendorff_alpha(
+        (one[both, None] == options).astype(np.int64) + (other[both, None] == options)
+    )
+    put(out, "alpha", number(alpha.value), alpha.reason)
     return out
 
 
@@ -119,6 +125,7 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
     out: Json = {"n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
+    put_interval(out, "wald_ci", difference.wald, difference.reason)
     out["margin"] = margin
     put(out, "state", verdict.state, verdict.reason)
     put(out, "equivalence_p", number(verdict.p), verdict.reason)

@@ -37,17 +37,35 @@ REASONS = {
 }
 
 
+def figure(value: float | None, form: str) -> str:
+    """A number in one of Python's formats; a minus is a minus sign, and nothing is a dash.
+
+    >>> figure(-0.0321, ".3f"), figure(-0.0001, "+.1f"), figure(None, ".3f")
+    ('−0.032', '0.0', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:{form}}".replace("-", "−")
+    # What rounds to nothing has no direction.
+    return text if text.strip("+−0.") else text.lstrip("+−")
+
+
 def percent(value: float | None) -> str:
-    return "–" if value is None else f"{value * 100:.1f} %"
+    return "–" if value is None else f"{figure(value * 100, '.1f')} %"
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+    return figure(value, f".{digits}f")
+
+
+def number(value: float | None) -> str:
+    """A quantity with a unit of its own, such as points of certainty."""
+    return figure(value, ".1f")
 
 
 def points(value: float | None) -> str:
     """A difference of two shares, in percentage points with its sign."""
-    return "–" if value is None else f"{value * 100:+.1f}".replace("-", "−")
+    return "–" if value is None else figure(value * 100, "+.1f")
 
 
 def percent_range(ends: Sequence[float] | None) -> str:
@@ -59,7 +77,7 @@ def points_range(ends: Sequence[float] | None) -> str:
 
 
 def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
-    return "–" if ends is None else f"{ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+    return "–" if ends is None else f"{decimal(ends[0], digits)} to {decimal(ends[1], digits)}"
 
 
 def p_cell(p: float | None) -> str:
@@ -88,6 +106,11 @@ def reason(code: str | None) -> str:
 FEATURES = {"all": "whole persona", "none": "no persona"}
 
 
+def features_words(features: str) -> str:
+    """What a run saw of the persona."""
+    return FEATURES.get(features, features.replace(",", ", "))
+
+
 def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
     """The shortest name that tells a run from the others: judge, then setting, features, hash."""
     same = [other for other in among if other["judge"] == entry["judge"]]
@@ -95,7 +118,7 @@ def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) 
     if len({other["setting"] for other in same}) > 1:
         told.append(entry["setting"])
     if len({other["features"] for other in same}) > 1:
-        told.append(FEATURES.get(entry["features"], entry["features"].replace(",", ", ")))
+        told.append(features_words(entry["features"]))
     alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
     if len(alike) > 1:
         told.append(entry["run"][:6])

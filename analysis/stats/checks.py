@@ -38,7 +38,8 @@ def n_distinct(codes: npt.ArrayLike) -> int:
 def known_rows(correct: npt.ArrayLike) -> tuple[IntArray, BoolArray]:
     """Right, wrong or missing (1, 0, -1) as codes, and which rows are not missing."""
     right = np.asarray(correct)
-    if not np.isin(right, (-1, 0, 1)).all():
+    # Three comparisons take a tenth of the time of `np.isin`.
+    if not ((right == 1) | (right == 0) | (right == -1)).all():
         raise ValueError("`correct` may hold only 1 (right), 0 (wrong) and -1 (missing).")
     return right.astype(np.int64), np.asarray(right >= 0)
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
-from scipy.stats import binom
+from scipy.special import expit, gammaln, logit, xlog1py, xlogy
 
 from .checks import known_rows
 from .results import FloatArray, IntArray, Reason
@@ -122,9 +121,12 @@ def shared_errors(
     held_against = known & people
     n_people = held_against.sum(axis=1)
     n_missed = (held_against & (errors == 1)).sum(axis=1)
+    # The items of each person, one after the other.
+    person, item = np.nonzero(known.T)
+    starts = np.searchsorted(person, np.arange(people.size + 1))
     found = []
     for column, counts in enumerate(people):
-        rows = known[:, column]
+        rows = item[starts[column] : starts[column + 1]]
         own = errors[rows, column]
         # Whose answers nobody is held against still belong to their own items.
         alone = 0 if counts else 1
@@ -168,10 +170,15 @@ def _errors(share: FloatArray, shift: float) -> FloatArray:
     """The Poisson-binomial distribution of the number of errors, 0 to ``share.size``."""
     total = np.ones(1)
     for value, count in zip(*np.unique(share, return_counts=True), strict=True):
-        total = np.convolve(
-            total, binom.pmf(np.arange(count + 1), count, expit(logit(value) + shift))
-        )
+        total = np.convolve(total, _binomial(int(count), float(expit(logit(value) + shift))))
     return total
+
+
+def _binomial(count: int, p: float) -> FloatArray:
+    """Probabilities of 0 to `count` successes; SciPy's own takes long to begin with."""
+    k = np.arange(count + 1)
+    ways = gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1)
+    return np.asarray(np.exp(ways + xlogy(k, p) + xlog1py(count - k, -p)), dtype=np.float64)
 
 
 def stands_out(

@@ -3,6 +3,8 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from kombu import Exchange, Queue
+
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -126,11 +128,14 @@ if not CELERY_BROKER_URL:
 else:
     # Longer than the longest task, short enough that a killed worker's tasks come back soon.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
+# Judging waits for servers, for hours: seats, exports and people do not stand behind it in a queue.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), name) for name in ("celery", "judging")]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+# A task goes on without its broker: what it has asked for is paid, and its message comes again.
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_SERIALIZER = "json"
@@ -140,7 +145,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
-    "tidy-exports": {"task": "analysis.tasks.tidy_exports", "schedule": 300.0},
+    "tidy-exports": {"task": "analysis.tasks.tidy_exports", "schedule": 60.0},
     "recover-judge-runs": {"task": "judging.tasks.recover_runs", "schedule": 30.0},
     "follow-judge-batches": {"task": "judging.tasks.follow_batches", "schedule": 60.0},
 }
@@ -167,6 +172,7 @@ LOGGING = {
         # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.
         "openai": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
+        "httpcore2": {"level": "WARNING"},
         # It warns that a broker in a folder has no host name.
         "kombu.connection": {"level": "ERROR"},
         # The development server prints every path with its query, and the query carries the

@@ -18,7 +18,6 @@ from judging.engine.openai import is_openai
 from judging.engine.protocol import Fault, Question, Reply
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
-MAX_LINES = 50_000
 MAX_BYTES = 190_000_000  # the format allows 200 MB
 _LISTED = 100  # batches a page
 _NO_KEY = "none"

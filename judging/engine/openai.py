@@ -1,25 +1,25 @@
 """Any OpenAI-compatible server: OpenAI, vLLM, SGLang, Ollama, llama.cpp, gateways.
 
-Requests go out over the HTTP library that OpenAI's own client stands on. That client takes twice
-the processor time for each of them, its retries would send, and pay for, requests that no ledger
-knows, and it reads keys and addresses from the environment that are meant for another server.
+Requests go out over the HTTP library that OpenAI's own client stands on. That client takes several
+times the processor time for each of them, its retries would send, and pay for, requests that no
+ledger knows, and it reads keys and addresses from the environment that are meant for others.
 """
 
 import email.utils
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
+import httpcore2
 
 from judging.engine.completions import read_completion, short, status_fault
+from judging.engine.connections import CONNECT_SECONDS, Connections
 from judging.engine.protocol import (
     Adjusted,
-    Fault,
-    Garbage,
     Interrupted,
     Question,
     Reply,
@@ -28,7 +28,6 @@ from judging.engine.protocol import (
 )
 
 OPENAI_URL = "https://api.openai.com/v1"
-CONNECT_SECONDS = 10.0
 _TOP_LOGPROBS, _FEW_LOGPROBS = 20, 5
 _NO_KEY = "none"  # servers without keys ignore it
 _LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -60,12 +59,14 @@ class OpenAISettings:
     structured: bool = False
 
 
-def make_client(*, base_url: str, api_key: str, timeout: float) -> httpx2.AsyncClient:
-    """One client per endpoint and process; how many requests run is the limiter's business.
-
-    It follows no redirect: a key goes to the address that was given and to no other.
-    """
-    headers = {"Authorization": f"Bearer {api_key or _NO_KEY}"}
+def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
+    """The way to one server with one key; the key goes to the address given and to no other."""
+    headers = {
+        "Authorization": f"Bearer {api_key or _NO_KEY}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "User-Agent": "thirdperson",  # some gateways turn away who names none
+    }
     if is_openai(base_url):
         for header, variable in (
             ("OpenAI-Organization", "OPENAI_ORG_ID"),
@@ -73,12 +74,7 @@ def make_client(*, base_url: str, api_key: str, timeout: float) -> httpx2.AsyncC
         ):
             if value := os.environ.get(variable):
                 headers[header] = value
-    return httpx2.AsyncClient(
-        base_url=base_url,
-        headers=headers | {"Content-Type": "application/json"},
-        timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=1000),
-    )
+    return Connections(f"{base_url.rstrip('/')}/chat/completions", headers=headers, timeout=timeout)
 
 
 def schema_of(question: Question) -> dict[str, Any]:
@@ -169,64 +165,54 @@ def _limit_in(body: dict[str, Any]) -> str:
 
 
 class OpenAIBackend:
-    def __init__(self, settings: OpenAISettings, client: httpx2.AsyncClient) -> None:
+    def __init__(self, settings: OpenAISettings, connections: Connections) -> None:
         self._settings = settings
-        self._client = client
+        self._connections = connections
         self.adjustments = Adjustments()
 
     async def ask(self, question: Question, *, seed: int) -> Reply:
         original = request_body(self._settings, question, seed=seed)
         body = self.adjustments.apply(original)
         try:
-            response = await self._client.post(
-                "/chat/completions", content=json.dumps(body).encode()
-            )
-        except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            response = await self._connections.post(json.dumps(body).encode())
+        except httpcore2.ConnectTimeout as error:
             raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
-        except httpx2.TimeoutException as error:
+        except httpcore2.TimeoutException as error:
             raise TimedOut(f"no answer within {self._settings.timeout:.0f} seconds") from error
-        except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
+        except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
             reason = short(str(error)) or type(error).__name__
             raise Unreachable(f"no connection ({reason})") from error
-        except httpx2.DecodingError as error:
-            raise Garbage("the answer cannot be decoded") from error
-        except httpx2.HTTPError as error:
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise Interrupted(f"connection lost ({type(error).__name__})") from error
-        if not response.is_success:
-            raise self._fault(response, body, original)
+        headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        if not 200 <= response.status < 300:
+            fault = status_fault(response.status, response.content, _retry_after(headers))
+            if response.status in {400, 422} and self.adjustments.learn(str(fault), body, original):
+                raise Adjusted(str(fault), status=response.status)
+            raise fault
         return read_completion(
             response.content,
             question,
-            status=response.status_code,
-            request_id=response.headers.get("x-request-id", ""),
+            status=response.status,
+            request_id=headers.get(b"x-request-id", ""),
             is_structured="response_format" in body,
         )
 
     async def close(self) -> None:
-        await self._client.aclose()
-
-    def _fault(
-        self, response: httpx2.Response, body: dict[str, Any], original: dict[str, Any]
-    ) -> Fault:
-        fault = status_fault(response.status_code, response.content, _retry_after(response))
-        if response.status_code in {400, 422} and self.adjustments.learn(
-            str(fault), body, original
-        ):
-            return Adjusted(str(fault), status=response.status_code)
-        return fault
+        await self._connections.close()
 
 
-def _retry_after(response: httpx2.Response) -> float | None:
+def _retry_after(headers: Mapping[bytes, str]) -> float | None:
     """Seconds to wait by `retry-after-ms` or `retry-after`, which is seconds or a date."""
-    for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+    for header, unit in ((b"retry-after-ms", 1000.0), (b"retry-after", 1.0)):
         try:
-            seconds = float(response.headers.get(header, "")) / unit
+            seconds = float(headers.get(header, "")) / unit
         except ValueError:
             continue
         if 0 <= seconds < float("inf"):
             return seconds
     try:
-        date = email.utils.parsedate_to_datetime(response.headers.get("retry-after", ""))
+        date = email.utils.parsedate_to_datetime(headers.get(b"retry-after", ""))
     except ValueError:
         return None
     return max(0.0, date.timestamp() - time.time())

@@ -8,8 +8,9 @@ the provider for that name before it hands in again, and it collects only what i
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from django.db import transaction
@@ -17,7 +18,14 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
-from judging.engine.batches import BatchClient, BatchError, Line, Status, request_line
+from judging.engine.batches import (
+    MAX_BYTES,
+    BatchClient,
+    BatchError,
+    Line,
+    Status,
+    request_line,
+)
 from judging.engine.openai import OpenAIBackend, request_body
 from judging.engine.protocol import (
     Answer,
@@ -31,6 +39,7 @@ from judging.errors import BadJudge
 from judging.models import NANO, Batch, Campaign, JudgeRun, Judgment
 from judging.services import chunks, ledger, probes, runtime
 from judging.services.judges import api_key, openai_settings
+from judging.services.patience import outlive_restart
 from judging.services.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -81,8 +90,9 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
     """Take the steps of a run in this process until it ends; asks ever more rarely, at most once
     a minute."""
     pause = _SHORTEST_POLL
-    while JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists():
-        advance_run(run_id=run_id)
+    active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
+    while outlive_restart(active.exists):
+        outlive_restart(partial(advance_run, run_id=run_id))
         on_wait()
         deadline = time.monotonic() + pause
         while time.monotonic() < deadline and not runtime.is_stopping():
@@ -108,10 +118,11 @@ def _prepare(run: JudgeRun) -> Batch | None:
         if not judgments:
             return None
         questions = questions_of(run, judgments)
+        questions = questions[: _in_one_file(run, questions)]
         rows = _rows(run, batch, judgments)
         openings = [rows.opening(question, question.attempts + 1) for question in questions]
         fitting = _fitting(run, questions, openings, rows)
-        left_over = [question.id for question in questions[fitting:]]
+        left_over = [judgment.pk for judgment in judgments[fitting:]]
         chunks.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
         refused = _apply(openings[:fitting])
         if refused or not fitting:
@@ -131,6 +142,16 @@ def _prepare(run: JudgeRun) -> Batch | None:
             "Give the same command a higher budget.",
         )
     return None
+
+
+def _in_one_file(run: JudgeRun, questions: Sequence[Question]) -> int:
+    """How many of the questions a file has room for; one, however long it is."""
+    room = MAX_BYTES
+    for number, line in enumerate(_lines(run, questions)):
+        room -= len(line)
+        if room < 0 and number:
+            return number
+    return len(questions)
 
 
 def _fitting(
@@ -215,20 +236,25 @@ def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) 
     name = {"thirdperson_run": run.public_id, "thirdperson_batch": batch.public_id}
     provider_id = "" if is_new else client.find(metadata=name)
     if not provider_id:
-        backend = runtime.backend_of(run.judge)
-        settings = openai_settings(run.judge)
         with tempfile.TemporaryDirectory(prefix="thirdperson-batch-") as folder:
             path = Path(folder) / f"{batch.public_id}.jsonl"
             with path.open("wb") as file:
-                for question in _questions_of(batch, run):
-                    body = request_body(settings, question, seed=seed_of(question))
-                    if isinstance(backend, OpenAIBackend):
-                        body = backend.adjustments.apply(body)
-                    file.write(request_line(_custom_id(question), body))
+                file.writelines(_lines(run, _questions_of(batch, run)))
             provider_id = client.submit(path, metadata=name)
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=timezone.now()
     )
+
+
+def _lines(run: JudgeRun, questions: Iterable[Question]) -> Iterator[bytes]:
+    """The questions as lines of a file, without what the server is known not to take."""
+    backend = runtime.backend_of(run.judge)
+    settings = openai_settings(run.judge)
+    for question in questions:
+        body = request_body(settings, question, seed=seed_of(question))
+        if isinstance(backend, OpenAIBackend):
+            body = backend.adjustments.apply(body)
+        yield request_line(_custom_id(question), body)
 
 
 def _questions_of(batch: Batch, run: JudgeRun) -> list[Question]:

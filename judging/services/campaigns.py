@@ -2,7 +2,7 @@
 
 import itertools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -166,6 +166,14 @@ def start_campaign(
             )
             campaign.runs.add(run)
     return campaign
+
+
+def change_campaign(
+    *, campaign_id: int, change: Callable[..., bool], user: User | None = None
+) -> int:
+    """Pause, resume or cancel every run of a campaign; returns how many that changed."""
+    run_ids = JudgeRun.objects.filter(campaigns=campaign_id).values_list("pk", flat=True)
+    return sum(change(run_id=run_id, user=user) for run_id in run_ids)
 
 
 def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:

@@ -9,19 +9,21 @@ import concurrent.futures
 import logging
 import math
 import secrets
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from judging.engine.limits import Limiter
 from judging.engine.protocol import Outage, OverBudget, Stopped
 from judging.errors import BadJudge
-from judging.models import Judge, JudgeRun, Judgment
+from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.services import runtime
 from judging.services.ledger import Rows, RunLedger
 from judging.services.questions import questions_of
@@ -29,38 +31,75 @@ from judging.services.questions import questions_of
 logger = logging.getLogger(__name__)
 
 CHUNK = 50
-MOST_TOKENS = 64  # of one run in the queue: enough for every thread, few enough to take turns
+# Chunks of one run that are under way at once, for each that its slots hold: enough that the slots
+# stay full, few enough that a slow judge leaves the workers' threads to others.
+CHUNKS_IN_HAND = 4
+# Workers with a GPU take one chunk at a time, however many they are.
+MOST_GPU_CHUNKS = 64
+# A run keeps a worker's thread this long before other runs have their turn. Queueing every chunk
+# anew would leave the slots empty for as long as the broker takes: up to a second with a folder.
+TURN_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
-GPU_QUEUE = "gpu"
+JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
+
+# One thread at a time: many at once would keep the interpreter from the loop that asks.
+_preparing = threading.Lock()
+_in_hand = Counter[int]()  # turns under way in this process, by run
+_counting = threading.Lock()
 
 
 def route_of(run_id: int) -> dict[str, Any]:
     """Where the tokens of a run go: local models have a queue, and workers, of their own."""
     backend = JudgeRun.objects.values_list("judge__backend", flat=True).get(pk=run_id)
-    return {"queue": GPU_QUEUE} if backend == Judge.Backend.TRANSFORMERS else {}
+    is_local = backend == Judge.Backend.TRANSFORMERS
+    return {"queue": GPU_QUEUE if is_local else JUDGING_QUEUE}
 
 
-def judge_chunk(
-    *, run_id: int, then: Callable[[int], Any] | None = None, is_probe: bool = False
-) -> int:
+def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
+    """Judge chunk after chunk; `then` is called with the run's id when the turn ends before it.
+
+    A token too many ends at once, so that a run whose server hangs leaves threads to others.
+    """
+    most = chunks_in_hand(Judge.objects.get(runs=run_id))
+    with _counting:
+        if _in_hand[run_id] >= most:
+            return
+        _in_hand[run_id] += 1
+    end = time.monotonic() + TURN_SECONDS
+    try:
+        while judge_chunk(run_id=run_id):
+            if time.monotonic() > end or runtime.is_stopping():
+                then(run_id)
+                return
+    finally:
+        with _counting:
+            _in_hand[run_id] -= 1
+
+
+def chunks_in_hand(judge: Judge) -> int:
+    """Chunks of one run that are under way at once."""
+    if judge.backend == Judge.Backend.TRANSFORMERS:
+        return MOST_GPU_CHUNKS
+    return CHUNKS_IN_HAND * math.ceil(judge.concurrency / CHUNK)
+
+
+def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     """Judge some waiting judgments of a run; return how many were taken, 0 at its end.
 
-    `then` is called with the run's id when more may be waiting. A probe asks one question, also
-    of a run whose others go by batch. Safe to run any number of times at once: what one call has
-    leased no other call takes.
+    A probe asks one question, also of a run whose others go by batch. Safe to run any number of
+    times at once: what one call has leased no other call takes.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
     lease = secrets.token_hex(16)
-    judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=timezone.now() + LEASE)
+    with _preparing:
+        judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=timezone.now() + LEASE)
     if judgments:
         _ask(run, judgments, lease)
     settle(run_id=run_id)
-    if judgments and then is not None:
-        then(run_id)
     return len(judgments)
 
 
@@ -103,12 +142,13 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
         except BadJudge as error:
             stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
             return
-        questions = questions_of(run, judgments)
+        with _preparing:
+            questions = questions_of(run, judgments)
         work = running.loop.submit(asker.ask_all(questions))
         problems = _wait(work, run.judge, mine, ledger, asker.limiter)
         _judge_problems(run, [problem for problem in problems if problem is not None])
     finally:
-        release(Judgment.objects.filter(lease=lease))
+        give_back(run.pk, Judgment.objects.filter(lease=lease))
 
 
 def _wait(
@@ -168,6 +208,27 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
         logger.info("Run %s was halted: %s", run.pk, problems[0])
 
 
+@transaction.atomic
+def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
+    """Let others ask what nobody asks any more; returns how many judgments of the run.
+
+    Requests in flight, if a worker died or could not write, may have been answered and paid for:
+    they become `lost`, and the most they can have cost counts as spent.
+    """
+    held = judgments.filter(state=Judgment.State.LEASED)
+    in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
+    # Locked, so that none of them is answered between this look and the next line.
+    if costs := list(in_flight.select_for_update(no_key=True).values_list("cost_nano", flat=True)):
+        in_flight.update(
+            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
+        )
+        JudgeRun.objects.filter(pk=run_id).update(
+            spent_nano=F("spent_nano") + sum(nano or 0 for nano in costs),
+            retries=F("retries") + len(costs),
+        )
+    return release(held)
+
+
 def release(judgments: QuerySet[Judgment]) -> int:
     return judgments.filter(state=Judgment.State.LEASED).update(
         state=Judgment.State.PENDING, lease="", leased_until=None
@@ -218,5 +279,5 @@ def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     """Put tokens for a run into the queue; each works off chunks until nothing is left."""
     waiting = run.judgments.filter(state=Judgment.State.PENDING).count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
-    for _ in range(min(math.ceil(waiting / CHUNK), MOST_TOKENS)):
+    for _ in range(min(math.ceil(waiting / CHUNK), chunks_in_hand(run.judge))):
         call(run.pk)

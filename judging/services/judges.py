@@ -16,8 +16,8 @@ from judging.engine.openai import (
     OPENAI_URL,
     OpenAIBackend,
     OpenAISettings,
+    connect,
     is_openai,
-    make_client,
 )
 from judging.engine.protocol import Backend
 from judging.engine.replay import BadRecording, ReplayBackend, read_recording
@@ -28,7 +28,7 @@ from judging.presets import PRESETS
 
 IMPORTED = "imported"  # the model of a judge whose judgments came from a file
 # What an answer depends on. It may not change once a run has used the judge.
-_IDENTITY = (
+IDENTITY = (
     "backend", "model", "temperature", "top_p", "max_tokens", "thinking_tokens", "structured",
     "probabilities", "own_sources",
 )  # fmt: skip
@@ -45,7 +45,7 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         fields = _preset_fields(preset) | fields
     judge = Judge.objects.filter(name=name).first() or Judge(name=name)
     is_new = judge.pk is None
-    changed = [key for key in _IDENTITY if key in fields and getattr(judge, key) != fields[key]]
+    changed = [key for key in IDENTITY if key in fields and getattr(judge, key) != fields[key]]
     if not is_new and changed and judge.runs.exists():
         raise BadJudge(
             f"Judge “{name}” has runs, so its {changed[0].replace('_', ' ')} cannot change any "
@@ -152,10 +152,10 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
     key = api_key(judge)
 
     def make() -> Backend:
-        client = make_client(
+        connections = connect(
             base_url=judge.base_url, api_key=key, timeout=float(judge.timeout_seconds)
         )
-        return OpenAIBackend(openai_settings(judge), client)
+        return OpenAIBackend(openai_settings(judge), connections)
 
     return make
 

@@ -23,7 +23,7 @@ from judging.engine.protocol import (
     Stopped,
     Usage,
 )
-from judging.models import NANO, JudgeRun
+from judging.models import NANO, Attempt, JudgeRun
 from judging.services.judges import room_of
 from judging.services.writer import Writer
 from studies.models import Choice, Side
@@ -197,6 +197,27 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         if granted := [row for row in openings if row.run_id not in refusals]:
             _open_attempts(cursor, granted)
     return [refusals.get(row.run_id) if isinstance(row, Opening) else None for row in rows]
+
+
+def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
+    """`apply` after a connection broke on it: what was committed all the same stays as it is."""
+    stored = {
+        (judgment, number): (outcome, sent_at)
+        for judgment, number, outcome, sent_at in Attempt.objects.filter(
+            judgment__in=[row.judgment_id for row in rows]
+        ).values_list("judgment", "number", "outcome", "sent_at")
+    }
+
+    def is_left(row: Opening | Closing) -> bool:
+        outcome, sent_at = stored.get((row.judgment_id, row.number), (None, None))
+        if isinstance(row, Opening):
+            return sent_at != row.sent_at
+        # A closing of a request that counts as lost by now comes too late to count again.
+        return outcome == Attempt.Outcome.SENT
+
+    left = [row for row in rows if is_left(row)]
+    refusals = {id(row): refusal for row, refusal in zip(left, apply(left), strict=True)}
+    return [refusals.get(id(row)) for row in rows]
 
 
 def _freeze(closings: Sequence[Closing]) -> None:

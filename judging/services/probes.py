@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.db.models import Sum
 
+from judging.engine.parsing import read_form
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.services import chunks
@@ -15,13 +16,15 @@ from studies.prompts import build_prompt
 class Probe:
     """The first question of a run that brought a reply, and what the open ones are expected to use.
 
-    `dollars` is None where the judge has no price.
+    `kept_form` is None where no structured reply was asked for, `dollars` where the judge has no
+    price.
     """
 
     judgment: Judgment
     prompt: str
     reply: str
     asked_for_probabilities: bool
+    kept_form: bool | None
     left: int
     tokens: int
     seconds: float
@@ -75,6 +78,7 @@ def _probe_of(run: JudgeRun) -> Probe:
         ),
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
+        kept_form=read_form(last.text) is not None if run.judge.structured else None,
         left=left,
         tokens=tokens,
         seconds=_seconds(run.judge, left, tokens, last.latency_ms or 0),

@@ -5,21 +5,21 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
-from judging.models import Attempt, Batch, JudgeRun, Judgment
-from judging.services.chunks import call_workers, release, settle
+from judging.models import Batch, JudgeRun, Judgment
+from judging.services.chunks import call_workers, give_back, settle
 
 SILENCE = timedelta(seconds=25)  # without a sign of a worker before tokens are put out again
 
 
-def recover_runs(*, call: Callable[[int], Any]) -> int:
+def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     """Give back expired leases and call the workers; returns for how many runs.
 
     A run with waiting judgments in which nobody has been seen for a while has lost its tokens
     with a worker, or stands behind others in the queue: it gets new ones. A token too many finds
-    nothing to do and ends.
+    nothing to do and ends. `at_start` of a worker all get some: those of its predecessor are lost.
     """
     released = release_expired()
     called = 0
@@ -28,7 +28,7 @@ def recover_runs(*, call: Callable[[int], Any]) -> int:
             continue
         silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
         alive = run.judgments.filter(state=Judgment.State.LEASED).exists()
-        if run.pk in released or (silent and not alive):
+        if run.pk in released or at_start or (silent and not alive):
             call_workers(run, call)
             called += 1
     return called
@@ -36,11 +36,7 @@ def recover_runs(*, call: Callable[[int], Any]) -> int:
 
 @transaction.atomic
 def release_expired(*, run_id: int | None = None) -> dict[int, int]:
-    """Give back what killed workers held; returns how many judgments of which run.
-
-    Their requests in flight may have been answered and paid for: they become `lost`, and the most
-    they can have cost counts as spent.
-    """
+    """Give back what killed workers held; returns how many judgments of which run."""
     expired = Judgment.objects.filter(
         state=Judgment.State.LEASED, leased_until__lt=timezone.now()
     ).filter(Q(run=run_id) if run_id is not None else Q())
@@ -56,13 +52,5 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     released: dict[int, int] = {}
     for run in sorted({owner for _, owner in held}):
         ids = [pk for pk, owner in held if owner == run]
-        in_flight = Attempt.objects.filter(judgment__in=ids, outcome=Attempt.Outcome.SENT)
-        costs = [nano or 0 for nano in in_flight.values_list("cost_nano", flat=True)]
-        lost = in_flight.update(
-            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
-        )
-        JudgeRun.objects.filter(pk=run).update(
-            spent_nano=F("spent_nano") + sum(costs), retries=F("retries") + lost
-        )
-        released[run] = release(Judgment.objects.filter(pk__in=ids))
+        released[run] = give_back(run, Judgment.objects.filter(pk__in=ids))
     return released

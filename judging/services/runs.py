@@ -19,8 +19,9 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.services import batches, chunks, recovery, runtime
 from judging.services.judges import backend_maker
 from judging.services.orders import shown_first
+from judging.services.patience import outlive_restart
 from judging.services.reuse import reuse_answers
-from judging.tasks import advance_batches, queue_chunk
+from judging.tasks import queue_batches, queue_chunk
 from studies import features as feature_sets
 from studies.models import Item, Study
 from studies.prompts import wording
@@ -291,7 +292,7 @@ def _has_open(run: JudgeRun) -> bool:
 
 def _enqueue(run: JudgeRun) -> None:
     if run.by_batch:
-        transaction.on_commit(partial(advance_batches.delay, run.pk))
+        transaction.on_commit(partial(queue_batches, run.pk))
         return
     chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
 
@@ -386,11 +387,18 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 
 def _work(run_id: int) -> None:
     try:
-        while JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists():
-            if runtime.is_stopping():
-                return
-            if not chunks.judge_chunk(run_id=run_id):
-                recovery.release_expired(run_id=run_id)
-                runtime.sleep(0.2)
+        while outlive_restart(partial(_step, run_id)):
+            pass
     finally:
         connection.close()
+
+
+def _step(run_id: int) -> bool:
+    """Work off a chunk, or wait for those of others; False at the end."""
+    is_over = not JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists()
+    if is_over or runtime.is_stopping():
+        return False
+    if not chunks.judge_chunk(run_id=run_id):
+        recovery.release_expired(run_id=run_id)
+        runtime.sleep(0.2)
+    return True

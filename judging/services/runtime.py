@@ -32,7 +32,7 @@ def get() -> _Runtime:
     with _lock:
         if _runtime is None:
             _stopping.clear()
-            _runtime = _Runtime(EngineLoop(), Writer(ledger.apply))
+            _runtime = _Runtime(EngineLoop(), Writer(ledger.apply, ledger.apply_again))
         return _runtime
 
 

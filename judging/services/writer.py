@@ -1,12 +1,13 @@
 """One thread with its own connection that writes for everybody.
 
 The engine's loop may not touch the ORM, and a transaction per row would be most of the work.
-Rows are committed together: up to 16, or what came within 5 ms. Whoever hands in a row is told
-when it is committed, and not before.
+Rows are committed together: what came during the last commit, and for a moment more while they are
+few. Whoever hands in a row is told when it is committed, and not before.
 """
 
 import asyncio
 import logging
+import math
 import queue
 import threading
 import time
@@ -20,8 +21,9 @@ from judging.engine.protocol import LedgerFailed
 
 logger = logging.getLogger(__name__)
 
-BATCH = 16
+FEW = 16
 GATHER_SECONDS = 0.005
+MOST = 500  # in one transaction
 # How long a database that restarts is waited for.
 RETRY_SECONDS = 60.0
 
@@ -37,8 +39,10 @@ class _Entry:
 
 
 class Writer:
-    def __init__(self, apply: Apply) -> None:
+    def __init__(self, apply: Apply, apply_again: Apply | None = None) -> None:
+        """`apply_again` is for rows that may have been committed when a connection broke."""
         self._apply = apply
+        self._apply_again = apply_again or apply
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._ended = False
         self._ending = threading.Lock()
@@ -84,12 +88,13 @@ class Writer:
                 _answer([entry], [LedgerFailed("The ledger's writer has ended.")])
 
     def _gather(self) -> tuple[list[_Entry], bool]:
+        """All that waits, a moment later while that is little; and whether more may come."""
         batch: list[_Entry] = []
-        deadline = 0.0
-        while len(batch) < BATCH:
+        deadline = math.inf
+        while len(batch) < MOST:
             try:
-                wait = max(0.0, deadline - time.monotonic()) if batch else None
-                entry = self._queue.get(timeout=wait)
+                wait = 0.0 if len(batch) >= FEW else max(0.0, deadline - time.monotonic())
+                entry = self._queue.get(timeout=wait if batch else None)
             except queue.Empty:
                 break
             if entry is None:
@@ -102,13 +107,16 @@ class Writer:
     def _write(self, batch: list[_Entry]) -> None:
         deadline = time.monotonic() + RETRY_SECONDS
         pause = 0.1
+        apply = self._apply
         while True:
             try:
-                _answer(batch, self._apply([entry.row for entry in batch]))
+                _answer(batch, apply([entry.row for entry in batch]))
                 return
             except (OperationalError, InterfaceError) as error:
-                # A restart of the database, or a lock held for long: nothing was committed.
+                # A lock held for long, or a restart of the database, which may have committed the
+                # rows and died before it could say so.
                 connection.close()
+                apply = self._apply_again
                 if time.monotonic() > deadline:
                     logger.error("The ledger could not be written: %s", error)
                     self._refuse(batch, error)

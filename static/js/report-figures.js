@@ -43,6 +43,15 @@ async function picture(place, format) {
   return Uint8Array.from(atob(body), (sign) => sign.charCodeAt(0));
 }
 
+// Another way to look at a figure, for as long as its box is ticked.
+function addVariant(box) {
+  box.addEventListener("change", () => {
+    for (const place of box.closest("figure").querySelectorAll(".plot")) {
+      Plotly.relayout(place, JSON.parse(box.checked ? box.dataset.on : box.dataset.off));
+    }
+  });
+}
+
 const PICTURES = { png: "image/png", svg: "image/svg+xml" };
 
 function addFigureTools(figure) {

@@ -46,6 +46,7 @@ function addItemFilters(section) {
   document.querySelectorAll("form.threshold").forEach((control) => control.addEventListener("input", show));
   addSorting(table);
   linkItems(rows.map(({ row }) => row));
+  addGroupButtons();
   form.hidden = false;
   show();
 }
@@ -81,7 +82,20 @@ function linkItems(rows) {
   }
 }
 
-// Items of one group, from a cell of a heat map.
+// What a press on a cell of a heat map does, for the keyboard: from the tables of the same groups.
+function addGroupButtons() {
+  for (const table of document.querySelectorAll('table[data-name^="group_"]')) {
+    const number = Number(table.dataset.name.slice("group_".length)) - 1;
+    [...table.tBodies[0].rows].forEach((row, code) => {
+      const [name] = row.cells;
+      const show = button(name.textContent, () => showItemsOf(`${number}.${code}`));
+      show.title = "Show its items";
+      name.replaceChildren(show);
+    });
+  }
+}
+
+// Items of one group.
 function showItemsOf(group) {
   const section = document.querySelector(".items");
   if (!section) return;
@@ -91,4 +105,5 @@ function showItemsOf(group) {
   form.elements.group.value = group;
   form.dispatchEvent(new Event("input"));
   section.scrollIntoView();
+  form.elements.group.focus();
 }

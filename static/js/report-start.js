@@ -12,6 +12,7 @@ document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
 Promise.all(places.map(draw)).then(() => {
   document.querySelectorAll("form.threshold").forEach(addThreshold);
+  document.querySelectorAll("input[data-on]").forEach(addVariant);
   places.filter((place) => place.id.startsWith("heat_")).forEach((place) => {
     place.on("plotly_click", (event) => showItemsOf(event.points[0].customdata));
   });
@@ -26,7 +27,7 @@ window.addEventListener("resize", () => {
 });
 
 // Paper has a width of its own, and shows what a reader would have to open.
-const closed = () => document.querySelectorAll("#methods details:not([open]), #certainty > details:not([open]), .heat:not([open])");
+const closed = () => document.querySelectorAll("#methods details:not([open]), #certainty > details:not([open]), #hard > details:not([open])");
 let opened = [];
 window.addEventListener("beforeprint", () => {
   isPrinting = true;

@@ -95,7 +95,7 @@ function addThreshold(form) {
   const describe = () => {
     const threshold = Number(input.value);
     const explored = threshold !== registered;
-    const words = `${threshold}, ${explored ? "explored" : "registered"}`;
+    const words = `${threshold}, ${explored ? "explored" : form.dataset.standing}`;
     form.querySelector("output").textContent = threshold;
     input.setAttribute("aria-valuetext", words);
     status.textContent = explored ? `Explored threshold ${threshold}. ${form.dataset.explored}` : form.dataset.words;

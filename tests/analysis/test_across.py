@@ -69,9 +69,9 @@ def test_table_1_keeps_answers_with_a_tie_on_offer_apart_and_chance_is_a_third()
     table = table_1(reports)
 
     assert by_rater(table)["Random"] == pytest.approx([1 / 2, 1 / 3] * 3)
-    assert by_rater(table)["People"] == [0.75, None, None, 0.5, None, None]
-    # Neither setting is in both data sets, so there is no average.
-    assert [cell.text for cell in table.cells[1][-2:]] == ["–", "–"]
+    # Each average is over the one data set that has such an answer, and the note says so.
+    assert by_rater(table)["People"] == [0.75, None, None, 0.5, 0.75, 0.5]
+    assert "Over One for People (no tie), steady (no tie); over Ties for" in table.note
 
 
 def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
@@ -92,17 +92,32 @@ def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
     }
 
 
-def test_an_average_of_small_cells_is_in_italics_and_of_tiny_ones_missing():
+def test_an_average_of_small_cells_is_in_italics_and_leaves_tiny_ones_out_and_says_so():
     reports = [
-        report_of(study_with(right=6, of=12, judge_right=6)),
-        report_of(study_with(right=20)),
-        report_of(study_with(right=4, of=8, judge_right=4)),
+        report_of(study_with(right=6, of=12, judge_right=6, title="One")),
+        report_of(study_with(right=30, title="Two")),
+        report_of(study_with(right=8, of=8, judge_right=8, title="Tiny")),
     ]
 
     some, all_three = table_1(reports[:2]), table_1(reports)
 
-    assert (some.cells[1][-1].text, some.cells[1][-1].small) == ("50.0", True)
-    assert all_three.cells[1][-1].text == "–"
+    assert (some.cells[1][-1].text, some.cells[1][-1].small) == ("62.5", True)
+    assert " alone." not in some.note
+    assert all_three.cells[1][-1].text == "62.5"
+    assert "Over One and Two for People (no tie), steady (no tie) alone." in all_three.note
+
+
+def test_an_average_is_over_the_data_sets_that_have_certainty():
+    reports = [
+        report_of(study_with(right=30, title="One")),
+        report_of(study_with(right=10, title="Two")),
+        report_of(study_with(right=10, title="Silent", certainty=None)),
+    ]
+
+    table = table_2(reports)
+
+    assert by_rater(table)["Average"] == [0.5, None, 0.5, None]
+    assert "Over One and Two for People (high), steady (high) alone." in table.note
 
 
 def test_tables_across_studies_are_latex_that_a_parser_accepts():

@@ -35,7 +35,7 @@ def test_worse():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
 
     assert found["state"] == "worse"
-    assert any("did worse than the majority" in s for s in found["sentences"])
+    assert any("did worse than the only person" in s for s in found["sentences"])
     assert any("−50.0 points" in s for s in found["sentences"])
 
 

@@ -4,14 +4,22 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Value
+from django.db.models.functions import Concat
+from django.utils import timezone
 
 from analysis.dataset import load_dataset
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.models import AnalysisPlan
 from analysis.plans import freeze_plan, parse_judge, registered
+from analysis.pooling import pool
 from analysis.report.build import build_report
+from analysis.report.contents import all_tables
 from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
+from analysis.report.sentences import late_changes
 from analysis.services import request_report
+from studies.editing import save_settings
+from studies.models import Item
 from tests.analysis.builders import answer, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 
@@ -191,6 +199,70 @@ def test_a_plan_after_the_first_judgment_says_so_and_registers_nothing():
     assert marks == {"late", "explored"}
 
 
+def pooled(*studies):
+    return build_report(
+        pool([load_dataset(study.slug) for study in studies]), seed=20240701, bootstrap=1000
+    )
+
+
+def two_waves():
+    """Two studies of other items, so that they can be pooled."""
+    pilot, main = random_study(40, n_items=6), random_study(41, n_items=6)
+    Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
+    return pilot, main
+
+
+def test_pooled_studies_with_one_plan_are_registered_by_it():
+    studies = two_waves()
+    for study in studies:
+        before_data(study)
+
+    report = pooled(*studies)
+
+    plan = report["registration"]["plan"]
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+    assert mark_of(report, ["human", "agreement", "percent"]) == "explored"
+    assert plan["seals"] == {s.slug: AnalysisPlan.objects.get(study=s).seal for s in studies}
+    assert plan["study"] == report["study"]["slug"]
+
+
+def test_pooled_studies_of_which_one_was_planned_after_its_data_are_not_registered():
+    pilot, main = two_waves()
+    before_data(pilot)
+    freeze_plan(study_id=main.pk, **PLAN)
+
+    report = pooled(pilot, main)
+
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "late"
+    answers = report["registration"]["plan"]["answers_by_then"]
+    assert answers == load_dataset(main.slug).answers.item.size
+
+
+@pytest.mark.parametrize(
+    ("other", "because"),
+    [
+        (None, "No analysis plan was frozen for {main}, which is pooled here."),
+        (
+            {"seed": 5, "hypotheses": "None."},
+            "The analysis plans of the pooled studies differ in hypotheses, seed.",
+        ),
+    ],
+)
+def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, because):
+    pilot, main = two_waves()
+    before_data(pilot)
+    if other:
+        before_data(main, **other)
+
+    report = pooled(pilot, main)
+
+    said = because.format(main=main.slug)
+    assert report["registration"]["because"] == said
+    assert {entry["because"] for entry in report["registration"]["analyses"]} == {said}
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
+    assert f"{said} All of this is explored." in str(report["limitations"])
+
+
 def test_every_number_of_a_report_has_one_mark_or_is_a_record():
     study = random_study(38)
     before_data(study, analyses=list(CODES))
@@ -253,3 +325,47 @@ def test_the_command_tells_bad_usage_from_a_plan_that_is_there():
         call_command("freeze_plan", study.slug)
 
     assert (bad.value.returncode, second.value.returncode) == (2, 1)
+
+
+def read_otherwise(study, **settings):
+    """Save settings as the pages do."""
+    for name, value in settings.items():
+        setattr(study, name, value)
+    save_settings(study, changed=list(settings))
+
+
+def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside_the_numbers():
+    study = random_study(1)
+    read_otherwise(study, certainty_threshold=60)  # nothing has been answered: frozen_at is None
+    study.frozen_at = timezone.now()
+    study.save()
+    before = built(study, bootstrap=100)
+
+    read_otherwise(study, certainty_threshold=70, equivalence_margin=0.1)
+    after = built(study, bootstrap=100)
+
+    day = f"{timezone.now():%Y-%m-%d}"
+    assert late_changes(before) == []
+    assert before["parameters"]["threshold_chosen"] == "before the data"
+    assert after["registration"]["late_changes"] == [
+        {"setting": "threshold", "before": 60, "after": 70, "on": day},
+        {"setting": "margin", "before": 0.05, "after": 0.1, "on": day},
+    ]
+    assert after["parameters"]["threshold_chosen"] == "post hoc"
+    assert all_tables(after)["table_b"].threshold == "70, changed after the first data"
+    first, second = late_changes(after)
+    assert first.startswith(f"High certainty was changed on {day}, after the first data")
+    assert "it was 5 points and became 10 points" in second
+    assert before["inputs"]["hash"] != after["inputs"]["hash"]
+
+
+def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
+    study = random_study(1, frozen_at=timezone.now())
+    before_data(study)
+
+    read_otherwise(study, certainty_threshold=70)
+    report = built(study, bootstrap=100)
+
+    assert report["registration"]["late_changes"] == []
+    assert report["parameters"]["threshold"] == 80
+    assert all_tables(report)["table_b"].threshold == "80, registered"

@@ -20,12 +20,12 @@ RUNS = (
 SIZE = {"n_items": 60, "n_raters": 9, "truths": ("r1", "r2", "r1", "r2", "")}
 
 
-@pytest.fixture(params=[1, 2])
-def study(request):
+@pytest.fixture(scope="module", params=[1, 2])
+def study(request, module_db):
     return random_study(request.param, runs=RUNS, **SIZE)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(study):
     return built(study)
 

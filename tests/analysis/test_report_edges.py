@@ -167,7 +167,7 @@ def test_no_high_certainty_at_all():
     }
     assert report["selective"][0]["coverage"] == 0.0
     assert report["selective"][0]["guarantee"] == "none"
-    assert "too rarely to say (n = 0)" in page
+    assert "often enough to say how often they were right then (n = 0 and n = 0)" in page
 
 
 def test_a_study_that_does_not_ask_for_certainty():

@@ -137,7 +137,11 @@ def test_a_heat_map_of_small_groups_hatches_them_and_leaves_tiny_ones_white():
 
     figure = all_figures(report_of(study))["heat_topics"]
 
-    people = figure.panels[0].drawing["data"][0]
-    shown = dict(zip(people["text"], people["marker"]["pattern"]["shape"], strict=True))
-    assert shown == {"+0.0<br>n 40": "", "+0.0<br>n 12": "/", "–<br>n 3": ""}
-    assert figure.title == "No topics stand out beyond chance"
+    people, stripes, words = figure.panels[0].drawing["data"]
+    rows = dict(zip(people["text"], people["y"], strict=True))
+    striped = {round(y) for y in stripes["y"] if y is not None}
+    assert set(rows) == {"0.0<br>n 40", "0.0<br>n 12", "–<br>n 3"}
+    assert striped == {rows["0.0<br>n 12"]}
+    assert people["marker"]["color"][rows["–<br>n 3"]] == "#FFFFFF"
+    assert set(words["text"]) == set(rows)
+    assert figure.title == "Too few items to compare topics"

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from collections import defaultdict
 
 import pytest
 from django.utils import timezone
@@ -14,6 +15,7 @@ from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force
 from tests.analysis import brute_force_groups as by_hand
+from tests.analysis import brute_force_intervals as intervals
 from tests.analysis.builders import make_run, random_study
 from tests.analysis.test_report_numbers import (
     assert_agreement,
@@ -62,8 +64,8 @@ def with_exclusions_and_a_missing_judge():
 STUDIES = (with_ties, without_truth, with_exclusions_and_a_missing_judge)
 
 
-@pytest.fixture(params=STUDIES, ids=lambda make: make.__name__)
-def study(request, db):
+@pytest.fixture(scope="module", params=STUDIES, ids=lambda make: make.__name__)
+def study(request, module_db):
     study = request.param()
     for number, rater in enumerate(Annotator.objects.filter(study=study).order_by("pseudonym")):
         rater.demographics = {"age": ("18-24", "35-44")[number % 2]}
@@ -71,12 +73,12 @@ def study(request, db):
     return study
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(study):
     return json.loads(to_json(build_report(load_dataset(study.slug), seed=3, bootstrap=100)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def counted(study):
     return by_hand.Counted(study)
 
@@ -101,6 +103,54 @@ def test_accuracy_agreement_and_comparison(study, report):
     for judge, versus in zip(report["judges"], report["comparison"], strict=True):
         assert_judge(judge, expected["judges"][judge["run"]])
         assert_comparison(versus, expected["judges"][judge["run"]])
+
+
+def test_closed_intervals(report, counted):
+    """Wilson's of accuracy and agreement, and Tango's of the difference."""
+    seen = 0
+    for judge, versus in zip(report["judges"], report["comparison"], strict=True):
+        said, own = counted.verdicts[judge["run"]], counted.judges[judge["run"]]
+        right = sum(is_right for is_right, _ in own.values())
+        both = [
+            (said[key][0], people[0])
+            for key, people in counted.majority.items()
+            if people not in (None, "tied") and said[key] not in (None, "tied")
+        ]
+        alike = sum(one == other for one, other in both)
+        assert close(versus["agreement_ci"], intervals.wilson(alike, len(both)))
+        if not own:
+            assert judge["ci"] is None
+            continue
+        assert close(judge["ci"], intervals.wilson(right, len(own)))
+        common = [(own[key][0], counted.people[key][0]) for key in own if key in counted.people]
+        only_judge = sum(a and not b for a, b in common)
+        only_people = sum(b and not a for a, b in common)
+        expected = intervals.tango(only_judge, only_people, len(common))
+        assert close(versus["difference"]["ci"], expected)
+        seen += 1
+    assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
+
+
+def close(found, expected):
+    return all(math.isclose(*pair, abs_tol=1e-6) for pair in zip(found, expected, strict=True))
+
+
+def test_resampled_intervals_within_what_chance_allows(study, counted):
+    report = build_report(load_dataset(study.slug), seed=3, bootstrap=1000)
+    votes = defaultdict(list)
+    for row in counted.answers:
+        votes[row.assignment.item.key].append(row.choice)
+    units = [unit for unit in votes.values() if len(unit) >= 2]
+    agreement = report["human"]["agreement"]
+
+    for found, statistic in (
+        (agreement["percent_ci"], intervals.percent),
+        (agreement["krippendorff_alpha"]["ci"], intervals.alpha),
+    ):
+        low, high, spread = intervals.resampled(units, statistic)
+        # Two ends of 1,000 draws each lie .12 of the spread apart by chance alone.
+        assert abs(found[0] - low) < 0.5 * spread
+        assert abs(found[1] - high) < 0.5 * spread
 
 
 def test_groups_of_topics_and_personas(report, counted):

@@ -143,7 +143,11 @@ def test_the_side_gets_a_light_and_a_sentence():
 
 def test_the_method_in_words_has_the_study_s_own_figures():
     study = make_study(reward=340, currency="GBP", minutes=15, source={"name": "our bank"})
-    runs = [make_run(study=study, features=features) for features in ("all", "none")]
+    runs = [
+        make_run(study=study, judge=judge, features=features)
+        for judge in ("lefty", "steady")
+        for features in ("all", "age,politics")
+    ]
     for number, item in enumerate(answered(study, people=3)):
         for run in runs:
             if number:
@@ -155,11 +159,13 @@ def test_the_method_in_words_has_the_study_s_own_figures():
 
     assert "The study has 12 items from our bank about" in words
     assert "3 people gave 36 answers, with a certainty from 1 to 100." in words
-    assert "The 3 who finished received 3.40 GBP each for about 15 minutes." in words
+    assert "3 people finished and received 3.40 GBP each for about 15 minutes." in words
+    model = "model-2024-05-13, temperature 0.7, top-p 0.95"
     assert (
-        "temperature 0.7, top-p 0.95) judged 12 items from the whole persona or no persona" in words
-    )
-    assert "2 of 24 items stayed without a readable answer." in words
+        f"lefty ({model}) and steady ({model}) judged 12 items each from the whole persona; from "
+        "age and politics alone (setting “certainty”, order of the responses: random, one reading "
+        "of each item). 4 of 48 judgments gave no readable answer."
+    ) in words
     assert "The majority was right on 100.0 % of 12 items" in words
 
 

@@ -235,3 +235,11 @@ def test_a_report_that_is_not_done_cannot_be_shared(owner):
 
     with pytest.raises(NotShareable, match="once it is done"):
         share_report(report_id=waiting.pk, user=owner)
+
+
+def test_a_report_that_an_older_version_computed_is_built_again_first(report, owner):
+    del report.result["registration"]
+    report.save(update_fields=["result"])
+
+    with pytest.raises(NotShareable, match="older version of the program built this report"):
+        share_report(report_id=report.pk, user=owner)

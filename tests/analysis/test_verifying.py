@@ -13,6 +13,7 @@ from analysis.verifying import differences, read_report, verify_report
 from annotation.models import Annotation, Annotator
 from studies.models import Item
 from tests.analysis.builders import answer, make_rater, random_study
+from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +39,28 @@ def test_a_figure_that_was_edited_is_named(report, capsys):
     content["human"]["majority"]["correct"] += 1
     path.write_text(json.dumps(content))
 
-    with pytest.raises(CommandError, match="not what the answers give now: 1 values differ") as no:
+    with pytest.raises(CommandError, match="not what the answers give now: 1 value differs") as no:
         call_command("verify", str(path))
 
     assert no.value.returncode == 1
-    assert "human.majority.correct: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "human.majority.correct: " in said
+    assert "The answers and the program are those of the report: its file was changed." in said
+
+
+def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(report):
+    study, path = report
+    rater = make_rater(study=study)
+    item = make_item(study=study, key="alone")
+    answer(rater, item, "r1")
+    call_command("report", study.slug, out=str(path.parent), bootstrap=100, verbosity=0)
+
+    Annotation.objects.filter(assignment__item=item).update(choice="r2")
+
+    assert verify_report(json.loads(path.read_text())).reasons == (
+        "There are as many answers as then, but some were changed since. "
+        "Items that came out otherwise: alone.",
+    )
 
 
 def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.models import Report
+from analysis.models import Recheck, Report
 from analysis.services import request_report
+from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import random_study
 from tests.factories import make_study
@@ -23,6 +24,7 @@ HOSTILE = "<script>alert(1)</script>"
 def queued(monkeypatch):
     ids: list[int] = []
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", ids.append)
+    monkeypatch.setattr(tasks.recheck_report, "delay_on_commit", ids.append)
     return ids
 
 
@@ -267,3 +269,58 @@ def test_the_admin_shows_reports_and_changes_none(client, finished):
     assert detail.status_code == 200
     assert 'name="_save"' not in detail.content.decode()
     assert client.get(reverse("admin:analysis_report_add")).status_code == 403
+
+
+def test_a_report_is_verified_from_its_page(client, finished):
+    study, report = finished
+    signed_in(client, study, "editor")
+    page = reverse("analysis:report", args=[study.slug, report.public_id])
+    press = reverse("analysis:verify", args=[study.slug, report.public_id])
+    status = reverse("analysis:status", args=[study.slug, report.public_id])
+
+    before = body(client.get(page)).decode()
+    client.post(press)
+    client.post(press)  # a double press is one recheck
+    waiting = client.get(status).json()
+    tasks.recheck_report(Recheck.objects.get().pk)
+    equal = body(client.get(page)).decode()
+    Annotation.objects.filter(assignment__annotator__study=study).update(standing="withdrawn")
+    client.post(press)
+    tasks.recheck_report(Recheck.objects.first().pk)
+    after = body(client.get(page)).decode()
+
+    assert "Nobody has looked since it was built" in before
+    assert (waiting["open"], waiting["message"]) == (True, "Waiting for a worker.")
+    assert "Every number is what the answers give." in equal
+    assert client.get(status).json()["open"] is False
+    assert "<strong>Superseded.</strong>" in after
+    assert "answers that the report rests on are withdrawn" in after
+    assert '<th scope="row" class="key">inputs.hash</th>' in after
+
+
+def test_a_viewer_does_not_start_a_recheck(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+
+    assert (
+        client.post(reverse("analysis:verify", args=[study.slug, report.public_id])).status_code
+        == 404
+    )
+    assert (
+        "Verify it"
+        not in body(
+            client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
+        ).decode()
+    )
+
+
+def test_a_recheck_whose_files_are_gone_says_so(client, finished, var_dir):
+    study, report = finished
+    signed_in(client, study, "editor")
+    (var_dir / "reports" / report.public_id / "report.json").unlink()
+
+    client.post(reverse("analysis:verify", args=[study.slug, report.public_id]))
+    tasks.recheck_report(Recheck.objects.get().pk)
+
+    page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
+    assert "It could not be verified.</strong> There is no report at" in body(page).decode()

@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotation, Annotator, ProlificStudy, QuotaCell
-from tests.annotation.test_quotas import make_grid
+from tests.annotation.grids import make_grid
 from tests.factories import answer_all, walk_in
 
 pytestmark = pytest.mark.django_db

@@ -22,16 +22,6 @@ def study() -> Study:
     return study
 
 
-@pytest.fixture
-def annotator(study) -> Annotator:
-    return walk_in(study)
-
-
-@pytest.fixture
-def assignment(annotator) -> Assignment:
-    return annotator.assignments.get(position=1)
-
-
 def answer(assignment: Assignment, **overrides: object) -> Annotation:
     fields = {"choice": "r1", "certainty": 70}
     return services.record_answer(

@@ -7,8 +7,8 @@ from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
 from annotation.exports import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from annotation.services.drafts import stamp_of
-from tests.annotation.test_seats import run_together
 from tests.factories import make_items, make_study, walk_in
+from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
 
@@ -18,16 +18,6 @@ def study():
     study = make_study(items_per_annotator=2)
     make_items(study, 2)
     return study
-
-
-@pytest.fixture
-def annotator(study):
-    return walk_in(study)
-
-
-@pytest.fixture
-def assignment(annotator):
-    return annotator.assignments.get(position=1)
 
 
 def stamp(assignment):

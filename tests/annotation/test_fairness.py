@@ -1,13 +1,12 @@
 """Attention checks are fair, or the researcher is told before people come."""
 
 import pytest
-from django.contrib.auth.models import User
 
 from annotation.comprehension import Question, set_questions, standard_questions
 from annotation.fairness import unfair_checks
 from annotation.models import Annotator, Assignment
-from studies.models import Item, Membership, Study
-from tests.factories import make_item, make_items, make_study
+from studies.models import Item, Study
+from tests.factories import make_item, make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -95,11 +94,9 @@ def test_a_question_that_points_to_no_sentence_of_the_studys_own_instructions(st
     assert found[0].startswith("Comprehension question 2 points to")
 
 
-def test_the_preview_and_the_page_of_checks_warn(study, client):
+def test_the_preview_and_the_page_of_checks_warn(study):
     make_check(study, question="Our clock has stopped.")
-    user = User.objects.create_user("researcher")
-    Membership.objects.create(user=user, study=study, role="editor")
-    client.force_login(user)
+    client = sign_in(study)
 
     for page in ("preview/", "checks/"):
         text = client.get(f"/studies/{study.slug}/people/{page}").content.decode()
@@ -107,10 +104,10 @@ def test_the_preview_and_the_page_of_checks_warn(study, client):
         assert "does not stand in the question" in text
 
 
-def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(study, client):
+def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(study):
     for _ in range(2):
         make_check(study)
-    client.force_login(User.objects.create_superuser("researcher"))
+    client = sign_in(study)
 
     frames = client.get(f"/studies/{study.slug}/people/preview/attention/").content.decode()
     page = client.get(f"/s/{study.slug}/preview/attention/").content.decode()

@@ -4,14 +4,13 @@ import csv
 import io
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from annotation import services
 from annotation.models import Annotation, Annotator
 from studies.models import Membership, Study
-from tests.factories import answer_all, make_item, make_items, make_study, walk_in
+from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -32,17 +31,9 @@ def done(study) -> Annotator:
     return services.complete(annotator_id=annotator.pk)
 
 
-def sign_in(study, role) -> Client:
-    user = User.objects.create_user(f"{role}-{study.pk}")
-    Membership.objects.create(user=user, study=study, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def editor(study) -> Client:
-    return sign_in(study, Membership.Role.EDITOR)
+    return sign_in(study)
 
 
 def address(annotator) -> str:
@@ -54,7 +45,7 @@ def seats_taken(study) -> int:
 
 
 def test_only_people_of_the_study_are_seen_and_only_by_its_members(study, done, editor, client):
-    other = sign_in(make_study(), Membership.Role.OWNER)
+    other = sign_in(make_study(), "owner")
 
     assert client.get(address(done)).status_code == 302
     assert other.get(address(done)).status_code == 404
@@ -63,7 +54,7 @@ def test_only_people_of_the_study_are_seen_and_only_by_its_members(study, done, 
 
 
 def test_viewers_look_and_change_nothing(study, done):
-    viewer = sign_in(study, Membership.Role.VIEWER)
+    viewer = sign_in(study, "viewer")
 
     page = viewer.get(address(done)).content.decode()
 

@@ -1,8 +1,6 @@
 """More seats and places while a study runs: what it takes is shown first, nothing is lowered."""
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 
 from annotation import services
 from annotation.errors import PlacesError
@@ -10,8 +8,8 @@ from annotation.models import Annotation, QuotaCell
 from annotation.places import places_of
 from annotation.quotas import Cell, Question, set_quotas
 from annotation.services.places import raise_places
-from studies.models import Membership, Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from studies.models import Study
+from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -36,11 +34,7 @@ def groups(study):
 
 @pytest.fixture
 def editor(study):
-    user = User.objects.create_user("editor")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.EDITOR)
-    client = Client()
-    client.force_login(user)
-    return client
+    return sign_in(study)
 
 
 def address(study):
@@ -181,12 +175,8 @@ def test_a_number_that_opens_nothing_is_refused_in_words(study, editor, typed):
 
 
 def test_viewers_and_strangers_cannot_open_places(study):
-    for role, status in ((Membership.Role.VIEWER, 404), (None, 404)):
-        client = Client()
-        user = User.objects.create_user(f"user-{role}")
-        if role:
-            Membership.objects.create(user=user, study=study, role=role)
-        client.force_login(user)
-        assert client.get(address(study)).status_code == status
-        assert client.post(f"{address(study)}related/").status_code == status
+    for role in ("viewer", ""):
+        client = sign_in(study, role)
+        assert client.get(address(study)).status_code == 404
+        assert client.post(f"{address(study)}related/").status_code == 404
     assert Study.objects.get().annotations_per_item == 2

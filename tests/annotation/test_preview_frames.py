@@ -3,13 +3,12 @@
 import html
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Annotator, Assignment
-from studies.models import Item, Membership
+from studies.models import Item
 from studies.prompts import build_prompt
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -24,11 +23,7 @@ def study():
 
 @pytest.fixture
 def researcher(study):
-    user = User.objects.create_user("researcher")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.VIEWER)
-    client = Client()
-    client.force_login(user)
-    return client
+    return sign_in(study, "viewer")
 
 
 def test_both_frames_show_the_item_beside_the_exact_prompt(researcher, study):
@@ -72,8 +67,7 @@ def test_any_number_in_the_address_shows_an_item(researcher, study, item):
 
 
 def test_nobody_else_sees_it_and_no_other_step_exists(researcher, study):
-    stranger = Client()
-    stranger.force_login(User.objects.create_user("stranger"))
+    stranger = sign_in(study, "")
     url = f"/studies/{study.slug}/people/preview/"
 
     assert stranger.get(url).status_code == 404

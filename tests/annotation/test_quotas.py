@@ -5,27 +5,13 @@ import pytest
 from annotation import services
 from annotation.errors import InvalidAnswer, QuotaError
 from annotation.models import Annotator, QuotaCell
-from annotation.quotas import Cell, Question, grid, set_quotas
+from annotation.quotas import Cell, set_quotas
 from studies.models import Study
-from tests.annotation.test_seats import run_together
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.annotation.grids import GENDER, POLITICS, make_grid
+from tests.factories import answer_all, make_study, walk_in
+from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
-
-GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
-POLITICS = Question("politics", "Politics?", {"democrat": "Democrat", "republican": "Republican"})
-
-
-def make_grid(*, entry: str = Study.Entry.PROLIFIC, target: int = 1, else_target: int = 1) -> Study:
-    """Gender × politics with `target` places each, and a cell for everyone else."""
-    study = make_study(items_per_annotator=2, annotations_per_item=3, entry=entry)
-    make_items(study, 6)
-    cells = grid(
-        [GENDER, POLITICS],
-        {(g, p): target for g in GENDER.options for p in POLITICS.options},
-    )
-    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=[*cells, Cell(else_target)])
-    return study
 
 
 def taken(study: Study) -> dict[str, tuple[int, int]]:

@@ -13,7 +13,7 @@ from annotation.models import Annotator, CompletionCode, ProlificIdentity
 from annotation.overview import coverage, funnel, quota_grid
 from annotation.quotas import Cell, Question, set_quotas
 from studies.models import Membership, Study
-from tests.annotation.test_quotas import make_grid
+from tests.annotation.grids import make_grid
 from tests.factories import answer_all, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db

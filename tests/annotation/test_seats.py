@@ -1,19 +1,16 @@
 """Seats: exactly n answers an item, the same seats on every visit, balanced orders."""
 
-import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
-from django.db import connection
 
 from annotation import services
 from annotation.assignment import assign
 from annotation.models import Annotation, Annotator, Assignment
 from studies.models import Item, Study
 from tests.factories import answer_all, make_annotator, make_item, make_items, make_study, walk_in
+from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
 
@@ -184,24 +181,6 @@ def test_arriving_costs_the_same_queries_in_a_large_study(django_assert_max_num_
 
     with django_assert_max_num_queries(13):
         assign(annotator.pk)
-
-
-def run_together(work: Callable[[int], None], arguments: list[int]) -> list[BaseException]:
-    """Start one thread an argument, let all go at once, and return what they raised."""
-    barrier = threading.Barrier(len(arguments))
-
-    def start(argument: int) -> BaseException | None:
-        try:
-            barrier.wait()
-            work(argument)
-        except Exception as error:  # noqa: BLE001  the test shows every error
-            return error
-        finally:
-            connection.close()
-        return None
-
-    with ThreadPoolExecutor(max_workers=len(arguments)) as pool:
-        return [error for error in pool.map(start, arguments) if error is not None]
 
 
 def thirty_arrive_at_once() -> Study:

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SET_UP = """
@@ -20,6 +22,7 @@ make_items(make_study(slug="embedded", items_per_annotator=30, annotations_per_i
 """
 
 
+@pytest.mark.sqlite
 def test_thirty_people_in_three_processes_fill_every_seat_and_no_database_is_locked(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {"VAR_DIR": str(tmp_path), "PYTHONWARNINGS": "error"}

@@ -1,6 +1,5 @@
 """What the browser tests of the participants' pages share."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from annotation.comprehension import set_questions, standard_questions
@@ -91,16 +90,3 @@ def enter_items(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4")
     page.click("#consent-yes")
     page.click("#submit")
     page.wait_for_url("**/task/1/")
-
-
-def scrolls_sideways(page: Page) -> bool:
-    return page.evaluate(
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    )
-
-
-def problems(page: Page) -> str:
-    """What axe finds wrong with a page, and whether it scrolls sideways."""
-    found = Axe().run(page)
-    assert not scrolls_sideways(page), page.url
-    return found.generate_report() if found.violations_count else ""

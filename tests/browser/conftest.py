@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
 from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
+from studies.models import Study
+from tests.browser.annotators import enter_items, make_everyday_study
 from tests.servers import chromium
 
 FLAGS = [
@@ -31,6 +36,24 @@ def until(page: Page, expression: str, arg: object = None) -> None:
             return
         page.wait_for_timeout(50)
     raise AssertionError(f"This did not become true in 10 seconds: {expression}")
+
+
+def scrolls_sideways(page: Page) -> bool:
+    """Whether a page that has loaded is wider than its window.
+
+    A click ends when the answer to it begins to arrive: there may be no document yet.
+    """
+    page.wait_for_load_state()
+    return page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    )
+
+
+def fits_and_reads_well(page: Page) -> None:
+    """Fail where the page scrolls sideways or axe finds something wrong with it."""
+    assert not scrolls_sideways(page), page.url
+    found = Axe().run(page)
+    assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
 
 
 def launch(playwright: Playwright) -> Browser:
@@ -75,6 +98,34 @@ def open_page(browser: Browser, live_server) -> Iterator:
         except Error:
             pass  # The test closed it.
     assert errors == []
+
+
+@pytest.fixture
+def signed_in(open_page, live_server):
+    """Open pages like `open_page`, as the one user that there is."""
+
+    def signed_in(**options) -> Page:
+        client = Client()
+        client.force_login(User.objects.get())
+        page = open_page(**options)
+        session = client.cookies["sessionid"].value
+        page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        return page
+
+    return signed_in
+
+
+@pytest.fixture
+def study(live_server) -> Study:
+    return make_everyday_study(items=3)
+
+
+@pytest.fixture
+def page(open_page, study) -> Page:
+    """The first item of the study."""
+    page = open_page()
+    enter_items(page, study)
+    return page
 
 
 def _is_fault(line) -> bool:

@@ -6,22 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.models import Annotation
-from tests.browser.annotators import enter_items, make_everyday_study, problems
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, until
+from tests.browser.annotators import enter_items, make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, fits_and_reads_well, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def study(live_server):
-    return make_everyday_study(items=3)
-
-
-@pytest.fixture
-def page(open_page, study):
-    page = open_page()
-    enter_items(page, study)
-    return page
 
 
 def slider(page):
@@ -149,7 +137,7 @@ def test_a_tie_hides_the_certainty_and_can_be_taken_back(open_page, live_server)
 @pytest.mark.parametrize("control", ["number", "levels"])
 def test_the_other_ways_to_give_a_certainty_keep_the_rules(open_page, live_server, size, control):
     study = make_everyday_study(items=1, certainty_control=control)
-    page = open_page(viewport=size, bypass_csp=True)
+    page = open_page(viewport=size)
     enter_items(page, study)
     page.check("#choice-a")
     if control == "levels":
@@ -158,7 +146,7 @@ def test_the_other_ways_to_give_a_certainty_keep_the_rules(open_page, live_serve
     page.fill("#certainty", "72")
     assert page.get_by_role("slider").count() == 0
     assert page.locator("[data-band] b").inner_text() == "Confident"
-    assert problems(page) == ""
+    fits_and_reads_well(page)
 
     page.click("#submit")
 

@@ -1,14 +1,13 @@
 """Comprehension check, practice and their set-up in Chromium: they work, fit and pass axe."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from annotation.comprehension import set_questions, standard_questions
 from annotation.models import Annotator
 from studies.models import Membership
-from tests.browser.annotators import CYCLE, enter, make_everyday_study, scrolls_sideways
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.browser.annotators import CYCLE, enter, make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, fits_and_reads_well
 from tests.factories import make_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,11 +31,6 @@ def study(live_server):
             r1={"text": "Bicycles."}, r2={"text": "Cars."},
         )  # fmt: skip
     return study
-
-
-def fits_and_reads_well(page):
-    assert Axe().run(page).response["violations"] == []
-    assert not scrolls_sideways(page)
 
 
 @SIZES
@@ -96,13 +90,10 @@ def test_who_misses_twice_reads_a_friendly_end(open_page, study, size):
 
 
 @SIZES
-def test_researchers_set_up_checks(open_page, live_server, study, client, size):
+def test_researchers_set_up_checks(signed_in, study, size):
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    client.force_login(editor)
-    page = open_page(viewport=size)
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = signed_in(viewport=size)
     page.goto(f"/studies/{study.slug}/people/checks/")
     fits_and_reads_well(page)
 

@@ -5,24 +5,12 @@ from playwright.sync_api import expect
 
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Draft
-from tests.browser.annotators import enter, enter_items, make_everyday_study
+from tests.browser.annotators import enter
 from tests.browser.conftest import PHONE, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ON_THIS_DEVICE = "Your answer is kept on this device."
-
-
-@pytest.fixture
-def study(live_server):
-    return make_everyday_study(items=3)
-
-
-@pytest.fixture
-def page(open_page, study):
-    page = open_page()
-    enter_items(page, study)
-    return page
 
 
 def saves_draft(page):

@@ -1,7 +1,6 @@
 """The page of exports in Chromium: it fits, passes axe, follows the queue, needs no mouse."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.urls import reverse
 
@@ -10,11 +9,9 @@ from analysis.exports.models import Export
 from analysis.exports.queue import request_export
 from studies.models import Membership
 from tests.analysis.builders import random_study
-from tests.browser.annotators import scrolls_sideways
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PASSWORD = "a good long secret"
 
 
 @pytest.fixture
@@ -22,28 +19,9 @@ def study(settings, tmp_path, monkeypatch):
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(tasks.write_export, "delay_on_commit", lambda pk: None)
     study = random_study(1, n_items=6, is_simulated=True)
-    owner = User.objects.create_user("ada", password=PASSWORD)
+    owner = User.objects.create_user("ada")
     Membership.objects.create(user=owner, study=study, role="owner")
     return study
-
-
-@pytest.fixture
-def signed_in(study, open_page):
-    def signed_in(**options):
-        page = open_page(**options)
-        page.goto(reverse("studies:list"))
-        page.get_by_label("User name").fill("ada")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**" + reverse("studies:list"))
-        return page
-
-    return signed_in
-
-
-def problems(page):
-    found = Axe().run(page).response["violations"]
-    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -69,16 +47,16 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewpor
     page.goto(reverse("exports:list", args=[study.slug]))
     for state in ("✔ ready", "not written", "45 %", "waiting"):
         assert page.get_by_text(state).first.is_visible()
-    assert (problems(page), scrolls_sideways(page)) == ([], False)
+    fits_and_reads_well(page)
 
     page.goto(reverse("exports:delete", args=[study.slug, made[0].public_id]))
-    assert (problems(page), scrolls_sideways(page)) == ([], False)
+    fits_and_reads_well(page)
 
     page.goto(reverse("exports:list", args=[study.slug]))
     page.get_by_label("With platform ids").check()
     page.get_by_role("button", name="Make the export").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
-    assert (problems(page), scrolls_sideways(page)) == ([], False)
+    fits_and_reads_well(page)
 
 
 def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed_in):

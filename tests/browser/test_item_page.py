@@ -6,29 +6,13 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation.models import Annotation, AnnotationRevision
-from tests.browser.annotators import (
-    enter_items,
-    make_everyday_study,
-    scrolls_sideways,
-)
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE
+from tests.browser.annotators import enter_items, make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, scrolls_sideways
 from tests.factories import make_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-
-
-@pytest.fixture
-def study(live_server):
-    return make_everyday_study(items=3)
-
-
-@pytest.fixture
-def page(open_page, study):
-    page = open_page()
-    enter_items(page, study)
-    return page
 
 
 def test_an_item_takes_five_keys(page, study):

@@ -7,16 +7,15 @@ from annotation import services
 from annotation.models import Annotation, Annotator, CompletionCode, Invitation
 from annotation.services.related import set_related_studies
 from studies.models import Membership
-from tests.browser.annotators import (
-    add_checks,
-    add_quota,
-    enter,
-    enter_items,
-    make_everyday_study,
-    problems,
+from tests.browser.annotators import add_checks, add_quota, enter, enter_items, make_everyday_study
+from tests.browser.conftest import (
+    DESKTOP,
+    PHONE,
+    SMALL_PHONE,
+    fits_and_reads_well,
     scrolls_sideways,
+    until,
 )
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -167,14 +166,11 @@ def test_the_code_can_be_copied_and_drafts_are_gone_after_the_end(open_page, liv
     assert page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))") == []
 
 
-def test_the_preview_keeps_nothing_on_the_device_either(open_page, live_server, client):
+def test_the_preview_keeps_nothing_on_the_device_either(signed_in):
     study = make_everyday_study(items=2)
     researcher = User.objects.create_user("researcher")
     Membership.objects.create(user=researcher, study=study)
-    client.force_login(researcher)
-    page = open_page()
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = signed_in()
     page.goto(f"/s/{study.slug}/")
     page.check("#choice-a")
     page.fill("#certainty", "50")
@@ -190,12 +186,11 @@ def test_the_preview_keeps_nothing_on_the_device_either(open_page, live_server, 
 def test_no_page_breaks_a_rule_of_accessibility_or_scrolls_sideways(open_page, live_server, width):
     study = make_everyday_study(items=2, allow_tie=True)
     add_quota(study)
-    # axe is put into the page from outside, which the page's own policy forbids to others.
-    page = open_page(viewport={"width": width, "height": 700}, bypass_csp=True)
+    page = open_page(viewport={"width": width, "height": 700})
 
     def check():
         page.wait_for_load_state()
-        assert problems(page) == ""
+        fits_and_reads_well(page)
 
     page.goto(f"/s/{study.slug}/")
     check()
@@ -251,7 +246,7 @@ def test_no_page_breaks_a_rule_of_accessibility_or_scrolls_sideways(open_page, l
 )  # fmt: skip
 def test_no_ending_breaks_a_rule_of_accessibility(open_page, live_server, ending):
     study = make_everyday_study(items=1)
-    page = open_page(viewport=PHONE, bypass_csp=True)
+    page = open_page(viewport=PHONE)
     enter(page, study)
     if ending == "nowhere":
         page.goto(f"/s/{study.slug}/nowhere/")
@@ -263,26 +258,26 @@ def test_no_ending_breaks_a_rule_of_accessibility(open_page, live_server, ending
     elif ending in ("closed", "paused"):
         study.state = ending
         study.save()
-        page = open_page(viewport=PHONE, bypass_csp=True)
+        page = open_page(viewport=PHONE)
         enter(page, study, "somebody-new")
     else:
         getattr(services, ending)(annotator_id=Annotator.objects.get().pk)
         page.goto(f"/s/{study.slug}/done/")
 
     assert page.locator("h1").count() == 1
-    assert problems(page) == ""
+    fits_and_reads_well(page)
 
 
 def test_the_start_page_of_an_open_link_keeps_the_rules_too(open_page, live_server):
     study = make_everyday_study(items=1, entry="link", is_simulated=True)
-    page = open_page(viewport=PHONE, bypass_csp=True)
+    page = open_page(viewport=PHONE)
 
     page.goto(f"/s/{study.slug}/")
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     page.fill("#code", "WRONG")
     page.click("text=Continue where I stopped")
     page.wait_for_selector(".error-summary")
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     page.click("#submit")
     page.wait_for_url("**/consent/")
-    assert problems(page) == ""
+    fits_and_reads_well(page)

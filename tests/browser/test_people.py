@@ -1,14 +1,13 @@
 """Researchers' pages of people in Chromium: they fit and pass axe, in light and dark."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership
-from tests.browser.annotators import make_everyday_study, scrolls_sideways
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.annotators import make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import answer_all, make_item, walk_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -16,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_flags_are_found_read_and_acted_on(open_page, live_server, client, size, scheme):
+def test_flags_are_found_read_and_acted_on(signed_in, size, scheme):
     study = make_everyday_study(items=12)
     for n in (1, 2):
         make_item(study=study, split="attention_check", key=f"check-{n}", check_answer="r2")
@@ -27,10 +26,7 @@ def test_flags_are_found_read_and_acted_on(open_page, live_server, client, size,
     answer_all(walk_in(study), choice="r2", certainty=40)
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    client.force_login(editor)
-    page = open_page(viewport=size, color_scheme=scheme)
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = signed_in(viewport=size, color_scheme=scheme)
 
     page.goto(f"/studies/{study.slug}/people/?flag=speed")
     fits_and_reads_well(page)
@@ -47,14 +43,11 @@ def test_flags_are_found_read_and_acted_on(open_page, live_server, client, size,
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-def test_editors_invite_people(open_page, live_server, client, size):
+def test_editors_invite_people(signed_in, size):
     study = make_everyday_study(items=2, entry="list")
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    client.force_login(editor)
-    page = open_page(viewport=size)
-    session = client.cookies["sessionid"].value
-    page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = signed_in(viewport=size)
 
     page.goto(f"/studies/{study.slug}/people/invitations/")
     page.get_by_label("Ids to add").fill("not an id!")
@@ -65,8 +58,3 @@ def test_editors_invite_people(open_page, live_server, client, size):
     page.get_by_role("button", name="Add to the list").click()
     page.get_by_text("Added: 2.").wait_for()
     fits_and_reads_well(page)
-
-
-def fits_and_reads_well(page):
-    assert Axe().run(page).response["violations"] == []
-    assert not scrolls_sideways(page)

@@ -11,19 +11,11 @@ from annotation.prolific.sync import follow
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
-from tests.annotation.prolific.life import (
-    answer_some,
-    arrive,
-    finish,
-    make_recruiting,
-    with_quotas,
-)
-from tests.browser.conftest import PHONE
-from tests.browser.test_researcher_pages import overflows, problems
+from tests.annotation.prolific.life import answer_some, arrive, finish, make_recruiting, with_quotas
+from tests.browser.conftest import PHONE, fits_and_reads_well, scrolls_sideways
 from tests.factories import answer_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PASSWORD = "a good long secret"
 
 
 def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F811
@@ -45,22 +37,17 @@ def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F
 
 
 def looks_right(page: Page) -> None:
-    assert problems(page) == []
+    fits_and_reads_well(page)
     desktop = page.viewport_size
     page.set_viewport_size(PHONE)
-    assert not overflows(page), page.url
+    assert not scrolls_sideways(page), page.url
     page.set_viewport_size(desktop)
 
 
-def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, open_page):  # noqa: F811
-    User.objects.create_superuser("ada", password=PASSWORD)
+def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # noqa: F811
+    User.objects.create_superuser("ada")
     study = with_quotas(make_recruiting(items=30, per_person=3, slug="one"), each=5)
-    page = open_page()
-    page.goto(reverse("login"))
-    page.get_by_label("User name").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**" + reverse("studies:list"))
+    page = signed_in()
 
     page.goto(reverse("people:prolific", args=["one"]))
     looks_right(page)

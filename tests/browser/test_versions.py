@@ -9,8 +9,7 @@ from analysis.services import request_report
 from analysis.sharing import share_report
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
-from tests.browser.conftest import DESKTOP, PHONE
-from tests.browser.test_researcher_pages import PASSWORD, overflows, problems
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -19,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def study(settings, tmp_path, monkeypatch):
     settings.VAR_DIR = tmp_path
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
-    owner = User.objects.create_user("ada", password=PASSWORD)
+    owner = User.objects.create_user("ada")
     study = random_study(71, n_items=40, title="Everyday choices", is_simulated=True)
     Membership.objects.create(user=owner, study=study, role="owner")
     for number in range(2):
@@ -27,25 +26,6 @@ def study(settings, tmp_path, monkeypatch):
         tasks.build_report(report.pk)
         answer(make_rater(study=study, pseudonym=f"P-x{number}"), study.all_items.first(), "r1")
     return study
-
-
-@pytest.fixture
-def signed_in(study, open_page):
-    def signed_in(**options):
-        page = open_page(**options)
-        page.goto(reverse("login"))
-        page.get_by_label("User name").fill("ada")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**" + reverse("studies:list"))
-        return page
-
-    return signed_in
-
-
-def check(page, name):
-    assert problems(page) == [], name
-    assert not overflows(page), name
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -64,10 +44,10 @@ def test_the_pages_fit_and_pass_axe(study, signed_in, open_page, viewport, schem
         ("share", of_report),
     ]:
         page.goto(reverse(f"analysis:{name}", args=arguments), wait_until="networkidle")
-        check(page, name)
+        fits_and_reads_well(page)
     outside = open_page(viewport=viewport, color_scheme=scheme)
     outside.goto(f"{reverse('shared:report', args=[link.public_id])}?key={key}")
-    check(outside, "shared")
+    fits_and_reads_well(outside)
 
 
 def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
@@ -77,14 +57,14 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
     page.get_by_role("button", name="Freeze the plan").press("Enter")
     page.get_by_role("heading", name="There is a problem").wait_for()
     assert page.title().startswith("Error:")
-    check(page, "refused")
+    fits_and_reads_well(page)
     page.get_by_role("link", name="Analyses: Choose at least one analysis.").press("Enter")
     page.get_by_label("How often people and judges are right").press("Space")
     page.get_by_label("I know that the plan cannot be changed").press("Space")
     page.get_by_role("button", name="Freeze the plan").press("Enter")
 
     page.get_by_role("heading", name="Seal").wait_for()
-    check(page, "frozen")
+    fits_and_reads_well(page)
     assert "Frozen after the first data" in page.content()
 
 
@@ -94,7 +74,7 @@ def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     page.get_by_label("Whom it is for").fill("the journal")
     page.get_by_role("button", name="Make a link").press("Enter")
     address = page.get_by_label("Link to the report").input_value()
-    check(page, "new-link")
+    fits_and_reads_well(page)
     path = address[address.index("/shared/") :]
 
     outside = open_page(viewport=PHONE)

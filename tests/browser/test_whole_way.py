@@ -7,15 +7,8 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from annotation.models import Annotation, Annotator
-from tests.browser.annotators import (
-    add_quota,
-    enter,
-    enter_items,
-    make_everyday_study,
-    problems,
-    scrolls_sideways,
-)
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.annotators import add_quota, enter, enter_items, make_everyday_study
+from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -153,10 +146,10 @@ def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, si
         r1={"text": "اذهب بالدراجة على طريق النهر."},
         r2={"text": "اذهب بالسيارة قبل السابعة."},
     )
-    page = open_page(viewport=size, bypass_csp=True)
+    page = open_page(viewport=size)
     enter(page, study)
     assert page.get_attribute("html", "dir") == "rtl"
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     page.click("#consent-yes")
     page.click("#submit")
     page.wait_for_url("**/task/1/")
@@ -175,8 +168,7 @@ def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, si
         "getComputedStyle(document.querySelector('input[type=range]')).direction"
     )
     assert thumb_at_low_end == "rtl"
-    assert not scrolls_sideways(page)
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     page.click("#submit")
     page.wait_for_url("**/task/2/")
     assert Annotation.objects.get().certainty == 1
@@ -219,16 +211,16 @@ def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_
 def test_a_sensitive_item_is_hidden_until_asked_for_and_can_be_skipped(open_page, live_server):
     study = make_everyday_study(items=2)
     study.all_items.update(warnings=["violence"])
-    page = open_page(viewport=PHONE, bypass_csp=True)
+    page = open_page(viewport=PHONE)
     enter_items(page, study)
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     assert not page.is_visible("text=Take the river path")
 
     page.keyboard.press("a")
     assert page.locator("input:checked[name=choice]").count() == 0
     page.click("text=Show the item")
     assert page.is_visible("text=Take the river path")
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     page.click("#skip")
 
     page.wait_for_url("**/task/2/")
@@ -270,13 +262,13 @@ def test_two_devices_and_a_reload_while_one_of_them_is_offline(open_page, live_s
 
 def test_a_copy_of_the_consent_goes_on_paper_without_the_page_around_it(open_page, live_server):
     study = make_everyday_study(items=1)
-    page = open_page(bypass_csp=True)
+    page = open_page()
     enter(page, study)
 
     page.click("text=Print or keep a copy of this text")
     page.wait_for_url("**/consent/copy/")
 
-    assert problems(page) == ""
+    fits_and_reads_well(page)
     assert page.is_visible("[data-print]")
     page.emulate_media(media="print")
     assert not page.is_visible("[data-print]")

@@ -7,6 +7,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 # Ends the process, as a kill would, when the fifth migration is about to be recorded.
 KILLED = """
 import os, django
@@ -37,6 +39,7 @@ def tables(folder: Path) -> set[str]:
         return {name for (name,) in rows}
 
 
+@pytest.mark.sqlite
 def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(tmp_path):
     killed = run(tmp_path, "-c", KILLED)
     left_behind = tables(tmp_path)

@@ -32,8 +32,8 @@ def prompt():
     return prompt_of(world, world.items[0])
 
 
-def ask(server, prompt, model="demo-steady"):
-    body = {"model": model, "messages": [{"role": "user", "content": prompt}]}
+def ask(server, prompt, model="demo-steady", **options):
+    body = {"model": model, "messages": [{"role": "user", "content": prompt}], **options}
     return requests.post(f"{server}/chat/completions", json=body, timeout=10)
 
 
@@ -64,6 +64,24 @@ def test_what_the_server_says_depends_on_prompt_and_seed_alone(server):
 
     texts = [reply["choices"][0]["message"]["content"] for reply in replies]
     assert texts == [judges.reply("demo-steady", text, attempt=1) for text in prompts]
+
+
+def test_two_questions_in_one_prompt_get_their_own_answers_in_any_order(server):
+    world = World()
+    judges = Judges(world)
+    prompts = (prompt_of(world, item) for item in world.items)
+    spoilt = next(
+        text
+        for text in prompts
+        if "]]" not in judges.reply("demo-steady", text, attempt=1)
+        and "]]" in judges.reply("demo-steady", text, attempt=2)
+    )
+
+    seeds = (10, 20, 11, 21)
+    said = [ask(server, spoilt, seed=seed).json() for seed in seeds]
+
+    readable = ["]]" in reply["choices"][0]["message"]["content"] for reply in said]
+    assert readable == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

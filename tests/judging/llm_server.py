@@ -26,6 +26,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     drops: bool = False  # reset the connection instead of answering
+    hangs_up: bool = False  # ends the connection behind the answer, without having said so
 
 
 def completion(text: str | None, **message: Any) -> Answer:
@@ -59,6 +60,7 @@ class LlmServer:
         self.answer: Callable[[dict[str, Any], int], Answer] = lambda body, n: completion("[[A]]")
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.ports: list[int] = []  # of the client: one for each connection
         self.at_once = 0
         self.most_at_once = 0
         self._lock = threading.Lock()
@@ -102,6 +104,7 @@ class LlmServer:
                     return
                 body = json.loads(received)
                 number = server._take(body, {k.lower(): v for k, v in self.headers.items()})
+                server.ports.append(self.client_address[1])
                 try:
                     self._send(server.answer(body, number))
                 finally:
@@ -125,6 +128,7 @@ class LlmServer:
                     self.send_header("Content-Length", str(len(answer.body)))
                     self.end_headers()
                     self.wfile.write(answer.body)
+                    self.close_connection |= answer.hangs_up
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True  # the client has gone, as it may
 

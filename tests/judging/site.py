@@ -1,19 +1,14 @@
-"""The product's processes, on a database and a broker of their own."""
+"""The product's processes on the embedded default: SQLite, and a broker in a folder."""
 
 import json
 import os
-import secrets
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
-
-import psycopg2
 
 from config.processes import worker_command
 
@@ -21,15 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class Site:
-    """A folder, a database and processes that know them."""
+    """A folder and processes that know it."""
 
-    def __init__(self, folder: Path, database_url: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.database_url = database_url
         self.env = {k: v for k, v in os.environ.items() if k != "CELERY_BROKER_URL"}
         self.env |= {
             "VAR_DIR": str(folder),
-            "DATABASE_URL": database_url,
+            "DATABASE_URL": "",
             "SECRET_KEY": "crash-test-" + "0" * 50,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
         }
@@ -50,37 +44,9 @@ class Site:
         self.manage("shell", "-v", "0", "-c", "from judging.tasks import *; recover_runs.delay()")
 
     def sql(self, statement: str) -> list[tuple]:
-        connection: Any
-        if self.database_url:
-            connection = psycopg2.connect(self.database_url)
-        else:
-            connection = sqlite3.connect(self.folder / "thirdperson.sqlite3", timeout=30)
-        try:
-            cursor = connection.cursor()
-            cursor.execute(statement)
-            rows = cursor.fetchall() if cursor.description else []
-            connection.commit()
-            return rows
-        finally:
-            connection.close()
-
-
-@contextmanager
-def make_site(folder: Path, *, postgres: bool) -> Iterator[Site]:
-    """A site on SQLite, or on a new database of the PostgreSQL that DATABASE_URL names."""
-    if not postgres:
-        yield Site(folder, "")
-        return
-    parts = urlsplit(os.environ["DATABASE_URL"])
-    name = f"site_{secrets.token_hex(4)}"
-    server = psycopg2.connect(urlunsplit(parts._replace(path="/postgres")))
-    server.autocommit = True
-    server.cursor().execute(f"CREATE DATABASE {name}")
-    try:
-        yield Site(folder, urlunsplit(parts._replace(path=f"/{name}")))
-    finally:
-        server.cursor().execute(f"DROP DATABASE {name} WITH (FORCE)")
-        server.close()
+        path = self.folder / "thirdperson.sqlite3"
+        with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+            return connection.execute(statement).fetchall()
 
 
 def wait_for(what: str, condition: Callable[[], bool], seconds: float = 90) -> None:

@@ -78,6 +78,35 @@ def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):
     assert run.batches.all()[1].requests >= again
 
 
+def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypatch):
+    submit = BatchClient.submit
+    sizes = []
+
+    def weigh_and_submit(self, file, *, metadata):
+        sizes.append((file.stat().st_size, len(file.read_bytes().splitlines())))
+        return submit(self, file, metadata=metadata)
+
+    monkeypatch.setattr(BatchClient, "submit", weigh_and_submit)
+    monkeypatch.setattr(batches, "MAX_BYTES", 20_000)
+
+    run = finish(start(study, judge))
+
+    assert run.judgments.filter(state="done").count() == LIMIT
+    assert len(sizes) > 2
+    assert all(size <= 20_000 for size, _ in sizes)
+    asked = Attempt.objects.filter(judgment__run=run).count()
+    assert sum(lines for _, lines in sizes) == asked - 1  # one is asked at once
+
+
+def test_a_question_longer_than_a_file_may_be_goes_alone(study, judge, monkeypatch):
+    monkeypatch.setattr(batches, "MAX_BYTES", 1)
+
+    run = finish(start(study, judge, limit=3))
+
+    assert run.state == "done"
+    assert list(run.batches.values_list("requests", flat=True)) == [1, 1]
+
+
 def test_a_crash_before_the_provider_was_told_hands_in_once(study, judge, server, monkeypatch):
     def die(self, file, *, metadata):
         raise KeyboardInterrupt

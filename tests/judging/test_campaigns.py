@@ -1,21 +1,19 @@
 """Campaigns: a grid of runs by one plan, all or none, and one page."""
 
 import re
+from dataclasses import asdict
 from io import StringIO
 from types import SimpleNamespace
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from judging.errors import BadPlan
-from judging.models import Campaign, JudgeRun, Jury
-from judging.services.campaigns import feature_grid, read_plan, start_campaign
+from judging.models import Campaign, JudgeRun, Judgment, Jury
+from judging.services.campaigns import Plan, feature_grid, read_plan, start_campaign
 from judging.services.runs import work_off
-from studies.models import Membership
-from tests.factories import make_item, make_persona, make_study
+from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 
 PLAN = """
@@ -153,16 +151,12 @@ def test_one_page_shows_all_runs_to_members_alone(study, judges, tmp_path):
     campaign_command(tmp_path, PLAN, "--inline")
     campaign = Campaign.objects.get()
     url = reverse("judging:campaign", args=["s", campaign.public_id])
-    member, stranger = (User.objects.create_user(name) for name in ("member", "stranger"))
-    Membership.objects.create(user=member, study=study, role=Membership.Role.VIEWER)
-    inside, outside = Client(), Client()
-    inside.force_login(member)
-    outside.force_login(stranger)
+    inside, outside = sign_in(study, "viewer"), sign_in(study, "")
 
     page = inside.get(url).content.decode()
 
     assert 'max="8" value="8"' in page
-    assert page.count("features all") == page.count("features none") == 4
+    assert page.count("all features") == page.count("no features") == 4
     assert "Jury panel" in page
     panel = reverse("judging:campaign-panel", args=["s", campaign.public_id])
     assert f'data-src="{panel}"' in page
@@ -223,11 +217,7 @@ def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, mo
 
 @pytest.fixture
 def editor(study):
-    user = User.objects.create_user("editor")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.EDITOR)
-    client = Client()
-    client.force_login(user)
-    return client
+    return sign_in(study)
 
 
 NEW = {
@@ -265,6 +255,26 @@ def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor,
     assert set(campaign.runs.values_list("orders", "samples")) == {("both", 2)}
 
 
+def test_one_item_can_be_tried_first_and_is_not_asked_about_again(
+    study, judges, editor, monkeypatch
+):
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    make_item(study=study, persona=study.personas.get())
+    url = reverse("judging:new", args=["s"])
+
+    page = editor.post(url, {**NEW, "limit": "2", "start": "one"}).url
+    asked = set(Judgment.objects.values_list("pk", flat=True))
+    assert len(asked) == 4 * 2 * 2  # runs, orders, samples
+
+    like = f"{url}?like={Campaign.objects.get().public_id}"
+    assert f'href="{like}">Ask about the rest' in editor.get(page).content.decode()
+    assert editor.get(like).context["form"]["limit"].value() is None
+    editor.post(like, {**NEW, "start": "yes"})
+    assert Judgment.objects.count() == 2 * len(asked)
+    assert asked < set(Judgment.objects.values_list("pk", flat=True))
+    assert "Ask about the rest" not in editor.get(page).content.decode()
+
+
 def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
     url = reverse("judging:new", args=["s"])
 
@@ -278,12 +288,70 @@ def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
 
 
 def test_viewers_start_nothing(study, judges):
-    user = User.objects.create_user("viewer")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.VIEWER)
-    client = Client()
-    client.force_login(user)
+    client = sign_in(study, "viewer")
 
     assert client.get(reverse("judging:new", args=["s"])).status_code == 404
     assert reverse("judging:new", args=["s"]) not in (
         client.get(reverse("judging:panel", args=["s"])).content.decode()
     )
+
+
+def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
+    study, judges, llm, editor, monkeypatch
+):
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    plan = Plan(
+        name="Panel", judges=["one", "two"], features=["all", "age,sex"], token_budget=10,
+        juries={"both": ["one", "two"]},
+    )  # fmt: skip
+    campaign = start_campaign(study_id=study.pk, plan=plan)
+    campaign.runs.update(state=JudgeRun.State.STOPPED_BUDGET, sentence="Used up.")
+    page = reverse("judging:campaign", args=["s", campaign.public_id])
+    url = reverse("judging:new", args=["s"]) + f"?like={campaign.public_id}"
+    assert f'href="{url}"' in editor.get(page).content.decode()
+    run = reverse("judging:run", args=["s", campaign.runs.first().public_id])
+    assert f'href="{page}"' in editor.get(run).content.decode()
+
+    form = editor.get(url).context["form"]
+    again = {name: form[name].value() for name in form.fields if form[name].value() is not None}
+    response = editor.post(url, {**again, "batch": "", "token_budget": "10000", "start": "yes"})
+
+    assert response.url == page
+    campaign.refresh_from_db()
+    assert campaign.token_budget == 10_000
+    assert campaign.plan | {"token_budget": 10} == asdict(plan)
+    assert set(campaign.runs.values_list("state", flat=True)) == {"queued"}
+
+
+def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
+    study, judges, llm, editor, monkeypatch
+):
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    campaign = start_campaign(study_id=study.pk, plan=Plan(name="Two", judges=["one", "two"]))
+    page = reverse("judging:campaign", args=["s", campaign.public_id])
+    states = campaign.runs.order_by("pk").values_list("state", flat=True)
+
+    for action, button, state in (
+        ("pause", "Pause all", "paused"),
+        ("resume", "Resume all", "queued"),
+        ("cancel", "Cancel all", "cancelled"),
+    ):
+        assert button in editor.get(page).content.decode()
+        url = reverse("judging:change-campaign", args=["s", campaign.public_id, action])
+        assert editor.post(url).url == page
+        assert list(states.all()) == [state, state]
+    assert "Resume all" not in editor.get(page).content.decode()
+
+
+def test_rows_of_a_sweep_differ_in_what_they_say(study, judges, editor, monkeypatch):
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    sweeps = ["all", "leave-one-out", "one-only"]
+    campaign = start_campaign(
+        study_id=study.pk, plan=Plan(name="Sweep", judges=["one"], features=sweeps)
+    )
+
+    page = editor.get(reverse("judging:campaign", args=["s", campaign.public_id]))
+
+    rows = [row.features for row in page.context["rows"]]
+    assert len(set(rows)) == len(rows)
+    assert {"all features", "all but age", "age alone"} <= set(rows)

@@ -5,34 +5,19 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.judging.site import ROOT, Site, make_site, wait_for, write_items
+from tests.judging.site import ROOT, Site, wait_for, write_items
 
 ITEMS, SLOTS = 200, 8
-
-
-@pytest.fixture
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
-    with make_site(tmp_path, postgres=request.param == "postgres") as made:
-        yield made
+KILL_AT = 40, 80, 120
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(
-    ("site", "kills"),
-    [
-        ("sqlite", [40, 80, 120]),
-        pytest.param("postgres", [60], marks=pytest.mark.postgres),
-    ],
-    indirect=["site"],
-)
-def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(
-    site, kills, tmp_path
-):
+@pytest.mark.sqlite  # test_kills is the same on PostgreSQL
+def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(tmp_path):
+    site = Site(tmp_path)
     log = tmp_path / "requests.log"
     log.touch()
     server = subprocess.Popen(
@@ -53,7 +38,7 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
         stored = "SELECT id, choice, certainty, answered_at FROM judging_judgment"
         before: list[set[tuple]] = []
         in_flight = 0
-        for target in kills:
+        for target in KILL_AT:
             wait_for(f"{target} answers", lambda: site.sql(answered)[0][0] >= target)  # noqa: B023
             os.killpg(workers[-1].pid, signal.SIGKILL)
             workers[-1].wait()

@@ -9,7 +9,7 @@ import pytest
 from judging.engine.asking import Asker
 from judging.engine.limits import Limiter, Limits
 from judging.engine.loop import EngineLoop
-from judging.engine.openai import OpenAIBackend, OpenAISettings, make_client
+from judging.engine.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.protocol import (
     Garbage,
     Halted,
@@ -33,9 +33,9 @@ def ask(url, *, key="", question=QUESTION, timeout=5.0):
     """One request through the real client."""
 
     async def scenario():
-        client = make_client(base_url=url, api_key=key, timeout=timeout)
+        connections = connect(base_url=url, api_key=key, timeout=timeout)
         settings = OpenAISettings("m", url, 0.7, 0.95, 64, timeout)
-        backend = OpenAIBackend(settings, client)
+        backend = OpenAIBackend(settings, connections)
         try:
             return await backend.ask(question, seed=question.seed)
         finally:

@@ -7,10 +7,10 @@ import pytest
 from judging.errors import BadRun
 from judging.models import JudgeRun
 from studies.models import Item
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
-from tests.judging.test_runs import judge_all, make_items
+from tests.judging.working import judge_all
 
 
 @pytest.fixture

@@ -135,4 +135,4 @@ def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
     for run in runs:
         queue_chunk(run.pk)
 
-    assert sent == [((runs[0].pk,), {"queue": "gpu"}), ((runs[1].pk,), {})]
+    assert sent == [((runs[0].pk,), {"queue": "gpu"}), ((runs[1].pk,), {"queue": "judging"})]

@@ -131,3 +131,20 @@ def test_the_time_is_that_of_the_narrowest_limit(study, llm, engine):
 
     assert probe.seconds == 120  # four more, two a minute
     assert probe.dollars == Decimal("0.0004")
+
+
+@pytest.mark.parametrize(
+    ("structured", "reply", "words"),
+    [
+        (True, '{"answer": "A"}', "came as asked for"),
+        (True, "[[A]]", "asked for, none came"),
+        (False, "[[A]]", "not asked for"),
+    ],
+)
+def test_a_probe_says_whether_a_structured_reply_really_came(
+    study, llm, engine, structured, reply, words
+):
+    llm.answer = lambda body, n: completion(reply)
+    make_judge(base_url=llm.url, structured=structured)
+
+    assert f"Structured reply: {words}." in judge_command("--probe")

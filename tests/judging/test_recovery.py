@@ -3,11 +3,15 @@
 from datetime import timedelta
 
 import pytest
+from celery import Task
+from django import db
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
+from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.services import chunks, recovery
-from judging.services.runs import start_run
+from judging.services import batches, chunks, patience, recovery
+from judging.services.runs import start_run, work_off
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -77,6 +81,16 @@ def test_a_run_that_lost_its_place_in_the_queue_is_called_again_after_a_silence(
     assert sweep() == []  # it has just been called
 
 
+def test_a_worker_that_starts_calls_for_what_waits_beside_what_its_predecessor_holds(run):
+    lease(run, 60, seconds=20)
+    called: list[int] = []
+
+    recovery.recover_runs(call=called.append, at_start=True)
+
+    assert called == [run.pk] * 2  # 60 wait
+    assert run.judgments.filter(state="leased").count() == 60
+
+
 @pytest.mark.parametrize("state", ["paused", "done", "stopped_outage", "cancelled"])
 def test_a_run_that_is_not_active_gives_back_its_leases_but_calls_nobody(run, state):
     lease(run, 5, seconds=-1)
@@ -96,7 +110,7 @@ def test_a_run_whose_last_worker_died_after_the_last_answer_is_ended(run):
 
 
 def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
-    monkeypatch.setattr(chunks, "MOST_TOKENS", 2)
+    monkeypatch.setattr(chunks, "CHUNKS_IN_HAND", 2)
     called: list[int] = []
 
     chunks.call_workers(run, called.append)
@@ -104,14 +118,18 @@ def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
     assert len(called) == 2
 
 
-def test_a_chunk_calls_for_the_next_one_and_the_last_one_does_not(run, engine, monkeypatch):
-    monkeypatch.setattr(chunks, "_ask", lambda run, judgments, lease: None)
+def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, engine, monkeypatch):
+    taken: list[int] = []
+    monkeypatch.setattr(chunks, "_ask", lambda run, judgments, lease: taken.append(len(judgments)))
     called: list[int] = []
 
-    taken = [chunks.judge_chunk(run_id=run.pk, then=called.append) for _ in range(4)]
+    monkeypatch.setattr(chunks, "TURN_SECONDS", -1)
+    chunks.take_turn(run_id=run.pk, then=called.append)
+    assert (taken, called) == ([50], [run.pk])
 
-    assert taken == [50, 50, 20, 0]
-    assert called == [run.pk] * 3
+    monkeypatch.setattr(chunks, "TURN_SECONDS", 60)
+    chunks.take_turn(run_id=run.pk, then=called.append)
+    assert (taken, called) == ([50, 50, 20], [run.pk])
 
 
 def test_ended_runs_are_not_asked_about(run):
@@ -119,3 +137,72 @@ def test_ended_runs_are_not_asked_about(run):
 
     assert chunks.judge_chunk(run_id=run.pk) == 0
     assert not Attempt.objects.exists()
+
+
+def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
+    taken: list[int] = []
+
+    def ask(run, judgments, lease):
+        taken.append(len(judgments))
+        chunks.take_turn(run_id=run.pk, then=taken.append)  # a second thread, in the middle
+
+    monkeypatch.setattr(chunks, "_ask", ask)
+    monkeypatch.setattr(chunks, "CHUNKS_IN_HAND", 1)
+
+    chunks.take_turn(run_id=run.pk, then=taken.append)
+
+    assert taken == [50, 50, 20]
+
+
+@pytest.mark.parametrize("by_batch", [False, True])
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
+    by_batch, monkeypatch
+):
+    def refuse(*args, **options):
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr(Task, "apply_async", refuse)
+    study = make_study()
+    make_item(study=study)
+    judge = make_judge(base_url="http://127.0.0.1:9/v1")
+
+    run = start_run(study_id=study.pk, judge_id=judge.pk, by_batch=by_batch)
+
+    assert run.state == "queued"
+    JudgeRun.objects.update(touched_at=timezone.now() - timedelta(minutes=5))
+    stepped: list[int] = []
+    batches.follow_batches(queue=stepped.append)
+    assert sweep() + stepped == [run.pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_without_workers_outlives_a_database_that_restarts(llm, engine, monkeypatch):
+    study = make_study()
+    make_item(study=study)
+    run = start_run(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False)
+    claim = chunks.claim
+    away = [db.OperationalError("server closed the connection"), db.InterfaceError("closed")]
+
+    def claim_when_it_is_back(*arguments, **options):
+        if away:
+            raise away.pop()
+        return claim(*arguments, **options)
+
+    monkeypatch.setattr(chunks, "claim", claim_when_it_is_back)
+    monkeypatch.setattr(patience, "_PAUSE", 0.0)
+
+    work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, away) == ("done", [])
+
+
+def test_a_database_that_stays_away_is_said_with_what_to_do(monkeypatch):
+    def ask():
+        raise db.OperationalError("Connection refused\n")
+
+    monkeypatch.setattr(patience, "RETRY_SECONDS", 0.0)
+
+    with pytest.raises(DatabaseAway, match=r"refused\. What was answered is stored; the"):
+        patience.outlive_restart(ask)

@@ -292,6 +292,7 @@ def test_redis_hands_out_no_slot_twice(redis_url, settings):
 
 
 @pytest.mark.e2e
+@pytest.mark.sqlite
 @pytest.mark.parametrize("store", ["database", "redis"])
 def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request):
     arrived, turned_away = [], []
@@ -306,7 +307,7 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
         return reply
 
     llm.answer = answer
-    site = Site(tmp_path, "")
+    site = Site(tmp_path)
     if store == "redis":
         site.env["CELERY_BROKER_URL"] = request.getfixturevalue("redis_url")
     write_items(tmp_path / "items.jsonl", 240)

@@ -1,13 +1,15 @@
 """Nobody waits for ever: not for a request that never ends, not for a writer that is gone."""
 
 import asyncio
+import threading
 
 import pytest
+from django.db import OperationalError
 
 from judging.engine.openai import OpenAIBackend
 from judging.engine.protocol import LedgerFailed
-from judging.models import Judgment
-from judging.services import chunks, runs
+from judging.models import Attempt, Judgment
+from judging.services import chunks, ledger, runs
 from judging.services.writer import Writer
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
@@ -65,6 +67,87 @@ def test_a_row_that_cannot_be_written_takes_neither_the_others_nor_the_writer_do
     assert (good, fair) == (None, None)
     assert isinstance(bad, LedgerFailed)
     assert written == ["good", "fair", "later"]
+
+
+def test_rows_that_come_during_a_commit_are_committed_together():
+    committed = []
+    goes_on = threading.Event()
+
+    def apply(rows):
+        committed.append(len(rows))
+        goes_on.wait(timeout=5)
+        return [None for _ in rows]
+
+    async def scenario():
+        first = asyncio.create_task(writer.write(0))
+        while not committed:
+            await asyncio.sleep(0.001)
+        others = [asyncio.create_task(writer.write(n)) for n in range(1, 101)]
+        await asyncio.sleep(0)  # they hand their rows in
+        goes_on.set()
+        await asyncio.gather(first, *others)
+
+    writer = Writer(apply)
+    try:
+        asyncio.run(asyncio.wait_for(scenario(), timeout=10))
+    finally:
+        writer.stop()
+
+    assert committed == [1, 100]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkeypatch):
+    apply = ledger.apply
+    broken: set[str] = set()
+
+    def commit_and_break(rows):
+        told = apply(rows)
+        for kind in {type(row).__name__ for row in rows} - broken:
+            broken.add(kind)
+            raise OperationalError("server closed the connection unexpectedly")
+        return told
+
+    monkeypatch.setattr(ledger, "apply", commit_and_break)
+    study = make_study()
+    make_items(study, 5)
+    judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
+
+    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    runs.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert broken == {"Opening", "Closing"}
+    attempts = Attempt.objects.filter(judgment__run=run)
+    assert set(attempts.values_list("number", "outcome")) == {(1, "replied")}
+    assert (run.state, len(llm.requests), attempts.count()) == ("done", 5, 5)
+    assert run.spent_nano == sum(attempts.values_list("cost_nano", flat=True))
+    assert (run.tokens, run.retries) == (5 * 110, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_whose_answer_could_not_be_written_is_lost_and_counted(llm, engine, monkeypatch):
+    apply = ledger.apply
+
+    def refuse_the_first_answer(rows):
+        if any(isinstance(row, ledger.Closing) and row.number == 1 for row in rows):
+            raise ValueError("no such character")
+        return apply(rows)
+
+    monkeypatch.setattr(ledger, "apply", refuse_the_first_answer)
+    study = make_study()
+    make_items(study, 1)
+    judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
+    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+
+    with pytest.raises(LedgerFailed):
+        chunks.judge_chunk(run_id=run.pk)
+    chunks.judge_chunk(run_id=run.pk)
+
+    run.refresh_from_db()
+    attempts = Attempt.objects.filter(judgment__run=run)
+    assert list(attempts.values_list("number", "outcome")) == [(1, "lost"), (2, "replied")]
+    assert run.spent_nano == sum(attempts.values_list("cost_nano", flat=True))
 
 
 @pytest.mark.django_db(transaction=True)

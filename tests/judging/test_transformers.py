@@ -14,7 +14,8 @@ from judging.engine.protocol import Misconfigured, Question
 from judging.engine.transformers import LocalModel, TransformersBackend, TransformersSettings
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
-from tests.judging.test_runs import judge_all
+from tests.judging.tiny_model import build_tiny_model
+from tests.judging.working import judge_all
 
 pytestmark = [
     pytest.mark.gpu,
@@ -22,41 +23,12 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 
-_CHAT = (
-    "{% for message in messages %}<|user|>{{ message['content'] }}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Iterator[Path]:
-    """Two layers of 64 dimensions with random weights, and a tokenizer of single bytes."""
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-
     patch = pytest.MonkeyPatch()
     patch.setenv("HF_HUB_OFFLINE", "1")
-    folder = tmp_path_factory.mktemp("tiny")
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        eos_token="<|end|>",
-        additional_special_tokens=["<|user|>", "<|assistant|>"],
-    )
-    fast.chat_template = _CHAT
-    fast.save_pretrained(folder)
-    torch.manual_seed(7)
-    config = Qwen2Config(
-        vocab_size=len(fast), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=4096,
-        eos_token_id=fast.eos_token_id, initializer_range=0.3,
-    )  # fmt: skip
-    Qwen2ForCausalLM(config).save_pretrained(folder)
-    yield folder
+    yield build_tiny_model(tmp_path_factory.mktemp("tiny"))
     patch.undo()
 
 

@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.services.runs import start_run
-from studies.models import Membership
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 
 EVIL = "<script>alert(1)</script>"
@@ -24,14 +23,6 @@ def run(study):
     make_item(study=study, key="two")
     judge = make_judge(base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
     return start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
-
-
-def member(study, role):
-    user = User.objects.create_user(f"user-{role}")
-    Membership.objects.create(user=user, study=study, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def urls(run):
@@ -65,7 +56,7 @@ def test_pages_need_a_login(run, client):
 
 
 def test_somebody_elses_study_is_not_there(run):
-    stranger = member(make_study(), "owner")
+    stranger = sign_in(make_study(), "owner")
 
     for url in urls(run):
         assert stranger.get(url).status_code == 404
@@ -74,7 +65,7 @@ def test_somebody_elses_study_is_not_there(run):
 
 def test_a_run_of_another_study_is_not_shown_in_mine(run):
     mine = make_study(slug="mine")
-    client = member(mine, "owner")
+    client = sign_in(mine, "owner")
 
     response = client.get(reverse("judging:run", args=["mine", run.public_id]))
 
@@ -82,7 +73,7 @@ def test_a_run_of_another_study_is_not_shown_in_mine(run):
 
 
 def test_a_viewer_may_look_and_not_touch(run, study):
-    viewer = member(study, "viewer")
+    viewer = sign_in(study, "viewer")
 
     for url in urls(run):
         page = viewer.get(url)
@@ -95,7 +86,7 @@ def test_a_viewer_may_look_and_not_touch(run, study):
 
 
 def test_an_editor_pauses_resumes_and_cancels(run, study):
-    editor = member(study, "editor")
+    editor = sign_in(study, "editor")
     for action, state in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
         response = editor.post(change_url(run, action))
 
@@ -107,11 +98,11 @@ def test_an_editor_pauses_resumes_and_cancels(run, study):
 
 
 def test_changes_need_a_token_and_a_post(run, study):
-    editor = member(study, "editor")
+    editor = sign_in(study, "editor")
     assert editor.get(change_url(run, "pause")).status_code == 405
 
     strict = Client(enforce_csrf_checks=True)
-    strict.force_login(User.objects.get(username="user-editor"))
+    strict.force_login(User.objects.get())
     assert strict.post(change_url(run, "pause")).status_code == 403
 
     run.refresh_from_db()
@@ -124,7 +115,7 @@ def test_the_panel_is_a_fragment_with_the_state_of_every_run(run, study):
         state="stopped_budget", sentence="The budget is used up.", spent_nano=108_000, tokens=108
     )
 
-    page = member(study, "editor").get(urls(run)[0]).text
+    page = sign_in(study, "editor").get(urls(run)[0]).text
 
     assert "<html" not in page
     assert "The budget is used up." in page
@@ -135,11 +126,11 @@ def test_the_panel_is_a_fragment_with_the_state_of_every_run(run, study):
 def test_a_run_that_an_outage_stopped_can_be_resumed_from_the_panel(run, study):
     JudgeRun.objects.filter(pk=run.pk).update(state="stopped_outage", sentence="It was down.")
 
-    assert "Resume" in member(study, "editor").get(urls(run)[0]).text
+    assert "Resume" in sign_in(study, "editor").get(urls(run)[0]).text
 
 
 def test_an_empty_panel_says_what_to_do_first(study):
-    page = member(study, "viewer").get(reverse("judging:panel", args=["s"])).text
+    page = sign_in(study, "viewer").get(reverse("judging:panel", args=["s"])).text
 
     assert "add_judge NAME" in page
     assert "judge s --judge NAME" in page
@@ -148,7 +139,7 @@ def test_an_empty_panel_says_what_to_do_first(study):
 def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
     answer(run, "one", raw_text="A]] surely", certainty=77)
 
-    page = member(study, "viewer").get(urls(run)[1]).text
+    page = sign_in(study, "viewer").get(urls(run)[1]).text
 
     assert "A]] surely" in page
     assert "certainty 77" in page
@@ -165,7 +156,7 @@ def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
 def test_judgments_are_filtered(run, study, query, shown):
     answer(run, "one")
 
-    page = member(study, "viewer").get(urls(run)[1] + query)
+    page = sign_in(study, "viewer").get(urls(run)[1] + query)
 
     assert {entry.judgment.item.key for entry in page.context["shown"]} == shown
 
@@ -177,7 +168,7 @@ def test_nothing_that_a_model_or_a_file_says_becomes_markup(study):
     judgment = answer(run, "x", raw_text=EVIL, model_snapshot=EVIL, error=EVIL)
     judgment.attempts.update(error=EVIL, text=EVIL)
     JudgeRun.objects.filter(pk=run.pk).update(sentence=EVIL, features=EVIL)
-    owner = member(study, "owner")
+    owner = sign_in(study, "owner")
 
     for url in [*urls(run), urls(run)[1] + "?search=" + EVIL]:
         page = owner.get(url).text
@@ -189,10 +180,11 @@ def test_nothing_that_a_model_or_a_file_says_becomes_markup(study):
 def test_simulated_judges_are_labelled(run, study):
     study.is_simulated = True
     study.save()
-    viewer = member(study, "viewer")
+    editor = sign_in(study, "editor")
 
-    for url in urls(run):
-        assert 'class="simulated"' in viewer.get(url).text
+    for name, arguments in (("run", [run.public_id]), ("new", [])):
+        page = editor.get(reverse(f"judging:{name}", args=["s", *arguments])).text
+        assert '<span class="simulated">Simulated data</span>' in page
 
 
 def test_the_number_of_queries_does_not_grow_with_what_is_shown(
@@ -205,7 +197,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_shown(
         run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
     for n in range(20):
         answer(run, f"i{n}")
-    viewer = member(study, "viewer")
+    viewer = sign_in(study, "viewer")
 
     with django_assert_max_num_queries(9):
         viewer.get(urls(run)[0])
@@ -224,12 +216,13 @@ def test_the_admin_lists_everything_and_edits_nothing_that_would_break_a_run(run
     assert 'name="choice"' not in page
     page = client.get(f"/admin/judging/judge/{run.judge_id}/change/").text
     assert 'name="concurrency"' in page
-    assert 'name="model"' not in page
+    for fixed in ("name", "model", "base_url", "api_key_env", "thinking_tokens", "structured"):
+        assert f'name="{fixed}"' not in page
 
 
 def test_a_run_that_goes_on_is_fetched_again_with_its_last_requests(run, study):
     answer(run, "one", raw_text="[[A]] I think", answered_at=timezone.now())
-    viewer = member(study, "viewer")
+    viewer = sign_in(study, "viewer")
     panel = reverse("judging:run-panel", args=["s", run.public_id])
 
     page = viewer.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
@@ -247,7 +240,7 @@ def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
     Judgment.objects.filter(run=run, item__key="one").update(state="error", error="HTTP 400")
     answer(run, "two")
     JudgeRun.objects.filter(pk=run.pk).update(state="done", sentence="1 of 2 answered.")
-    editor = member(study, "editor")
+    editor = sign_in(study, "editor")
     page = editor.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
     assert "Retry 1 failed" in page
 
@@ -260,6 +253,22 @@ def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
 
 
 def test_there_is_nothing_to_retry_where_nothing_failed(run, study):
-    response = member(study, "editor").post(change_url(run, "retry"), follow=True)
+    response = sign_in(study, "editor").post(change_url(run, "retry"), follow=True)
 
     assert "Nothing to do" in response.content.decode()
+
+
+def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
+    judgment = answer(run, "one")
+    for number, outcome in enumerate(["lost", "lost", "rate_limited", "sent"], start=2):
+        Attempt.objects.create(
+            judgment=judgment, number=number, sent_at=timezone.now(), outcome=outcome,
+            cost_nano=50_000_000, cost_is_estimate=True,
+        )  # fmt: skip
+
+    page = sign_in(study, "viewer").get(reverse("judging:run", args=["s", run.public_id]))
+
+    text = " ".join(page.content.decode().split())
+    assert "5, of which 3 without a reply" in text
+    assert "1 rate limited, 2 lost with its worker" in text
+    assert "up to $0.1500 of it for requests without a bill" in text

@@ -9,9 +9,9 @@ from django.db import IntegrityError
 
 from studies.models import Item, Membership, Study
 from studies.services import create_study
-from tests.annotation.test_seats import run_together
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item
+from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,15 @@ from django.utils import timezone
 
 from studies import importing
 from studies.importing import file_of, run_import
-from studies.models import IMPORT_STALLED_AFTER, ImportJob, Item, Membership, Study
+from studies.models import (
+    IMPORT_STALLED_AFTER,
+    READING_STALLED_AFTER,
+    ROWS_READ,
+    ImportJob,
+    Item,
+    Membership,
+    Study,
+)
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -109,17 +117,18 @@ def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatc
     job = send(client, jsonl(*(raw_item(n) for n in range(1, 5))))
     monkeypatch.setattr(importing, "_EVERY_SECONDS", 0)
     seen = []
-    original = importing.import_items
+    moved = importing._moved
 
-    def look(*args, **kwargs):
+    def look(job, percent):
+        moved(job, percent)
         seen.append(page_of(client, job)[1])
-        return original(*args, **kwargs)
 
-    monkeypatch.setattr(importing, "import_items", look)
+    monkeypatch.setattr(importing, "_moved", look)
 
     run_import(job_id=job.pk)
 
-    assert "80 percent of its rows" in seen[0]
+    assert "80 percent of its rows" in seen[-2]
+    assert "The file is read; its items are being stored." in seen[-1]
 
 
 def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkeypatch):
@@ -139,10 +148,17 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
     assert not file_of(job).exists()
 
 
-def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(client, study):
+@pytest.mark.parametrize(
+    ("progress", "limit"), [(40, READING_STALLED_AFTER), (ROWS_READ, IMPORT_STALLED_AFTER)]
+)
+def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(
+    client, study, progress, limit
+):
     job = send(client, jsonl(raw_item(1)))
-    long_ago = timezone.now() - IMPORT_STALLED_AFTER - timedelta(seconds=1)
-    ImportJob.objects.update(state="running", moved_at=long_ago)
+    just_now = timezone.now() - limit + timedelta(seconds=30)
+    ImportJob.objects.update(state="running", progress=progress, moved_at=just_now)
+    assert "This import no longer moves" not in page_of(client, job)[1]
+    ImportJob.objects.update(moved_at=just_now - timedelta(seconds=31))
 
     response, page = page_of(client, job)
     client.post(

@@ -10,6 +10,7 @@ from analysis.errors import AnalysisError
 from analysis.exports.licences import LICENCES
 from analysis.exports.service import expected_rows, export_study
 from analysis.exports.tables import FORMATS, WHAT
+from studies.management.find import find_study
 from studies.models import Study
 from studies.progress import ProgressBar
 
@@ -42,9 +43,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         if options["identified"]:
             self._confirm(study)
         names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
@@ -61,8 +60,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if options["identified"]:
             self.stderr.write("This export names people: keep it private, delete it after use.")
-        rows = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        self.stdout.write(f"Wrote {rows} to {options['out']}.")
+        rows = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        self.stdout.write(f"Wrote {options['out']}. Rows: {rows}.")
 
     def _confirm(self, study: Study) -> None:
         """Ask a person; a script that names the option has said it."""

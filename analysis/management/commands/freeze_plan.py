@@ -9,7 +9,7 @@ from analysis.building import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.errors import AnalysisError, BadParameters
 from analysis.plans import freeze_plan, parse_judge
 from analysis.report.registration import ANALYSES, CODES
-from studies.models import Study
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):
@@ -44,9 +44,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="check it and freeze nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
         try:
             plan = freeze_plan(

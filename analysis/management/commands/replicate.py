@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.replicating import write_replication
 from analysis.replication import NothingToReplicate, replicate
 from analysis.replication.run import find_files
 from analysis.replication.text import as_text
@@ -25,7 +26,7 @@ class Command(BaseCommand):
             "--out",
             type=Path,
             metavar="DIR",
-            help="write replication.json, replication.html and tables/*.csv here",
+            help="write replication.json, replication.html and tables/ here",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         self.stdout.write(as_text(replication.result))
         if out is not None:
             try:
-                written = replication.write(out)
+                written = write_replication(replication, out)
             except OSError as error:
                 raise CommandError(
                     f"{out} cannot be written: {error.strerror}. Name another folder with --out."

@@ -15,6 +15,8 @@ from analysis.building import (
     write_report,
 )
 from analysis.errors import AnalysisError, BadParameters
+from analysis.report.pictures import draw_pictures, require_pictures
+from studies.models import Study
 
 
 class Command(BaseCommand):
@@ -50,6 +52,12 @@ class Command(BaseCommand):
             action="store_true",
             help="also report all studies as one (a pilot and the main study), to DIR/pooled",
         )
+        parser.add_argument(
+            "--pictures",
+            action="store_true",
+            help="also draw the figures as SVG and PNG, for which the package kaleido and a "
+            "Chromium are needed",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
@@ -62,7 +70,14 @@ class Command(BaseCommand):
         if options["pool"] and len(slugs) < 2:
             raise CommandError("--pool needs two studies or more.", returncode=2)
 
+        known = set(Study.objects.filter(slug__in=slugs).values_list("slug", flat=True))
+        if unknown := [slug for slug in slugs if slug not in known]:
+            raise CommandError(f"There is no study “{unknown[0]}”.")
+
+        self.with_pictures = options["pictures"]
         try:
+            if self.with_pictures:
+                require_pictures()
             # Whether they can be pooled shows before anything is written.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
@@ -88,6 +103,8 @@ class Command(BaseCommand):
 
     def _told(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
         inputs = result["inputs"]
+        if self.with_pictures:
+            self._say(f"{draw_pictures(folder / 'figures')} plots as SVG and PNG")
         self._say(
             f"{result['study']['slug']}: {folder / 'report.html'} ({inputs['items']:,} items, "
             f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"

@@ -48,7 +48,9 @@ class Command(BaseCommand):
         if versions:
             self.stdout.write(f"The versions differ too: {versions}.")
         state = "superseded" if found.is_superseded else "not what the answers give now"
-        raise CommandError(f"The report is {state}: {len(found.differences):,} values differ.")
+        n = len(found.differences)
+        differ = "1 value differs" if n == 1 else f"{n:,} values differ"
+        raise CommandError(f"The report is {state}: {differ}.")
 
 
 def _line(difference: Difference) -> str:

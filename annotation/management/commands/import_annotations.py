@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.management.studies import find_study
 from annotation.services.imports import import_annotations
 from studies.importers.bundle import File
 from studies.importers.faults import Refused
+from studies.management.find import find_study
 from studies.progress import ProgressBar
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import AnnotationError
-from annotation.management.studies import find_study
 from annotation.models import BonusPayment, ProlificStudy
 from annotation.prolific import bonuses, decide, demographics, launch, running
 from annotation.prolific.account import connect
@@ -18,6 +17,7 @@ from annotation.prolific.plan import DEVICES, Plan
 from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import subscribe
+from studies.management.find import find_study
 from studies.models import Study
 from studies.money import format_money
 

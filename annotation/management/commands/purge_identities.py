@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from annotation.management.studies import find_study
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from annotation.management.studies import find_study
 from annotation.services.expiry import release_expired
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):

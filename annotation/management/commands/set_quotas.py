@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import QuotaError
-from annotation.management.studies import find_study
 from annotation.quota_files import EXAMPLE, read_plan
 from annotation.quotas import set_quotas
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):

@@ -1,19 +1,21 @@
 import sys
 import time
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
+from judging.errors import DatabaseAway, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.selectors import campaign_progress, run_progress
 from judging.services import runs, runtime
 from judging.services.campaigns import Plan, read_plan, start_campaign
 from judging.services.estimates import Estimate, estimate_plan
+from judging.services.patience import outlive_restart
 from studies.errors import StudyError
-from studies.models import Study
+from studies.management.find import find_study
 from studies.progress import ProgressBar
 
 _POLL_SECONDS = 0.5
@@ -36,9 +38,7 @@ class Command(BaseCommand):
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         path: Path = options["plan"]
         try:
             plan = read_plan(path.read_text(encoding="utf-8"))
@@ -52,10 +52,13 @@ class Command(BaseCommand):
             raise CommandError(f"{path} is not UTF-8.") from error
         except (JudgingError, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
-        if options["inline"]:
-            self._work(list(campaign.runs.select_related("judge")))
-        elif options["wait"]:
-            self._follow(campaign)
+        try:
+            if options["inline"]:
+                self._work(list(campaign.runs.select_related("judge")))
+            elif options["wait"]:
+                self._follow(campaign)
+        except DatabaseAway as error:
+            raise CommandError(str(error)) from error
         progress = campaign_progress(campaign)
         self.stdout.write(
             f"Campaign “{campaign.name}”: {progress.ended:,} of {progress.total:,} judgments of "
@@ -74,9 +77,10 @@ class Command(BaseCommand):
         """Wait for the workers until no run is queued or running any more."""
         total = campaign_progress(campaign).total
         with ProgressBar(sys.stderr, total=total, label=campaign.name) as bar:
-            while campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists():
+            while outlive_restart(campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists):
                 time.sleep(_POLL_SECONDS)
-                bar.step(campaign_progress(campaign).ended - bar.done)
+                progress = outlive_restart(partial(campaign_progress, campaign))
+                bar.step(progress.ended - bar.done)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
         """One run after the other: the slots of a judge are full with one."""
@@ -87,7 +91,7 @@ class Command(BaseCommand):
                     runs.work_off(
                         run_id=run.pk,
                         on_wait=lambda run=run, bar=bar: bar.step(  # type: ignore[misc]
-                            run_progress(run).ended - bar.done
+                            outlive_restart(partial(run_progress, run)).ended - bar.done
                         ),
                     )
         finally:

@@ -9,7 +9,7 @@ from judging.models import JudgeRun
 from judging.services.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.bundle import File
-from studies.models import Study
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):
@@ -29,9 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         path: Path = options["file"]
         try:
             result = import_judgments(

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
+from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.models import Judge, JudgeRun
-from judging.selectors import run_cost, run_progress
+from judging.selectors import RunProgress, run_cost, run_progress
 from judging.services import probes, runs, runtime
+from judging.services.patience import outlive_restart
 from studies.errors import StudyError
-from studies.models import Study
+from studies.management.find import find_study
 from studies.progress import ProgressBar
 
 _POLL_SECONDS = 0.5
@@ -63,9 +64,7 @@ class Command(BaseCommand):
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study.objects.filter(slug=options["study"]).first()
-        if study is None:
-            raise CommandError(f"There is no study “{options['study']}”.")
+        study = find_study(options["study"])
         judge = Judge.objects.filter(name=options["judge"]).first()
         if judge is None:
             raise CommandError(
@@ -98,10 +97,13 @@ class Command(BaseCommand):
         except (JudgingError, StudyError) as error:
             raise CommandError(str(error)) from error
 
-        if options["inline"]:
-            self._work(run)
-        elif options["wait"]:
-            self._follow(run)
+        try:
+            if options["inline"]:
+                self._work(run)
+            elif options["wait"]:
+                self._follow(run)
+        except DatabaseAway as error:
+            raise CommandError(str(error)) from error
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
 
@@ -128,9 +130,7 @@ class Command(BaseCommand):
         total = run_progress(run).total
         try:
             with ProgressBar(sys.stderr, total=total, label=run.judge.name) as bar:
-                runs.work_off(
-                    run_id=run.pk, on_wait=lambda: bar.step(run_progress(run).ended - bar.done)
-                )
+                runs.work_off(run_id=run.pk, on_wait=lambda: bar.step(_look(run).ended - bar.done))
         finally:
             runtime.shut_down()
 
@@ -139,8 +139,7 @@ class Command(BaseCommand):
         with ProgressBar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
             while run.is_active:
                 time.sleep(_POLL_SECONDS)
-                run.refresh_from_db()
-                bar.step(run_progress(run).ended - bar.done)
+                bar.step(_look(run).ended - bar.done)
                 silent = run.state == JudgeRun.State.QUEUED and not warned
                 if silent and time.monotonic() - started > _NO_WORKER_SECONDS:
                     warned = True
@@ -169,6 +168,16 @@ class Command(BaseCommand):
         self.stdout.write(summary)
 
 
+def _look(run: JudgeRun) -> RunProgress:
+    """How far a run is, and its state, also when the database restarts meanwhile."""
+
+    def look() -> RunProgress:
+        run.refresh_from_db()
+        return run_progress(run)
+
+    return outlive_restart(look)
+
+
 def _words(run: JudgeRun, probe: probes.Probe) -> str:
     """A probe as a person reads it."""
     judgment = probe.judgment
@@ -181,6 +190,7 @@ def _words(run: JudgeRun, probe: probes.Probe) -> str:
         shares = ", ".join(f"{option} {share:.3f}" for option, share in told.items())
     else:
         shares = "asked for, none came" if probe.asked_for_probabilities else "not asked for"
+    form = {None: "not asked for", True: "came as asked for", False: "asked for, none came"}
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
     lines = [
         f"Item {judgment.item.key}, response {judgment.shown_first[1]} first. Prompt:",
@@ -191,6 +201,7 @@ def _words(run: JudgeRun, probe: probes.Probe) -> str:
         "",
         f"Read as: {reading}. {judgment.error}".rstrip(),
         f"Option probabilities: {shares}.",
+        f"Structured reply: {form[probe.kept_form]}.",
         f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, "
         f"{_duration(probe.seconds)}, {money}.",
     ]

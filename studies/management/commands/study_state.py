@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.models import Study
+from studies.management.find import find_study
 from studies.services import set_state
 
 
@@ -16,13 +16,9 @@ class Command(BaseCommand):
         parser.add_argument("state", choices=["open", "paused", "closed"])
 
     def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
         try:
-            study = Study.objects.get(slug=options["study"])
             study = set_state(study_id=study.pk, state=options["state"])
-        except Study.DoesNotExist as error:
-            raise CommandError(
-                f"There is no study “{options['study']}”. Create it with create_study."
-            ) from error
         except StudyError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"“{study.slug}” is {study.state}.")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +11,7 @@ from django.core.management import call_command
 from analysis.building import build_queued
 from analysis.exports.errors import ExportError
 from analysis.services import request_report
-from annotation.models import QuotaCell
+from annotation.models import Annotation, QuotaCell
 from studies.importers.bundle import open_path
 from studies.importers.read import read_bundle
 from studies.importers.store import import_items
@@ -82,9 +83,9 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
 
     card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
 
-    assert "> Read both.\n> Then choose." in card
+    assert "> Read both. Then choose.\n>\n> If an item distresses you" in card
     assert "$4.50 ($13.50 an hour)" in card
-    assert "gender: woman: 5 of 9; gender: man: under 5 of 9" in card
+    assert "gender: woman: 5 (9); gender: man: under 5 (9)" in card
     assert "| steady | m | m-2024 | recorded answers | certainty | age |" in card
     assert "| 2 | 4 | 1 refused |" in card
     assert "| people | 2 | 0 | 2 | 0 (0.0%) |" in card
@@ -156,7 +157,7 @@ def test_who_has_no_full_name_is_not_named_by_the_name_they_sign_in_with(study, 
 
 
 def test_the_card_of_withheld_items_gives_the_command_that_rebuilds_them(tmp_path, db):
-    first = import_items("one", [read(jsonl(raw_item(1)), name="bank.jsonl")], create=True)
+    first = import_items("one", [read(jsonl(raw_item(1)), name="my bank.jsonl")], create=True)
     study = first.study
     study.source = {"redistribution": "forbidden"}
     study.save()
@@ -165,8 +166,8 @@ def test_the_card_of_withheld_items_gives_the_command_that_rebuilds_them(tmp_pat
 
     card = (out / "README.md").read_text()
     (command,) = [line for line in card.splitlines() if line.startswith("manage.py")]
-    (tmp_path / "bank.jsonl").write_bytes(jsonl(raw_item(1), raw_item(2)))
-    words = command.replace("jsonl/items", f"{out}/jsonl/items").split()[1:]
+    (tmp_path / "my bank.jsonl").write_bytes(jsonl(raw_item(1), raw_item(2)))
+    words = shlex.split(command.replace("jsonl/items", f"{out}/jsonl/items"))[1:]
     words[1:3] = ["again", str(tmp_path / words[2])]
     call_command(*words)
     hashes = Item.everything.values_list("study__slug", "content_hash")
@@ -201,5 +202,36 @@ def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, se
 def test_a_study_without_a_report_says_so(study, tmp_path):
     out = export(study, "all", tmp_path / "out")
 
-    assert "No report of this study had been built." in (out / "README.md").read_text()
+    assert "No report had been built of the answers" in (out / "README.md").read_text()
     assert not (out / "report").exists()
+
+
+def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, settings, db):
+    settings.VAR_DIR = tmp_path / "var"
+    study = random_study(1)
+    build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
+    withdrawn = Annotation.objects.filter(assignment__annotator__study=study).first()
+    Annotation.objects.filter(pk=withdrawn.pk).update(standing="withdrawn")
+
+    out = export(study, "all", tmp_path / "out")
+
+    assert not (out / "report").exists()
+    assert "Withdrawn, and not here: 1." in (out / "README.md").read_text()
+
+
+def test_the_citation_is_bibtex_whatever_the_title(study, tmp_path):
+    Study.objects.update(title="50% {of} A&B_c")
+    study.refresh_from_db()
+
+    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
+
+    assert r"title  = {{50\% \{of\} A\&B\_c}}," in card
+
+
+def test_the_default_instructions_are_in_the_card_in_the_language_of_the_study(study, tmp_path):
+    Study.objects.update(language="de")
+    study.refresh_from_db()
+
+    card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
+
+    assert "> - Antworten Sie" in card

@@ -63,8 +63,15 @@ def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
             .exclude(state__in=Judgment.OPEN)
             .select_related("run", "item")
         }  # fmt: skip
+        people = {
+            exported_id(key, person.pseudonym): (
+                person.state, person.is_imported, person.excluded_at is not None,
+                Annotation.objects.filter(assignment__annotator=person).count(),
+            )
+            for person in study.annotators.all()
+        }  # fmt: skip
         transaction.set_rollback(True)
-    return out, answers, judgments
+    return out, answers, judgments, people
 
 
 def readers(out, name):
@@ -76,7 +83,7 @@ def readers(out, name):
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
 def test_answers_read_back_are_those_of_the_database(bundle, format):
-    out, answers, _ = bundle
+    out, answers, *_ = bundle
 
     read = readers(out, "annotations")[format]
 
@@ -88,7 +95,7 @@ def test_answers_read_back_are_those_of_the_database(bundle, format):
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
 def test_judgments_read_back_are_those_of_the_database(bundle, format):
-    out, _, judgments = bundle
+    out, _, judgments, _ = bundle
 
     read = readers(out, "judgments")[format]
 
@@ -97,6 +104,32 @@ def test_judgments_read_back_are_those_of_the_database(bundle, format):
     found = {tuple(r[key] for key in keys): tuple(r[name] for name in names) for r in read}
     assert len(found) == len(read) > 50
     assert found == judgments
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_people_read_back_are_those_of_the_database(bundle, format):
+    out, *_, people = bundle
+
+    read = readers(out, "annotators")[format]
+
+    names = ("state", "imported", "excluded", "answers")
+    assert {r["rater_id"]: tuple(r[name] for name in names) for r in read} == people
+
+
+def test_pandas_keeps_whole_numbers_and_flags_where_some_are_missing(bundle):
+    out, answers, judgments, _ = bundle
+
+    people = pyarrow.parquet.read_table(out / "data/annotations/annotations.parquet").to_pandas()
+    models = pyarrow.parquet.read_table(out / "data/judgments/judgments.parquet").to_pandas()
+
+    for table, stored in ((people, answers), (models, judgments)):
+        assert (table.certainty.dtype.name, table.excluded.dtype.name) == ("Int64", "boolean")
+        stated = [certainty for _, certainty, *_ in stored.values()]
+        assert None in stated
+        assert int(table.certainty.isna().sum()) == stated.count(None)
+        assert int(table.certainty.sum()) == sum(filter(None, stated))
+    assert models.checks_passed.dtype.name == "boolean"
+    assert models.checks_passed.isna().all()
 
 
 @pytest.mark.parametrize("name", ["annotations", "judgments", "aggregates", "annotators"])

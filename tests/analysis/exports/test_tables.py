@@ -112,6 +112,16 @@ def test_withdrawn_answers_stay_inside(study, tmp_path):
     assert rows(export(study, "annotations", tmp_path / "a.jsonl")) == []
 
 
+@pytest.mark.parametrize("state", ["withdrew", "declined"])
+def test_who_said_no_has_a_row_only_where_people_are_named(study, tmp_path, state):
+    Annotator.objects.update(state=state)
+
+    plain = export(study, "annotators", tmp_path / "a.jsonl")
+    identified = export(study, "annotators", tmp_path / "b.jsonl", identified=True)
+
+    assert (len(rows(plain)), len(rows(identified))) == (0, 1)
+
+
 def test_checks_and_practice_are_no_answers(study, tmp_path):
     Item.objects.filter(key="i2").update(
         split="practice", seats_needed=0, seats_taken=0, answered=0
@@ -225,7 +235,7 @@ def test_the_command_writes_a_file_and_refuses_what_makes_no_sense(study, tmp_pa
     call_command("export", "one", "--what", "items", "--format", "csv", "--out", str(out))
     call_command("export", "one", "--what", "items", "--format", "csv", "--out", str(out))
 
-    assert f"Wrote 2 items to {out}." in capsys.readouterr().out
+    assert f"Wrote {out}. Rows: items 2." in capsys.readouterr().out
     assert len(out.read_text().splitlines()) == 3
     with pytest.raises(CommandError, match="There is no study “nine”"):
         call_command("export", "nine", "--what", "items", "--out", str(out))

@@ -3,6 +3,7 @@ import io
 import json
 import os
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -74,10 +75,13 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
         assert {"table", "row", "column", "published", "computed", "equal", "why"} <= cell.keys()
     assert {entry["file"] for entry in result["skipped"]} == {"README.md", "notes_<b>.jsonl"}
     with (out / "tables" / "table1.csv").open(newline="") as table:
-        rows = {(r["row"], r["column"]): r for r in csv.DictReader(table)}
-    assert rows["EC no tie", "GPT-4"]["computed"] == "0.5"
+        rows = {(r["Row"], r["Column"]): r for r in csv.DictReader(table)}
+    assert rows["EC no tie", "GPT-4"]["Computed accuracy"] == "0.5"
+    assert {path.name for path in (out / "tables").glob("table1.*")} == {
+        "table1.csv", "table1.md", "table1.tex",
+    }  # fmt: skip
     assert {path.stem for path in (out / "tables").iterdir()} == {
-        "files", "table1", "table2", "table3", "table4", "table5", "table6", "table7", "table8",
+        "all", "files", "table1", "table2", "table4", "table8", "printed", "figure2", "figure3",
     }  # fmt: skip
 
 
@@ -92,13 +96,13 @@ def test_a_second_run_gives_the_same_bytes(folder, tmp_path):
 def test_the_page_is_self_contained_and_escapes_names(folder, tmp_path):
     run(folder, "--out", tmp_path)
 
-    page = (tmp_path / "replication.html").read_text()
+    page = unescape((tmp_path / "replication.html").read_text())
     own = page[: page.index('id="plots"')]
-    assert "notes_&lt;b&gt;.jsonl" in own
-    assert "notes_<b>" not in page
+    assert "notes_&lt;b&gt;.jsonl" in (tmp_path / "replication.html").read_text()
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", own)
     assert "default-src 'none'" in own
-    assert "no band at 80" in own
+    assert "no band at 80" in page[page.index('id="plots"') :]
+    assert own.count("<table data-name=") == len(list((tmp_path / "tables").glob("*.csv")))
 
 
 def test_an_unknown_model_with_markup_in_its_name_is_no_result(folder):

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.comprehension import (
@@ -14,9 +13,8 @@ from annotation.comprehension import (
     standard_questions,
 )
 from annotation.models import Annotator, AnnotatorEvent
-from studies.models import Membership
 from tests.annotation.pages.walking import answer_all, post_answer, start
-from tests.factories import make_item, make_items, make_study
+from tests.factories import make_item, make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -181,23 +179,17 @@ def test_posts_without_a_token_of_the_page_are_refused(asking):
 
 @pytest.fixture
 def editor(study):
-    user = User.objects.create_user("editor")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.EDITOR)
-    client = Client()
-    client.force_login(user)
-    return client
+    return sign_in(study)
 
 
 def test_only_editors_set_up_checks(study, client):
-    viewer = User.objects.create_user("viewer")
-    Membership.objects.create(user=viewer, study=study, role=Membership.Role.VIEWER)
     url = f"/studies/{study.slug}/people/checks/"
     assert client.get(url).status_code == 302
 
-    client.force_login(viewer)
+    viewer = sign_in(study, "viewer")
 
-    assert client.get(url).status_code == 404
-    assert client.post(url, {"standard": ""}).status_code == 404
+    assert viewer.get(url).status_code == 404
+    assert viewer.post(url, {"standard": ""}).status_code == 404
     assert questions_of(study) == []
 
 

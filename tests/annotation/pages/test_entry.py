@@ -1,13 +1,11 @@
 """Who may come in, who is told what instead, and that nothing is stored then."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Annotator, CompletionCode, Invitation, ProlificStudy
-from studies.models import Membership
 from tests.annotation.pages.walking import PID, arrive, entry_url, start
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -232,12 +230,8 @@ def test_an_unknown_resume_code_is_explained_and_stores_nothing():
 def test_a_researcher_without_an_id_gets_the_preview_and_stores_nothing():
     study = make_study(state="draft")
     make_items(study, 2)
-    user = User.objects.create_user("r")
-    Membership.objects.create(user=user, study=study)
-    client = Client()
-    client.force_login(user)
 
-    page = client.get(f"/s/{study.slug}/", follow=True)
+    page = sign_in(study, "viewer").get(f"/s/{study.slug}/", follow=True)
 
     assert page.redirect_chain == [(f"/s/{study.slug}/preview/task/", 302)]
     assert "No answer that you give here is stored" in page.content.decode()

@@ -1,13 +1,12 @@
 """A study that is entered by a list: editors fill it, who is on it walks the whole path."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Annotator, Invitation
 from studies.models import Membership, Study, StudyLog
 from tests.annotation.pages.walking import answer_all
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -17,14 +16,6 @@ def study() -> Study:
     study = make_study(entry=Study.Entry.LIST, items_per_annotator=2)
     make_items(study, 2)
     return study
-
-
-def sign_in(study, role=Membership.Role.EDITOR) -> Client:
-    user = User.objects.create_user(f"{role}")
-    Membership.objects.create(user=user, study=study, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def address(study) -> str:
@@ -77,7 +68,7 @@ def test_a_list_with_a_fault_is_refused_whole(study, ids, message):
 
 def test_only_editors_of_a_study_with_a_list_have_the_page(study, client):
     assert client.get(address(study)).status_code == 302
-    viewer = sign_in(study, Membership.Role.VIEWER)
+    viewer = sign_in(study, "viewer")
     assert viewer.get(address(study)).status_code == 404
     assert viewer.post(address(study), {"ids": "a"}).status_code == 404
 

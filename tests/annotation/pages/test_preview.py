@@ -1,14 +1,12 @@
 """Researchers look at the pages; nobody else does, and nothing is stored."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.comprehension import set_questions, standard_questions
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.preview import STEPS
-from studies.models import Membership
-from tests.factories import make_item, make_items, make_study
+from tests.factories import make_item, make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -24,11 +22,7 @@ def study():
 
 @pytest.fixture
 def researcher(study):
-    user = User.objects.create_user("researcher")
-    Membership.objects.create(user=user, study=study, role=Membership.Role.VIEWER)
-    client = Client()
-    client.force_login(user)
-    return client
+    return sign_in(study, "viewer")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -41,8 +35,7 @@ def test_every_page_can_be_looked_at_and_is_labelled(researcher, study, step):
 
 @pytest.mark.parametrize("step", [*STEPS, "done"])
 def test_nobody_else_sees_the_preview(study, step):
-    stranger = Client()
-    stranger.force_login(User.objects.create_user("stranger"))
+    stranger = sign_in(study, "")
 
     assert Client().get(f"/s/{study.slug}/preview/{step}/").status_code == 404
     assert stranger.get(f"/s/{study.slug}/preview/{step}/").status_code == 404

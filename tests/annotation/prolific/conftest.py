@@ -1,9 +1,13 @@
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth.models import User
 
+from annotation.models import ProlificStudy
 from annotation.prolific.client import Client
 from demo.prolific.server import TOKEN, SimulatedProlific, start
+from studies.models import Study
+from tests.annotation.prolific.life import make_recruiting, published
 
 
 @pytest.fixture
@@ -39,3 +43,19 @@ def client_of(prolific, settings, waits):
         return Client(**options | overrides)
 
     return build
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_recruiting()
+
+
+@pytest.fixture
+def row(study: Study, prolific: SimulatedProlific) -> ProlificStudy:
+    """The study, taking people on the simulated Prolific."""
+    return published(study)
+
+
+@pytest.fixture
+def user() -> User:
+    return User.objects.create_user("researcher")

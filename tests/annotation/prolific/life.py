@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
@@ -11,8 +13,9 @@ from annotation.prolific import bonuses, launch, running
 from annotation.prolific.bonuses import Line
 from annotation.prolific.plan import Plan
 from annotation.quotas import Question, grid, set_quotas
+from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
-from studies.models import Study
+from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study
 
 GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
@@ -24,6 +27,10 @@ BALANCE = {
     "sex": ["Male", "Female"],
     "us-political-affiliation": ["Democrat", "Republican", "Independent"],
 }
+SECRET = "hook-secret"
+# Faults after which nobody knows whether the call was heard, and those that refuse it.
+LOST = ["dropped_before", "dropped_after", "500", "502_html"]
+REFUSED = ["429", "429_wait", "401", "404"]
 
 
 def make_recruiting(*, items: int = 6, per_person: int = 3, **overrides: Any) -> Study:
@@ -116,3 +123,20 @@ def ready(study: Study, owed: list[Line]) -> BonusPayment:
 def paid_there(prolific: SimulatedProlific) -> list[list[int]]:
     """The bonuses that each person has received."""
     return [s.bonuses for s in prolific.world.submissions.values()]
+
+
+def state_of(annotator: Annotator) -> str:
+    return Annotator.objects.values_list("state", flat=True).get(pk=annotator.pk)
+
+
+def seats_taken(study: Study) -> int:
+    return sum(Item.objects.filter(study=study).values_list("seats_taken", flat=True))
+
+
+def post(client: Client, delivery: Delivery, **changes: str) -> Any:
+    """Hand a webhook to our page; `changes` are of its headers."""
+    headers = {**delivery.headers, **changes}
+    return client.post(
+        reverse("prolific-webhook"), delivery.body, content_type="application/json",
+        headers={k: v for k, v in headers.items() if k != "Content-Type"},
+    )  # fmt: skip

@@ -7,7 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,33 +18,9 @@ from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.settle import settlement
 from annotation.prolific.sync import follow
 from studies.money import major_units
-from tests.annotation.prolific.life import (
-    answer_some,
-    arrive,
-    make_recruiting,
-    paid_there,
-    published,
-    ready,
-)
+from tests.annotation.prolific.life import LOST, REFUSED, answer_some, arrive, paid_there, ready
 
 pytestmark = pytest.mark.django_db
-LOST = ["dropped_before", "dropped_after", "500", "502_html"]
-REFUSED = ["429", "429_wait", "401", "404"]
-
-
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
-def row(study, prolific) -> ProlificStudy:
-    return published(study)
-
-
-@pytest.fixture
-def user() -> User:
-    return User.objects.create_user("researcher")
 
 
 @given(reward=st.integers(1, 100_000), part=st.integers(0, 400), whole=st.integers(1, 400))

@@ -24,11 +24,6 @@ from tests.annotation.prolific.life import launched, make_recruiting, published
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
 def about(study, words: str):
     """The one check that says `words`."""
     (found,) = [check for check in study_checks(study) if words in check.text]

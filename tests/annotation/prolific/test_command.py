@@ -21,11 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
 def typed(monkeypatch):
     """What a person types at the next questions."""
 

@@ -11,27 +11,9 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.sync import follow
-from tests.annotation.prolific.life import (
-    arrive,
-    make_recruiting,
-    published,
-)
+from tests.annotation.prolific.life import arrive, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
-def row(study, prolific) -> ProlificStudy:
-    return published(study)
-
-
-def state_of(annotator: Annotator) -> str:
-    return Annotator.objects.values_list("state", flat=True).get(pk=annotator.pk)
 
 
 def enter(study, person, **changes):

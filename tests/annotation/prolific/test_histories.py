@@ -16,8 +16,14 @@ from annotation.tasks import handle_prolific_event
 from demo.prolific.faults import FAULTS
 from studies.models import Item
 from tests.annotation.pages.walking import post_answer
-from tests.annotation.prolific.life import BALANCE, make_recruiting, published, with_quotas
-from tests.annotation.prolific.test_webhooks import SECRET, post
+from tests.annotation.prolific.life import (
+    BALANCE,
+    SECRET,
+    make_recruiting,
+    post,
+    published,
+    with_quotas,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 SEATS = 3

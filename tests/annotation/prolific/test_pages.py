@@ -1,7 +1,6 @@
 """The recruiting pages: for editors, safe to click, and whole way from plan to payday."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -35,11 +34,6 @@ POST_PAGES = [
     "-payment",
 ]
 ATTACK = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def user() -> User:
-    return User.objects.create_user("researcher")
 
 
 @pytest.fixture

@@ -10,11 +10,7 @@ from annotation.prolific.errors import (
 )
 from annotation.prolific.plan import Plan
 from demo.prolific import records
-from tests.annotation.prolific.life import (
-    launched,
-    make_recruiting,
-    published,
-)
+from tests.annotation.prolific.life import launched, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
 

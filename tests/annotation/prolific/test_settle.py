@@ -4,10 +4,9 @@ import datetime as dt
 from contextlib import suppress
 
 import pytest
-from django.contrib.auth.models import User
 
 from annotation import services
-from annotation.models import Annotator, ProlificStudy, ProlificSubmission
+from annotation.models import Annotator, ProlificSubmission
 from annotation.prolific import running
 from annotation.prolific.decide import GROUNDS, approve, reject, request_returns
 from annotation.prolific.demographics import fetch
@@ -27,6 +26,8 @@ from annotation.prolific.sync import follow
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
+    LOST,
+    REFUSED,
     answer_some,
     arrive,
     finish,
@@ -38,23 +39,6 @@ from tests.factories import answer_all
 
 pytestmark = pytest.mark.django_db
 MESSAGE = "You answered every one of the questions in less than a second, so nothing was read. " * 2
-LOST = ["dropped_before", "dropped_after", "500", "502_html"]
-REFUSED = ["429", "429_wait", "401", "404"]
-
-
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
-def row(study, prolific) -> ProlificStudy:
-    return published(study)
-
-
-@pytest.fixture
-def user() -> User:
-    return User.objects.create_user("researcher")
 
 
 def only(study):

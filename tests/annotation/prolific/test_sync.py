@@ -29,31 +29,14 @@ from tests.annotation.prolific.life import (
     launched,
     make_recruiting,
     published,
+    seats_taken,
+    state_of,
     with_quotas,
 )
 from tests.factories import answer_all, make_annotator
 
 pytestmark = pytest.mark.django_db
 State = Annotator.State
-SECRET = "hook-secret"
-
-
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
-def row(study, prolific) -> ProlificStudy:
-    return published(study)
-
-
-def state_of(annotator: Annotator) -> str:
-    return Annotator.objects.values_list("state", flat=True).get(pk=annotator.pk)
-
-
-def seats_taken(study) -> int:
-    return sum(Item.objects.filter(study=study).values_list("seats_taken", flat=True))
 
 
 @pytest.mark.parametrize("spelling", ["TIMED-OUT", "TIMED_OUT"])

@@ -10,7 +10,6 @@ from django.urls import reverse
 from annotation.models import (
     Annotator,
     ProlificEvent,
-    ProlificStudy,
     ProlificSubmission,
 )
 from annotation.prolific.errors import NotAllowed, ProlificError
@@ -19,37 +18,20 @@ from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event
 from demo.prolific.records import Delivery, signature
-from studies.models import Item
 from tests.annotation.prolific.life import (
+    SECRET,
     answer_some,
     arrive,
     finish,
     launched,
     make_recruiting,
-    published,
+    post,
+    seats_taken,
+    state_of,
 )
 
 pytestmark = pytest.mark.django_db
 State = Annotator.State
-SECRET = "hook-secret"
-
-
-@pytest.fixture
-def study():
-    return make_recruiting()
-
-
-@pytest.fixture
-def row(study, prolific) -> ProlificStudy:
-    return published(study)
-
-
-def state_of(annotator: Annotator) -> str:
-    return Annotator.objects.values_list("state", flat=True).get(pk=annotator.pk)
-
-
-def seats_taken(study) -> int:
-    return sum(Item.objects.filter(study=study).values_list("seats_taken", flat=True))
 
 
 @pytest.fixture
@@ -66,14 +48,6 @@ def hooked(settings, prolific, row, monkeypatch, client):
         handle_prolific_event, "delay_on_commit", lambda pk: handle_prolific_event(pk)
     )
     return lambda delivery: post(client, delivery)
-
-
-def post(client, delivery: Delivery, **changes):
-    headers = {**delivery.headers, **changes}
-    return client.post(
-        reverse("prolific-webhook"), delivery.body, content_type="application/json",
-        headers={k: v for k, v in headers.items() if k != "Content-Type"},
-    )  # fmt: skip
 
 
 def test_the_signature_is_the_documented_one():

@@ -86,7 +86,8 @@ def other_server(tmp_path):
     """A server of its own process, on a port and with a token that nobody else knows of."""
     token = secrets.token_urlsafe(20)
     process = subprocess.Popen(
-        [sys.executable, "-m", "demo.prolific", "--port", "0", "--token", token],
+        # In one word: a token may begin with a hyphen.
+        [sys.executable, "-m", "demo.prolific", "--port", "0", f"--token={token}"],
         cwd=ROOT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     url = process.stdout.readline().strip()

@@ -1,4 +1,4 @@
-"""What the commands share."""
+"""The study that a command names."""
 
 from django.core.management.base import CommandError
 

@@ -1,0 +1,71 @@
+"""Connections to one address of one server: the one used last is used next.
+
+The HTTP library's own pool looks at all its connections for every request. With 64 of them that is
+half of a request's work, and how many requests may run at once is the limiter's business anyway.
+"""
+
+import urllib.request
+from collections.abc import Mapping
+
+import httpcore2
+import httpx2
+
+CONNECT_SECONDS = 10.0
+_KEEP_SECONDS = 5.0  # that a connection without a request is kept: servers close theirs soon after
+
+
+class Connections:
+    """As many connections as requests are under way; no redirect is followed, nothing retried."""
+
+    def __init__(self, address: str, *, headers: Mapping[str, str], timeout: float) -> None:
+        url = httpx2.URL(address)
+        self._url = httpcore2.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+        )
+        self._headers = [("Host", url.netloc.decode()), *headers.items()]
+        self._extensions = {
+            "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}
+        }
+        self._maker = httpcore2.AsyncConnectionPool(
+            proxy=_proxy_to(url),
+            ssl_context=httpx2.create_ssl_context() if url.scheme == "https" else None,
+            keepalive_expiry=_KEEP_SECONDS,
+        )
+        self._idle: list[httpcore2.AsyncConnectionInterface] = []
+
+    async def post(self, content: bytes) -> httpcore2.Response:
+        """The whole response. Raises the exceptions of `httpcore2`."""
+        connection = await self._take()
+        try:
+            return await connection.request(
+                "POST",
+                self._url,
+                headers=self._headers,
+                content=content,
+                extensions=self._extensions,
+            )
+        finally:
+            if connection.is_available():  # otherwise it has closed itself
+                self._idle.append(connection)
+
+    async def _take(self) -> httpcore2.AsyncConnectionInterface:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return self._maker.create_connection(self._url.origin)
+
+    async def close(self) -> None:
+        while self._idle:
+            await self._idle.pop().aclose()
+
+
+def _proxy_to(url: httpx2.URL) -> httpcore2.Proxy | None:
+    """The proxy that the environment names for an address."""
+    proxies = urllib.request.getproxies()
+    named = proxies.get(url.scheme) or proxies.get("all")
+    if not named or urllib.request.proxy_bypass(url.host):
+        return None
+    proxy = httpx2.Proxy(named)  # takes a name and a password out of the address
+    return httpcore2.Proxy(str(proxy.url), auth=proxy.raw_auth)

@@ -1,0 +1,164 @@
+"""The people whom a study is about, and the items that are judged."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+from studies.models.keys import shuffle_key
+from studies.models.studies import Study, Task
+
+
+class Side(models.TextChoices):
+    """A response by content. Sides A and B exist only on a screen or in a prompt."""
+
+    R1 = "r1", "response 1"
+    R2 = "r2", "response 2"
+
+
+class Choice(models.TextChoices):
+    """An answer in content terms."""
+
+    R1 = "r1", "response 1"
+    R2 = "r2", "response 2"
+    TIE = "tie", "no clear difference"
+
+
+class Persona(models.Model):
+    """A profile of a real person: ordered features, free text, earlier choices."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="personas")
+    key = models.CharField(max_length=120)
+    features = models.JSONField(default=list, help_text="[{key, label, value, text}, …] in order.")
+    text = models.TextField(blank=True)
+    history = models.JSONField(default=list, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="persona_key_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class FeatureSet(models.Model):
+    """A named choice of persona features, for ablations."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="feature_sets")
+    name = models.CharField(max_length=60)
+    keys = models.JSONField(default=list, help_text="Feature keys in order.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "name"], name="feature_set_name_once_per_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MainItemManager(models.Manager["Item"]):
+    """Items that are judged: practice, checks and examples lie outside seats and analysis."""
+
+    def get_queryset(self) -> models.QuerySet["Item"]:
+        return super().get_queryset().filter(split=Item.Split.MAIN)
+
+
+class Item(models.Model):
+    class Split(models.TextChoices):
+        MAIN = "main", "main"
+        PRACTICE = "practice", "practice"
+        ATTENTION_CHECK = "attention_check", "attention check"
+        EXAMPLE = "example", "example"
+
+    class FirstPerson(models.TextChoices):
+        """The person's own answer; empty where nobody knows it."""
+
+        R1 = "r1", "response 1"
+        R2 = "r2", "response 2"
+        TIE = "tie", "tie"
+        NONE = "", "unknown"
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="all_items")
+    persona = models.ForeignKey(Persona, on_delete=models.PROTECT, related_name="all_items")
+    key = models.CharField(max_length=120)
+    split = models.CharField(max_length=20, choices=Split, default=Split.MAIN)
+    task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
+    group = models.CharField(max_length=120, blank=True)
+    topic = models.CharField(max_length=120, blank=True)
+    language = models.CharField(max_length=35, blank=True)
+    question = models.TextField(blank=True)
+    context = models.TextField(blank=True)
+    context_title = models.CharField(max_length=300, blank=True)
+    r1 = models.JSONField(help_text="{text, prompt, generated_by, score}")
+    r2 = models.JSONField(help_text="{text, prompt, generated_by, score}")
+    first_person = models.CharField(
+        max_length=3, choices=FirstPerson, default=FirstPerson.NONE, blank=True
+    )
+    first_person_source = models.CharField(max_length=20, default="unknown", blank=True)
+    label_confidence = models.FloatField(null=True, blank=True)
+    margin = models.FloatField(null=True, blank=True)
+    fixed_first = models.CharField(max_length=2, choices=Side, blank=True)
+    shuffle_sides = models.BooleanField(default=True)
+    check_answer = models.CharField(max_length=2, choices=Side, blank=True)
+    check_instruction = models.TextField(blank=True)
+    warnings = models.JSONField(default=list, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    content_hash = models.CharField(max_length=64, editable=False)
+
+    seats_needed = models.PositiveSmallIntegerField(default=0, editable=False)
+    seats_taken = models.PositiveSmallIntegerField(default=0, editable=False)
+    answered = models.PositiveSmallIntegerField(default=0, editable=False)
+    shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    everything = models.Manager["Item"]()
+    objects = MainItemManager()
+
+    class Meta:
+        ordering = ["key"]
+        # Related objects and the admin must find checks and practice items too.
+        base_manager_name = "everything"
+        default_manager_name = "objects"
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="item_key_once_per_study"),
+            models.CheckConstraint(
+                condition=Q(seats_taken__lte=F("seats_needed")), name="item_seats_within_need"
+            ),
+            models.CheckConstraint(
+                condition=Q(answered__lte=F("seats_taken")), name="item_answered_within_seats"
+            ),
+            models.CheckConstraint(
+                condition=Q(split__in=["main", "practice", "attention_check", "example"]),
+                name="item_split",
+            ),
+            models.CheckConstraint(condition=Q(task__in=Task.values), name="item_task"),
+            models.CheckConstraint(
+                condition=Q(first_person__in=["r1", "r2", "tie", ""]), name="item_first_person"
+            ),
+            models.CheckConstraint(
+                condition=Q(fixed_first__in=["r1", "r2", ""]), name="item_fixed_first"
+            ),
+            models.CheckConstraint(
+                condition=~Q(split="attention_check") | Q(check_answer__in=["r1", "r2"]),
+                name="item_check_has_answer",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["study", "split", "seats_taken", "shuffle_key"], name="item_open_seats"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    def response(self, side: str) -> dict[str, Any]:
+        """The response `side` ("r1" or "r2") as imported."""
+        response: dict[str, Any] = self.r1 if side == Side.R1 else self.r2
+        return response

@@ -1,0 +1,177 @@
+"""A study, what happened to it, and who may see it."""
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import Q
+
+from studies.models.keys import export_key, study_seed
+
+
+class Task(models.TextChoices):
+    PREFERENCE = "preference", "preference"
+    SURVEY_ANSWER = "survey_answer", "survey answer"
+    AUTHORSHIP = "authorship", "authorship"
+    QUESTION_ANSWER_AUTHORSHIP = "question_answer_authorship", "question-answer authorship"
+
+
+class Study(models.Model):
+    class Entry(models.TextChoices):
+        PROLIFIC = "prolific", "Prolific"
+        LINK = "link", "open link"
+        LIST = "list", "list of ids"
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        PAUSED = "paused", "paused"
+        CLOSED = "closed", "closed"
+
+    class PersonaStyle(models.TextChoices):
+        FACTS = "facts", "facts"
+        SENTENCES = "sentences", "sentences"
+
+    class CertaintyControl(models.TextChoices):
+        """What people give their certainty with; a number box is always there."""
+
+        SLIDER = "slider", "slider and number"
+        NUMBER = "number", "number alone"
+        LEVELS = "levels", "five levels, then a number"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=200)
+    task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
+    entry = models.CharField(max_length=20, choices=Entry, default=Entry.PROLIFIC)
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    is_simulated = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="Simulated answers or judges.",
+    )
+
+    allow_tie = models.BooleanField(default=False)
+    ask_certainty = models.BooleanField(default=True)
+    certainty_control = models.CharField(
+        max_length=10, choices=CertaintyControl, default=CertaintyControl.SLIDER
+    )
+    allow_changes = models.BooleanField(
+        default=True, help_text="People may go back and change an answer until they finish."
+    )
+    certainty_threshold = models.PositiveSmallIntegerField(
+        default=80, validators=[MinValueValidator(1), MaxValueValidator(100)]
+    )
+    equivalence_margin = models.FloatField(
+        default=0.05, validators=[MinValueValidator(0.001), MaxValueValidator(0.5)]
+    )
+    items_per_annotator = models.PositiveSmallIntegerField(
+        default=30, validators=[MinValueValidator(1)]
+    )
+    annotations_per_item = models.PositiveSmallIntegerField(
+        default=3, validators=[MinValueValidator(1)]
+    )
+    human_sample = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many items people get; empty means all."
+    )
+    persona_style = models.CharField(
+        max_length=10, choices=PersonaStyle, default=PersonaStyle.SENTENCES
+    )
+    show_history = models.PositiveSmallIntegerField(default=0)
+
+    minutes = models.PositiveSmallIntegerField(default=20, validators=[MinValueValidator(1)])
+    reward = models.PositiveIntegerField(default=450, help_text="Minor units, for example cents.")
+    currency = models.CharField(
+        max_length=3, default="USD", validators=[RegexValidator(r"\A[A-Z]{3}\Z")]
+    )
+    language = models.CharField(max_length=35, default="en")
+    contact = models.EmailField(blank=True)
+    researchers = models.CharField(max_length=300, blank=True)
+    storage = models.CharField(max_length=300, blank=True)
+    ethics = models.CharField(max_length=300, blank=True)
+    instructions = models.TextField(blank=True, help_text="Markdown; empty uses the task's own.")
+    consent = models.TextField(blank=True, help_text="Markdown; empty uses the default text.")
+    debrief = models.TextField(blank=True, help_text="Markdown; empty uses the default text.")
+    ai_policy = models.TextField(blank=True, help_text="What annotators are told about AI tools.")
+    source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
+
+    seed = models.BigIntegerField(default=study_seed, editable=False)
+    # Names people in exports, so that two exports join and nothing else does.
+    export_key = models.CharField(max_length=64, default=export_key, editable=False)
+    version = models.PositiveIntegerField(default=1, editable=False)
+    frozen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    content_hash = models.CharField(max_length=64, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "studies"
+        constraints = [
+            models.CheckConstraint(condition=Q(task__in=Task.values), name="study_task"),
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "open", "paused", "closed"]), name="study_state"
+            ),
+            models.CheckConstraint(
+                condition=Q(entry__in=["prolific", "link", "list"]), name="study_entry"
+            ),
+            models.CheckConstraint(
+                condition=Q(persona_style__in=["facts", "sentences"]), name="study_persona_style"
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_threshold__range=(1, 100)), name="study_certainty_threshold"
+            ),
+            models.CheckConstraint(
+                condition=Q(certainty_control__in=["slider", "number", "levels"]),
+                name="study_certainty_control",
+            ),
+            models.CheckConstraint(
+                condition=Q(items_per_annotator__gte=1) & Q(annotations_per_item__gte=1),
+                name="study_seats_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class StudyLog(models.Model):
+    """What changed in a study, when, and by whom."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="log")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    event = models.CharField(max_length=60)
+    detail = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.event}"
+
+
+class Membership(models.Model):
+    """Who may see or change a study; every researcher query is filtered by it."""
+
+    class Role(models.TextChoices):
+        OWNER = "owner", "owner"
+        EDITOR = "editor", "editor"
+        VIEWER = "viewer", "viewer"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "study"], name="membership_once_per_study"),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "editor", "viewer"]), name="membership_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} is {self.role} of {self.study_id}"

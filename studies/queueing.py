@@ -1,0 +1,18 @@
+"""Handing work to the workers, also while the broker is away."""
+
+import logging
+from typing import Any
+
+from celery import Task
+from kombu.exceptions import OperationalError
+
+logger = logging.getLogger(__name__)
+
+
+def queue(task: Task, *arguments: Any, **route: Any) -> None:
+    """Queue a task. While the broker is away nothing is queued: the schedule, or whoever reads on
+    the page that the work waits, will see to it."""
+    try:
+        task.apply_async(arguments, **route)
+    except OperationalError as error:
+        logger.warning("%s%s was not queued: %s", task.name, arguments, error)

@@ -1,0 +1,77 @@
+"""Connections to a server: used again while they last, and never more of them than needed."""
+
+import asyncio
+
+import pytest
+
+from judging.engine.connections import Connections
+from tests.judging.llm_server import Answer, completion
+
+OK = completion("[[A]]")
+
+
+def post(url, rounds, *, pause=0.0):
+    """Post so many times at once, one round after the other; the statuses."""
+
+    async def scenario():
+        connections = Connections(f"{url}/chat/completions", headers={}, timeout=5.0)
+        statuses = []
+        for together in rounds:
+            posts = (connections.post(b'{"messages": [{"content": ""}]}') for _ in range(together))
+            statuses += [response.status for response in await asyncio.gather(*posts)]
+            await asyncio.sleep(pause)
+        await connections.close()
+        return statuses
+
+    return asyncio.run(scenario())
+
+
+def test_a_connection_is_used_again_and_another_is_made_only_for_who_comes_at_the_same_time(llm):
+    llm.answer = lambda body, n: Answer(body=OK.body, delay=0.05)
+
+    statuses = post(llm.url, [1, 1, 3, 2, 3])
+
+    assert statuses == [200] * 10
+    assert len(set(llm.ports[:2])) == 1
+    assert len(set(llm.ports)) == 3
+
+
+@pytest.mark.parametrize("headers", [{}, {"Connection": "close"}])
+def test_a_connection_that_the_server_ended_is_not_used_again(llm, headers):
+    llm.answer = lambda body, n: Answer(body=OK.body, headers=headers, hangs_up=True)
+
+    statuses = post(llm.url, [2, 2, 1], pause=0.05)
+
+    assert statuses == [200] * 5
+    assert len(set(llm.ports)) == 5
+
+
+def test_a_request_given_up_leaves_no_half_read_connection_behind(llm):
+    llm.answer = lambda body, n: Answer(body=OK.body, delay=0.5 if n == 1 else 0.0)
+
+    async def scenario():
+        connections = Connections(f"{llm.url}/chat/completions", headers={}, timeout=5.0)
+        first = asyncio.create_task(connections.post(b'{"messages": [{"content": ""}]}'))
+        await asyncio.sleep(0.2)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        response = await connections.post(b'{"messages": [{"content": ""}]}')
+        await connections.close()
+        return response.status
+
+    assert asyncio.run(scenario()) == 200
+    assert len(set(llm.ports)) == 2
+
+
+def test_the_proxy_of_the_environment_is_used_but_where_it_says_not_to(llm, monkeypatch):
+    monkeypatch.setenv("http_proxy", llm.url.replace("http://", "http://me:secret@"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+    assert post("http://judge.example/v1", [1]) == [200]
+    assert post(llm.url, [1]) == [200]
+
+    through, direct = llm.headers
+    assert (through["host"], through["proxy-authorization"]) == (
+        "judge.example", "Basic bWU6c2VjcmV0",
+    )  # fmt: skip
+    assert "proxy-authorization" not in direct

@@ -1,0 +1,255 @@
+"""Servers that fail, stall, reset and refuse: nothing is lost, and every request is counted."""
+
+import time
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from judging.models import Judgment
+from judging.selectors import run_cost
+from tests.factories import make_item, make_items, make_study
+from tests.judging.conftest import make_judge
+from tests.judging.llm_server import Answer, completion, error
+from tests.judging.working import judge_all, states
+
+
+def test_a_429_with_retry_after_makes_everybody_wait_that_long(judge, llm):
+    study = make_study()
+    make_items(study, 6)
+    arrivals = []
+
+    def answer(body, n):
+        arrivals.append(time.monotonic())
+        return error(429, "slow down", retry_after="1") if n == 1 else completion("[[A]]")
+
+    llm.answer = answer
+    make_judge(concurrency=1)
+
+    run = judge_all(study, judge)
+
+    assert run.state == "done"
+    assert arrivals[1] - arrivals[0] >= 1.0
+    assert run_cost(run).outcomes == {"rate_limited": 1, "replied": 6}
+
+
+def test_a_storm_of_faults_ends_with_every_judgment_answered_and_every_request_in_the_ledger(
+    judge, llm
+):
+    study = make_study()
+    make_items(study, 60)
+    faults = {
+        "server_error": lambda: error(503, "busy"),
+        "garbage": lambda: Answer(body=b"<html>gateway</html>"),
+        "interrupted": lambda: Answer(drops=True),
+        "rate_limited": lambda: error(429, "slow down", retry_after="0"),
+    }
+    given = Counter[str]()
+
+    def answer(body, n):
+        kind = list(faults)[n // 3 % 4] if n % 3 == 0 else "replied"
+        given[kind] += 1
+        return faults[kind]() if n % 3 == 0 else completion("[[A]]")
+
+    llm.answer = answer
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 60})
+    outcomes = Counter(run_cost(run).outcomes)
+    # A request that meets a connection which is just being reset never reaches the server.
+    assert outcomes.pop("interrupted") >= given.pop("interrupted") > 0
+    assert outcomes == given
+
+
+def test_a_server_that_is_down_stops_the_run_with_a_sentence_and_loses_nothing(engine):
+    judge = make_judge(base_url="http://127.0.0.1:9/v1", outage_seconds=1)
+    study = make_study()
+    make_items(study, 3)
+
+    run = judge_all(study, judge)
+
+    assert run.state == "stopped_outage"
+    assert "gave no usable answer" in run.sentence
+    assert "no connection" in run.sentence
+    assert states(run) == {"pending": 3}
+    assert set(run_cost(run).outcomes) == {"unreachable"}
+
+
+def test_a_server_that_comes_back_is_waited_for(judge, llm):
+    study = make_study()
+    make_items(study, 5)
+    llm.answer = lambda body, n: error(500) if n <= 8 else completion("[[B]]")
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 5})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [error(500, "broken"), Answer(body=b"not json"), Answer(drops=True), error(429, "busy")],
+    ids=["500", "garbage", "reset", "429"],
+)
+def test_a_server_that_never_gives_an_answer_stops_the_run(llm, engine, answer):
+    judge = make_judge(base_url=llm.url, outage_seconds=1)
+    study = make_study()
+    make_items(study, 3)
+    llm.answer = lambda body, n: answer
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("stopped_outage", {"pending": 3})
+    assert run_cost(run).attempts == len(llm.requests)
+
+
+def test_a_stopped_run_goes_on_where_it_stood(llm, engine):
+    judge = make_judge(base_url=llm.url, outage_seconds=1, concurrency=1)
+    study = make_study()
+    make_items(study, 4)
+    llm.answer = lambda body, n: completion("[[A]]") if n <= 2 else error(500)
+    run = judge_all(study, judge)
+    assert (run.state, states(run)) == ("stopped_outage", {"done": 2, "pending": 2})
+    first = dict(run.judgments.filter(state="done").values_list("pk", "answered_at"))
+
+    llm.answer = lambda body, n: completion("[[B]]")
+    again = judge_all(study, judge)
+
+    assert (again.pk, again.state) == (run.pk, "done")
+    assert dict(again.judgments.filter(pk__in=first).values_list("pk", "answered_at")) == first
+
+
+def test_a_slow_server_is_waited_for_and_its_lease_renewed(judge, llm, monkeypatch):
+    monkeypatch.setattr("judging.services.chunks._RENEW_SECONDS", 0.2)
+    study = make_study()
+    make_item(study=study)
+    leases = []
+
+    def answer(body, n):
+        leases.append(Judgment.objects.get().leased_until)
+        time.sleep(0.7)
+        leases.append(Judgment.objects.get().leased_until)
+        connection.close()  # of the server's thread
+        return completion("[[A]]")
+
+    llm.answer = answer
+
+    run = judge_all(study, judge)
+
+    assert run.state == "done"
+    assert leases[1] > leases[0]
+
+
+def test_a_request_without_an_answer_in_time_is_tried_again_and_counted_at_its_most(llm, engine):
+    judge = make_judge(base_url=llm.url, timeout_seconds=1, price_input=1, price_output=2)
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: Answer(body=completion("[[A]]").body, delay=1.5 if n == 1 else 0)
+
+    run = judge_all(study, judge)
+
+    late, answered = run.judgments.get().attempts.order_by("number")
+    assert (late.outcome, answered.outcome) == ("timeout", "replied")
+    assert late.cost_is_estimate
+    assert late.cost_nano > answered.cost_nano
+    assert run.spent_nano == late.cost_nano + answered.cost_nano
+    assert run_cost(run).estimated == Decimal(late.cost_nano) / 10**9
+
+
+def test_a_request_that_the_server_rejects_is_that_items_error_and_no_outage(judge, llm):
+    study = make_study()
+    make_item(study=study, key="long", question="Too long?")
+    make_item(study=study, key="short")
+
+    def answer(body, n):
+        if "Too long?" in body["messages"][0]["content"]:
+            return error(400, "maximum context length exceeded")
+        return completion("[[A]]")
+
+    llm.answer = answer
+
+    run = judge_all(study, judge)
+
+    failed = run.judgments.get(item__key="long")
+    assert (run.state, failed.state, failed.choice) == ("done", "error", "")
+    assert "maximum context length" in failed.error
+    assert run.sentence == "1 of 2 answered, 1 failed, which the same call asks again."
+
+
+def test_the_same_call_asks_again_what_failed_and_nothing_else(judge, llm):
+    study = make_study()
+    make_items(study, 3)
+    llm.answer = lambda body, n: error(400, "odd") if n == 1 else completion("[[A]]")
+    judge_all(study, judge)
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run), len(llm.requests)) == ("done", {"done": 3}, 4)
+
+
+def test_an_item_that_alone_makes_the_server_fail_ends_as_an_error(judge, llm):
+    study = make_study()
+    make_items(study, 30)
+    make_item(study=study, key="aaa", question="Poison?")
+
+    def answer(body, n):
+        if "Poison?" in body["messages"][0]["content"]:
+            return error(500, "crash")
+        return Answer(body=completion("[[A]]").body, delay=0.05)
+
+    llm.answer = answer
+    make_judge(concurrency=2)
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 30, "error": 1})
+    assert "failed while others succeeded" in run.judgments.get(item__key="aaa").error
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (error(401, "bad key"), "refuses the key"),
+        (error(404, "no such model"), "knows no such model or address"),
+        (error(429, "pay first", code="insufficient_quota"), "no quota left"),
+    ],
+)
+def test_what_no_waiting_can_mend_stops_the_run_at_once(judge, llm, answer, words):
+    study = make_study()
+    make_items(study, 40)
+    llm.answer = lambda body, n: answer
+    make_judge(concurrency=2)
+
+    run = judge_all(study, judge)
+
+    assert run.state == "stopped_outage"
+    assert words in run.sentence
+    assert len(llm.requests) <= 4
+
+
+def test_a_server_that_wants_the_other_name_for_the_token_limit_gets_it(judge, llm):
+    study = make_study()
+    make_items(study, 20)
+
+    def answer(body, n):
+        if "max_tokens" in body:
+            return error(400, "Unsupported parameter: use max_completion_tokens not max_tokens.")
+        return completion("[[A]]")
+
+    llm.answer = answer
+
+    run = judge_all(study, judge)
+
+    assert states(run) == {"done": 20}
+    assert run_cost(run).outcomes["rejected"] <= judge.concurrency
+
+
+def test_a_server_that_takes_no_seed_is_asked_without(judge, llm):
+    study = make_study()
+    make_item(study=study)
+    llm.answer = lambda body, n: error(422, "seed: extra field") if n == 1 else completion("[[A]]")
+
+    judge_all(study, judge)
+
+    assert "seed" not in llm.requests[-1]

@@ -1,0 +1,29 @@
+"""Runs that are worked off in the test itself, and what came of them."""
+
+from collections import Counter
+from typing import Any
+
+from judging.models import Judge, JudgeRun
+from judging.services import runs
+from studies.models import Study
+from tests.judging.llm_server import LlmServer
+
+
+def start(study: Study, judge: Judge, **options: Any) -> JudgeRun:
+    return runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+
+
+def judge_all(study: Study, judge: Judge, **options: Any) -> JudgeRun:
+    run = start(study, judge, **options)
+    runs.work_off(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def states(run: JudgeRun) -> Counter[str]:
+    return Counter(run.judgments.values_list("state", flat=True))
+
+
+def asked(llm: LlmServer) -> Counter[str]:
+    """How often the server was asked each prompt."""
+    return Counter(body["messages"][0]["content"] for body in llm.requests)
