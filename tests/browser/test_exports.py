@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from analysis import tasks
 from analysis.exports.models import Export
@@ -87,10 +88,9 @@ def test_a_refused_form_says_so_first_and_leads_to_the_field(study, signed_in):
     page.get_by_label("With free text").check()
     page.get_by_role("button", name="Make the export").click()
 
-    page.get_by_role("heading", name="There is a problem").wait_for()
-    assert page.evaluate("document.activeElement.className") == "error-summary"
+    expect(page.locator(".error-summary")).to_be_focused()
     page.get_by_role("link", name="To confirm").click()
-    assert page.evaluate("document.activeElement.id") == "id_confirmation"
+    expect(page.locator("#id_confirmation")).to_be_focused()
     assert page.get_by_label("With free text").is_checked()
 
 

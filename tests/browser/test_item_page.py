@@ -73,18 +73,17 @@ def test_an_untouched_item_leads_to_what_is_missing(open_page, study, size):
     enter_items(page, study)
     page.click("#submit")
 
-    page.wait_for_selector(".error-summary")
+    expect(page.locator(".error-summary")).to_be_focused()
     assert page.title().startswith("Error: ")
-    assert page.evaluate("document.activeElement.className") == "error-summary"
     links = page.locator(".error-summary a")
     assert links.all_inner_texts() == [
         "Select the response this person would prefer",
         "Enter a certainty from 1 to 100",
     ]
     links.nth(1).click()
-    assert page.evaluate("document.activeElement.id") == "certainty"
+    expect(page.locator("#certainty")).to_be_focused()
     links.nth(0).click()
-    assert page.evaluate("document.activeElement.id") == "choice-a"
+    expect(page.locator("#choice-a")).to_be_focused()
 
 
 def test_a_reload_restores_what_was_not_yet_sent(page):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from django.db import transaction
+from playwright.sync_api import expect
 
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
@@ -342,7 +343,7 @@ def test_the_items_of_a_group_are_found_by_keyboard(open_file, report):
 
     shown = page.locator(".items output").inner_text()
     assert shown == f"{table.rows[0][1]} of {report['inputs']['items']} items"
-    assert page.evaluate("document.activeElement.name") == "group"
+    expect(page.locator("[name=group]")).to_be_focused()
 
 
 def test_alpha_stands_in_for_kappa_in_the_matrix(open_file):
