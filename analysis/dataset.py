@@ -7,6 +7,7 @@ rater, order shown, sample), never by when they were stored.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def load_dataset(slug: str) -> Dataset:
         quotas=_quotas(study),
         runs=_runs(study, position),
         plan=plan,
-        late_changes=_late_changes(study) if plan is None else (),
+        late_changes=_late_changes(study, plan),
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
     )
@@ -173,19 +174,32 @@ def read_plan(study: Study) -> Plan | None:
     return plan
 
 
-def _late_changes(study: Study) -> tuple[LateChange, ...]:
-    """How the reading of answers was changed after the first of them; a plan stands above it."""
+def _late_changes(study: Study, plan: Plan | None) -> tuple[LateChange, ...]:
+    """How the reading of answers was changed after the first of them.
+
+    A plan stands above settings that are changed after it; one that came after the first answer
+    is itself such a change, where it says otherwise than the settings did.
+    """
+    if plan is not None and plan.is_before_data:
+        return ()
     names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
     rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
-    return tuple(
-        LateChange(
-            names[row.detail["field"]],
-            row.detail["before"],
-            row.detail["after"],
-            f"{row.created_at:%Y-%m-%d}",
-        )
-        for row in rows
-    )
+    read_by = {field: getattr(study, field) for field in names}
+    changes = []
+    for row in reversed(rows):
+        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
+            read_by[row.detail["field"]] = row.detail["before"]
+        else:
+            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
+            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
+    changes.reverse()
+    if plan is not None:
+        changes += [
+            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
+            for field, name in names.items()
+            if plan.content[name] != read_by[field]
+        ]
+    return tuple(changes)
 
 
 def data_so_far(study: Study) -> tuple[int, int]:

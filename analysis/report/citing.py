@@ -6,6 +6,7 @@ from datetime import date as Date
 from typing import Any
 
 from analysis.report.paper import tex
+from analysis.report.tables_accuracy import threshold_standing
 from analysis.report.words import decimal, decimal_range, percent, percent_range
 
 Report = Mapping[str, Any]
@@ -153,7 +154,9 @@ def _results(report: Report) -> Iterator[str]:
 
 def _rules(report: Report) -> Iterator[str]:
     parameters, software = report["parameters"], report["software"]
-    how = "an explored threshold" if parameters["explored"] else "the threshold of the study"
+    standing = threshold_standing(report)
+    how = "the registered threshold" if standing == "registered" else f"a threshold {standing}"
+    how = "an explored threshold" if parameters["explored"] else how
     settings = {judge["setting"] for judge in report["judges"]}
     if report["study"]["ask_certainty"] or "certainty" in settings:
         yield f"Certainty is high from {parameters['threshold']} on, {how}."

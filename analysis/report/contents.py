@@ -16,6 +16,8 @@ from analysis.report import tables_groups as groups
 from analysis.report import tables_judges as judges
 from analysis.report import tables_multiverse as choices
 from analysis.report import tables_people as people
+from analysis.report import tables_record as record
+from analysis.report import tables_sources as sources
 from analysis.report import tables_thresholds as thresholds
 from analysis.report import tables_worth as worth
 from analysis.report.figures import Figure
@@ -69,11 +71,15 @@ TABLES = (
     judges.excluded,
     judges.cost,
     groups.price,
+    people.people,
     people.quotas,
     people.exclusions,
     people.raters,
     people.items,
     choices.multiverse,
+    record.band_definitions,
+    record.registered,
+    sources.numbers,
 )
 
 

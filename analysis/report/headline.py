@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.encode import Json
+from analysis.report.said import Said, say, shown
 from analysis.report.words import (
     TOO_SMALL,
     decimal,
@@ -19,6 +20,7 @@ LEVEL = 0.05
 MIN_COMPARED = 30  # items in common below which no comparison is made
 WEAK, STRONG = 0.2, 0.5  # correlations
 POINTS = 5  # of certainty
+PEOPLE, THRESHOLD = "human.majority", "parameters.threshold"
 
 
 def headline(report: Mapping[str, Any]) -> Json:
@@ -40,19 +42,18 @@ def headline(report: Mapping[str, Any]) -> Json:
     if index is None:
         return _state("people_only", _people(people), "No judge has an answer that counts.")
     judge, comparison = judges[index], report["comparison"][index]
-    name = run_name(judge, judges)
+    name, path = run_name(judge, judges), f"judges.{index}"
+    of_judge = _judge(name, judge, path, of=report["inputs"]["runs"])
     if majority["accuracy"] is None:
-        return _state("judges_only", _judge(name, judge, judges), _no_people(majority)) | _who(
-            judge
-        )
+        return _state("judges_only", of_judge, _no_people(majority)) | _who(judge)
 
-    difference = comparison["difference"]
-    state = _decide(difference, comparison["mcnemar"], several=comparison["mcnemar"]["family"] > 1)
+    several = comparison["mcnemar"]["family"] > 1
+    state = _decide(comparison["difference"], comparison["mcnemar"], several=several)
     sentences = [
         _people(people),
-        _judge(name, judge, judges),
-        _verdict(state, name, _many(people), difference, comparison["mcnemar"]),
-        *_when_certain(report["parameters"]["threshold"], name, majority, judge),
+        of_judge,
+        _verdict(state, name, _many(people), comparison, f"comparison.{index}"),
+        *_when_certain(report["parameters"]["threshold"], name, majority, judge, path),
     ]
     return _state(state, *sentences) | _who(judge)
 
@@ -66,24 +67,26 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     difference, both sets drawn anew in every resample).
     """
     who = report["headline"]
-    pairs = list(zip(report["judges"], report["comparison"], strict=True))
-    stated = [pair for pair in pairs if pair[1]["certainty"]["spearman"] is not None]
+    found = [versus["certainty"] for versus in report["comparison"]]
+    stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
     if not stated:
-        return _state("not_comparable", _not_comparable(pairs))
-    chosen = [pair for pair in stated if pair[0]["run"] == who.get("run")] or stated
-    judge, versus = chosen[0]
-    name, found = run_name(judge, report["judges"]), versus["certainty"]
-    sentences = [_together(name, found), _more_certain(name, found)]
+        return _state("not_comparable", _not_comparable(found))
+    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
+    index = (chosen or stated)[0]
+    judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
+    name = run_name(judge, report["judges"])
+    sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
         told = "Whether either is right more often where it is certain, nobody can know."
         return _state("no_truth", *sentences, told) | _who(judge)
-    state, sentence = _on_own_ground(name, found["high_sets"], report["parameters"]["threshold"])
+    state, sentence = _on_own_ground(
+        name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
+    )
     return _state(state, *sentences, sentence) | _who(judge)
 
 
-def _not_comparable(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
-    reasons = {versus["certainty"]["spearman_reason"] for _, versus in pairs}
-    if "no_variation" in reasons:
+def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
+    if "no_variation" in {entry["spearman_reason"] for entry in found}:
         return (
             "Certainty never varies on one side or on both: whether that of judges and that of "
             "people move together is undefined."
@@ -91,37 +94,55 @@ def _not_comparable(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
     return "No run states a certainty on enough of the items that people do."
 
 
-def _together(name: str, found: Mapping[str, Any]) -> str:
+def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
     rho = found["spearman"]
     where = "together" if rho >= 0 else "in opposite directions"
     moves = f"moves {'loosely' if abs(rho) < STRONG else 'closely'} {where}"
     if abs(rho) < WEAK:
         moves = "hardly moves together"
-    return (
-        f"The certainty of {name} and of people {moves}: over {found['items']} "
-        f"items Spearman's correlation is {decimal(rho, 2)}."
+    return say(
+        "The certainty of {name} and of people {moves}: over {items} items Spearman's "
+        "correlation is {rho}.",
+        name=name,
+        moves=moves,
+        items=shown(found["items"], f"{path}.items"),
+        rho=shown(decimal(rho, 2), f"{path}.spearman"),
     )
 
 
-def _more_certain(name: str, found: Mapping[str, Any]) -> str:
+def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
     if found["model_mean"] is None:
         return "Too few certainties were stated to compare their means."
     gap = found["model_mean"] - found["human_mean"]
     side = "about as certain as" if abs(gap) < POINTS else "more certain than"
     side = "less certain than" if gap <= -POINTS else side
-    return (
-        f"A reply of {name} is {side} a person's answer: {found['model_mean']:.0f} against "
-        f"{found['human_mean']:.0f} on average (distance of the distributions "
-        f"{found['wasserstein']:.1f} points, KS {found['ks']:.2f})."
+    return say(
+        "A reply of {name} is {side} a person's answer: {model} against {human} on average "
+        "(distance of the distributions {distance} points, KS {ks}).",
+        name=name,
+        side=side,
+        model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
+        human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
+        distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
+        ks=shown(f"{found['ks']:.2f}", f"{path}.ks"),
     )
 
 
-def _on_own_ground(name: str, sets: Mapping[str, Any], threshold: float) -> tuple[str, str]:
+def _on_own_ground(
+    name: str, sets: Mapping[str, Any], path: str, threshold: float
+) -> tuple[str, Said]:
     difference, judge, people = sets["difference"], sets["judge_on_own"], sets["people_on_own"]
+    said: dict[str, object] = {
+        "name": name,
+        "threshold": shown(f"{threshold:g}", THRESHOLD),
+        "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
+        "n_people": shown(people["n"], f"{path}.people_on_own.n"),
+    }
     if min(judge["n"], people["n"]) < TOO_SMALL or difference["ci"] is None:
-        return "too_few", (
-            f"Too few items are highly certain (≥ {threshold:g}) to compare the two there "
-            f"({judge['n']} of {name}, {people['n']} of people)."
+        return "too_few", say(
+            "Too few items are highly certain (≥ {threshold}) to compare the two there "
+            "({n_judge} of {name}, {n_people} of people).",
+            **said,
         )
     low, high = difference["ci"]
     state = "better" if low > 0 else "worse" if high < 0 else "cannot_tell"
@@ -130,11 +151,16 @@ def _on_own_ground(name: str, sets: Mapping[str, Any], threshold: float) -> tupl
         "worse": "is right less often than people where they are",
         "cannot_tell": "cannot be told apart from people where they are",
     }[state]
-    return state, (
-        f"Where it is certain (≥ {threshold:g}), {name} {words}: {percent(judge['accuracy'])} of "
-        f"{judge['n']} against {percent(people['accuracy'])} of {people['n']}, a difference of "
-        f"{points(difference['value'])} points (95 % interval {points_range(difference['ci'])}) "
-        "on items that both decided, with both sets drawn anew in every resample."
+    return state, say(
+        "Where it is certain (≥ {threshold}), {name} {words}: {judge} of {n_judge} against "
+        "{people} of {n_people}, a difference of {gap} points (95 % interval {ci}) on items that "
+        "both decided, with both sets drawn anew in every resample.",
+        **said,
+        words=words,
+        judge=shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
+        people=shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
+        gap=shown(points(difference["value"]), f"{path}.difference.value"),
+        ci=shown(points_range(difference["ci"]), f"{path}.difference.ci"),
     )
 
 
@@ -171,92 +197,129 @@ def _many(people: Mapping[str, Any]) -> str:
     return "the only person" if people["annotators"] == 1 else "the majority"
 
 
-def _people(people: Mapping[str, Any]) -> str:
-    majority = people["majority"]
-    who = "The only person" if people["annotators"] == 1 else "The majority of people"
-    return (
-        f"{who} was right on {percent(majority['accuracy'])} of "
-        f"{majority['n']} items (95 % interval {percent_range(majority['ci'])})."
+def _people(people: Mapping[str, Any]) -> Said:
+    majority, path = people["majority"], "human.majority"
+    return say(
+        "{who} was right on {accuracy} of {n} items (95 % interval {ci}).",
+        who="The only person" if people["annotators"] == 1 else "The majority of people",
+        accuracy=shown(percent(majority["accuracy"]), f"{path}.accuracy"),
+        n=shown(majority["n"], f"{path}.n"),
+        ci=shown(percent_range(majority["ci"]), f"{path}.ci"),
     )
 
 
-def _judge(name: str, judge: Mapping[str, Any], judges: Sequence[Mapping[str, Any]]) -> str:
-    who = f"The best of {len(judges)} runs, {name}," if len(judges) > 1 else name
-    return (
-        f"{who} was right on {percent(judge['accuracy'])} of the {judge['n']} that it decided "
-        f"({percent_range(judge['ci'])})."
+def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: int) -> Said:
+    best = say("The best of {runs} runs, {name},", runs=shown(of, "inputs.runs"), name=name)
+    return say(
+        "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
+        who=best if of > 1 else name,
+        accuracy=shown(percent(judge["accuracy"]), f"{path}.accuracy"),
+        n=shown(judge["n"], f"{path}.n"),
+        ci=shown(percent_range(judge["ci"]), f"{path}.ci"),
     )
 
 
-def _verdict(
-    state: str, name: str, people: str, difference: Mapping[str, Any], test: Mapping[str, Any]
-) -> str:
-    n = difference["n"]
+def _verdict(state: str, name: str, people: str, comparison: Mapping[str, Any], path: str) -> Said:
+    difference, path_of = comparison["difference"], f"{path}.difference"
+    n = shown(difference["n"], f"{path_of}.n")
     if state == "too_few":
-        return f"They have {n} items in common: too few to compare them."
-    gap = (
-        f"on the {n} items that both decided the difference is {points(difference['value'])} "
-        f"points (95 % interval {points_range(difference['ci'])})"
+        return say("They have {n} items in common: too few to compare them.", n=n)
+    gap = say(
+        "on the {n} items that both decided the difference is {value} points (95 % interval {ci})",
+        n=n,
+        value=shown(points(difference["value"]), f"{path_of}.value"),
+        ci=shown(points_range(difference["ci"]), f"{path_of}.ci"),
     )
-    margin = f"{difference['margin'] * 100:g} points"
+    said: dict[str, object] = {
+        "name": name,
+        "people": people,
+        "gap": gap,
+        "margin": shown(f"{difference['margin'] * 100:g}", f"{path_of}.margin"),
+        "narrow": shown(points_range(difference["equivalence_ci"]), f"{path_of}.equivalence_ci"),
+    }
     if state == "better":
-        return f"{name} did better than {people}: {gap}."
+        return say("{name} did better than {people}: {gap}.", **said)
     if state == "worse":
-        return f"{name} did worse than {people}: {gap}."
+        return say("{name} did worse than {people}: {gap}.", **said)
     if state == "equivalent":
-        return (
-            f"{name} and {people} are equivalent within {margin}: {gap}, and its 90 % "
-            f"interval lies inside the margin ({points_range(difference['equivalence_ci'])})."
+        return say(
+            "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
+            "interval lies inside the margin ({narrow}).",
+            **said,
         )
     if difference["state"].startswith("different"):
-        return (
-            f"We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
-            f"best of several runs may show by luck (Holm-adjusted p {p_value(test['p_holm'])})."
+        p = shown(p_value(comparison["mcnemar"]["p_holm"]), f"{path}.mcnemar.p_holm")
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
+            "best of several runs may show by luck (Holm-adjusted p {p}).",
+            **said,
+            p=p,
         )
-    return (
-        f"We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
-        f"the 90 % interval ({points_range(difference['equivalence_ci'])}) reaches beyond the "
-        f"{margin} within which the two would count as equivalent."
+    return say(
+        "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
+        "the 90 % interval ({narrow}) reaches beyond the {margin} points within which the two "
+        "would count as equivalent.",
+        **said,
     )
 
 
 def _when_certain(
-    threshold: float, name: str, majority: Mapping[str, Any], judge: Mapping[str, Any]
-) -> list[str]:
+    threshold: float, name: str, majority: Mapping[str, Any], judge: Mapping[str, Any], path: str
+) -> list[Said]:
     """How both did on what they were certain of; different items, so no comparison."""
-    few = [side["high"]["n"] for side in (judge, majority)]
-    asked = all(side["high"]["n"] + side["low"]["n"] for side in (judge, majority))
-    if asked and max(few) < TOO_SMALL:
+    sides = ((name, judge, f"{path}.high", "was"), ("people", majority, f"{PEOPLE}.high", "were"))
+    # Who states no certainty is not spoken of.
+    asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
+    if not asked:
+        return []
+    limit = shown(f"{threshold:g}", THRESHOLD)
+    few = [shown(side["high"]["n"], f"{where}.n") for _, side, where, _ in sides]
+    if len(asked) == 2 and max(side["high"]["n"] for _, side, _, _ in asked) < TOO_SMALL:
         return [
-            f"Neither {name} nor people were certain (≥ {threshold:g}) often enough to say how "
-            f"often they were right then (n = {few[0]} and n = {few[1]})."
-        ]
-    parts = []
-    for who, side in ((name, judge), ("people", majority)):
-        high = side["high"]
-        if high["n"] < TOO_SMALL:
-            verb = "was" if side is judge else "were"
-            parts.append(f"{who} {verb} certain too rarely to say (n = {high['n']})")
-        else:
-            parts.append(
-                f"{who} {'was' if side is judge else 'were'} right on {percent(high['accuracy'])} "
-                f"of {high['n']} ({percent_range(high['ci'])})"
+            say(
+                "Neither {name} nor people were certain (≥ {limit}) often enough to say how "
+                "often they were right then (n = {judge} and n = {people}).",
+                name=name,
+                limit=limit,
+                judge=few[0],
+                people=few[1],
             )
-    if judge["high"]["n"] + judge["low"]["n"] == 0:
-        parts = parts[1:]
-    if majority["high"]["n"] + majority["low"]["n"] == 0:
-        parts = parts[:-1]
-    return [f"When certain (≥ {threshold:g}), {', and '.join(parts)}."] if parts else []
+        ]
+    told = [_certain_side(*side) for side in asked]
+    form = "When certain (≥ {limit}), {first}, and {second}."
+    if len(told) == 1:
+        form = "When certain (≥ {limit}), {first}."
+    return [say(form, limit=limit, first=told[0], second=told[-1])]
 
 
-def _without_truth(report: Mapping[str, Any]) -> list[str]:
-    people = report["human"]
-    agreement = people["agreement"]
-    sentences = ["Nobody knows the right answers of this study, so nobody can be right or wrong."]
+def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Said:
+    high = side["high"]
+    n = shown(high["n"], f"{path}.n")
+    if high["n"] < TOO_SMALL:
+        return say("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
+    return say(
+        "{who} {verb} right on {accuracy} of {n} ({ci})",
+        who=who,
+        verb=verb,
+        accuracy=shown(percent(high["accuracy"]), f"{path}.accuracy"),
+        n=n,
+        ci=shown(percent_range(high["ci"]), f"{path}.ci"),
+    )
+
+
+def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
+    agreement, path = report["human"]["agreement"], "human.agreement"
+    sentences: list[str | Said] = [
+        "Nobody knows the right answers of this study, so nobody can be right or wrong."
+    ]
     if agreement["percent"] is not None:
         sentences.append(
-            f"Two people gave the same answer to an item in {percent(agreement['percent'])} of "
-            f"the pairs (95 % interval {percent_range(agreement['percent_ci'])})."
+            say(
+                "Two people gave the same answer to an item in {percent} of the pairs "
+                "(95 % interval {ci}).",
+                percent=shown(percent(agreement["percent"]), f"{path}.percent"),
+                ci=shown(percent_range(agreement["percent_ci"]), f"{path}.percent_ci"),
+            )
         )
     agreeing = [
         (entry["agreement_with_majority"], index)
@@ -265,23 +328,35 @@ def _without_truth(report: Mapping[str, Any]) -> list[str]:
     ]
     if agreeing:
         best, index = max(agreeing)
-        entry = report["comparison"][index]
+        entry, path = report["comparison"][index], f"comparison.{index}"
         sentences.append(
-            f"{run_name(entry, report['comparison'])} agreed with their majority on "
-            f"{percent(best)} of {entry['common_items']} items "
-            f"({percent_range(entry['agreement_ci'])})."
+            say(
+                "{name} agreed with their majority on {share} of {n} items ({ci}).",
+                name=run_name(entry, report["comparison"]),
+                share=shown(percent(best), f"{path}.agreement_with_majority"),
+                n=shown(entry["common_items"], f"{path}.common_items"),
+                ci=shown(percent_range(entry["agreement_ci"]), f"{path}.agreement_ci"),
+            )
         )
     return sentences
 
 
-def _no_people(majority: Mapping[str, Any]) -> str:
+def _no_people(majority: Mapping[str, Any]) -> str | Said:
     if majority["ties"]:
-        return f"People decided no item: their answers tie on {majority['ties']}."
+        return say(
+            "People decided no item: their answers tie on {ties}.",
+            ties=shown(majority["ties"], f"{PEOPLE}.ties"),
+        )
     return "No answer of people counts, so there is nobody to compare with."
 
 
-def _state(state: str, *sentences: str) -> Json:
-    return {"state": state, "sentences": list(sentences)}
+def _state(state: str, *sentences: str | Said) -> Json:
+    """The state, its sentences, and for each of them where its numbers stand in report.json."""
+    return {
+        "state": state,
+        "sentences": [str(sentence) for sentence in sentences],
+        "numbers": [s.numbers if isinstance(s, Said) else [] for s in sentences],
+    }
 
 
 def _who(judge: Mapping[str, Any]) -> Json:

@@ -150,7 +150,9 @@ RECORDS = (
 ).split()
 # Of these tables there is one for each grouping.
 GROUP_TABLES = ("group_", "differences_", "whom_", "annotators_", "annotator_differences_")
-RECORD_TABLES = frozenset({"quotas", "excluded", "cost", "price", "raters", "items"})
+RECORD_TABLES = frozenset(
+    "people quotas excluded cost price raters items methods band_definitions registered".split()
+)
 
 
 def registration(data: Dataset, *, threshold: float, seed: int, bootstrap: int) -> Json:

@@ -25,6 +25,7 @@ from analysis.report.registration import mark_of
 from analysis.report.sentences import gaps, late_changes, position
 from analysis.report.tables import Table, compact
 from analysis.report.tables_accuracy import threshold_standing, threshold_words
+from analysis.report.tables_sources import flat, run_facts
 from analysis.report.words import run_names
 
 STATIC = Path(settings.BASE_DIR) / "static"
@@ -37,8 +38,6 @@ SCRIPTS = (
 # Beyond this many rows the page shows the first ones and points to the CSV file.
 MAX_ROWS = 1000
 
-# What the record of a run says in words of its own.
-_TOLD = {"study", "judge", "backend", "setting", "features", "orders", "samples", "seed", "prompts"}
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
@@ -73,6 +72,7 @@ def render_html(
     tables = {name: Shown(table) for name, table in all_tables(report).items()}
     figures = all_figures(report)
     names = run_names(report)
+    has_truth = report["inputs"]["truth"]["unknown"] < report["inputs"]["items"]
     context = {
         "report": report,
         "tables": tables,
@@ -89,17 +89,23 @@ def render_html(
         ],
         "figures": figures,
         "runs": [
-            (name, judge, _parameters(judge, (asked_on or {}).get(judge["run"])))
-            for name, judge in zip(names, report["judges"], strict=True)
+            (name, judge, list(run_facts(report, index)), (asked_on or {}).get(judge["run"]))
+            for index, (name, judge) in enumerate(zip(names, report["judges"], strict=True))
+        ],
+        # Without a truth the page has no tables of accuracy; their files are there all the same.
+        "linked": set(tables) - (set() if has_truth else {"at_a_glance", "table_b", "comparison"}),
+        "source_rows": [
+            (cells, cells[2].text, cells[3].text) for cells in tables["methods"].table.cells
         ],
         "prompts": _prompts(report),
         "item_rows": list(_item_rows(report, tables)),
         "threshold": threshold_words(report),
         "threshold_standing": threshold_standing(report),
+        "threshold_origin": _origin(report),
         "late_changes": late_changes(report),
         "headline_mark": mark_of(report, ["headline", "state"]),
-        "source": list(_flat(report["study"]["source"])),
-        "has_truth": report["inputs"]["truth"]["unknown"] < report["inputs"]["items"],
+        "source": list(flat(report["study"]["source"], "study.source")),
+        "has_truth": has_truth,
         "gaps": gaps(report),
         "lights": position(report),
         "methods_paragraph": methods_paragraph(report),
@@ -239,20 +245,12 @@ def _prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _parameters(judge: Mapping[str, Any], days: str | None) -> list[tuple[str, str]]:
-    """The days and the remaining parameters of a run, as words."""
-    own = {k: v for k, v in judge["record"]["parameters"].items() if k not in _TOLD}
-    return [("asked on (UTC)", days or "not recorded"), *_flat(own)]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Names and values of what may be nested, without what is empty."""
-    for key, value in values.items():
-        name = f"{prefix}{key.replace('_', ' ')}"
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}: ")
-        elif isinstance(value, list):
-            if value:
-                yield name, ", ".join(map(str, value))
-        elif value not in (None, ""):
-            yield name, str(value)
+def _origin(report: Mapping[str, Any]) -> str:
+    """How the threshold of the report came about, for the rules of the methods."""
+    if report["parameters"]["explored"]:
+        return "explored: chosen for this report, post hoc"
+    standing = threshold_standing(report)
+    return {
+        "registered": "registered in the plan that was frozen before the data",
+        "set before the data": "set before the data in the study's settings",
+    }.get(standing, f"{standing}, post hoc")

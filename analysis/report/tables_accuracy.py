@@ -117,17 +117,19 @@ def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
 
 
 def threshold_words(report: Report) -> str:
-    """The threshold and how it came about: “80, registered”."""
+    """The threshold and how it came about: “80, set before the data”."""
     parameters = report["parameters"]
     kind = "explored" if parameters["explored"] else threshold_standing(report)
     return f"{parameters['threshold']}, {kind}"
 
 
 def threshold_standing(report: Report) -> str:
-    """How the study's own threshold came about."""
+    """How the study's own threshold came about; only a plan before the data registers anything."""
     changes = report["registration"]["late_changes"]
-    late = any(change["setting"] == "threshold" for change in changes)
-    return "changed after the first data" if late else "registered"
+    if any(change["setting"] == "threshold" for change in changes):
+        return "changed after the first data"
+    plan = report["registration"]["plan"]
+    return "registered" if plan and plan["before_data"] else "set before the data"
 
 
 def groups(report: Report) -> list[Table]:

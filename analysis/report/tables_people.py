@@ -85,6 +85,28 @@ def single_intervals(report: Report) -> Table:
     )
 
 
+def people(report: Report) -> Table:
+    """Who came, and which answers count; of the others, why not."""
+    human = report["human"]
+    left_out = human["not_counted"]
+    rows = [[f"People: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
+    rows += [
+        ["People who count", human["annotators"]],
+        ["Answers that count", human["answers"]],
+        ["Surplus answers (the item had enough)", left_out["surplus"]],
+        ["Answers of people who left", left_out["released"]],
+        ["Withdrawn answers", left_out["withdrawn"]],
+        ["People excluded by the researchers", left_out["excluded_people"]],
+        ["Answers excluded by the researchers", left_out["excluded"]],
+    ]
+    rows += [
+        [f"Items with {votes} {'answer' if votes == '1' else 'answers'}", n]
+        for votes, n in human["coverage"].items()
+    ]
+    columns = (Column("What"), Column("How many", "count"))
+    return Table("people", "Who came, and which answers do not count", columns, rows)
+
+
 def quotas(report: Report) -> Table:
     rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
     columns = (Column("Group"), Column("Wanted", "count"), Column("Finished", "count"))

@@ -10,6 +10,8 @@ document.querySelectorAll("[data-download]").forEach((element) => {
 document.querySelectorAll("[data-print]").forEach((element) => element.addEventListener("click", () => window.print()));
 document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
+window.addEventListener("hashchange", unfold);
+unfold();
 Promise.all(places.map(draw)).then(() => {
   document.querySelectorAll("form.threshold").forEach(addThreshold);
   document.querySelectorAll("input[data-on]").forEach(addVariant);
@@ -27,7 +29,7 @@ window.addEventListener("resize", () => {
 });
 
 // Paper has a width of its own, and shows what a reader would have to open.
-const closed = () => document.querySelectorAll("#methods details:not([open]), #certainty > details:not([open]), #hard > details:not([open])");
+const closed = () => document.querySelectorAll("#methods details:not([open], [data-screen]), #certainty > details:not([open]), #hard > details:not([open])");
 let opened = [];
 window.addEventListener("beforeprint", () => {
   isPrinting = true;

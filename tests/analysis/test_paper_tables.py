@@ -115,5 +115,7 @@ def test_a_name_in_a_heading_of_a_csv_is_no_formula():
 def test_a_table_that_depends_on_the_threshold_says_which(tables):
     table = next(table for table in tables if table.name == "table_a")
 
-    assert to_tex(table).splitlines()[1] == "% Threshold of high certainty: 80, registered."
-    assert "Threshold of high certainty: 80, registered." in to_markdown(table)
+    assert (
+        to_tex(table).splitlines()[1] == "% Threshold of high certainty: 80, set before the data."
+    )
+    assert "Threshold of high certainty: 80, set before the data." in to_markdown(table)

@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import Value
 from django.db.models.functions import Concat
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from analysis.dataset import load_dataset
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
@@ -16,6 +17,7 @@ from analysis.pooling import pool
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
+from analysis.report.render import render_html
 from analysis.report.sentences import late_changes
 from analysis.services import request_report
 from studies.editing import save_settings
@@ -327,6 +329,11 @@ def test_the_command_tells_bad_usage_from_a_plan_that_is_there():
     assert (bad.value.returncode, second.value.returncode) == (2, 1)
 
 
+def page_words(report):
+    page = render_html(report, date=timezone.now().date())
+    return strip_tags(page[page.index("<main") : page.index("</main>")]).replace("&#x27;", "'")
+
+
 def read_otherwise(study, **settings):
     """Save settings as the pages do."""
     for name, value in settings.items():
@@ -369,3 +376,43 @@ def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
     assert report["registration"]["late_changes"] == []
     assert report["parameters"]["threshold"] == 80
     assert all_tables(report)["table_b"].threshold == "80, registered"
+
+
+def test_without_a_plan_the_threshold_is_not_called_registered():
+    report = built(random_study(1), bootstrap=100)
+
+    assert all_tables(report)["table_b"].threshold == "80, set before the data"
+    text = page_words(report)
+    assert "This comparison is explored" in text
+    assert "80, set before the data in the study's settings" in text
+    assert "registered threshold" not in text
+
+
+def test_a_plan_after_the_data_that_keeps_the_threshold_registers_nothing():
+    study = random_study(1)
+    freeze_plan(study_id=study.pk, **PLAN)
+
+    report = built(study)
+
+    assert report["registration"]["late_changes"] == []
+    assert report["parameters"]["threshold_chosen"] == "before the data"
+    assert all_tables(report)["table_b"].threshold == "80, set before the data"
+    assert table_mark(report, "table_b").word == "planned after the first data, in part"
+    assert "nothing is registered" in page_words(report)
+
+
+def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
+    study = random_study(1, frozen_at=timezone.now())
+    freeze_plan(study_id=study.pk, **PLAN, threshold=70)
+    day = f"{timezone.now():%Y-%m-%d}"
+    # Settings that are changed under a plan change nothing.
+    read_otherwise(study, certainty_threshold=60)
+
+    report = built(study)
+
+    assert report["registration"]["late_changes"] == [
+        {"setting": "threshold", "before": 80, "after": 70, "on": day}
+    ]
+    assert report["parameters"]["threshold_chosen"] == "post hoc"
+    assert all_tables(report)["table_b"].threshold == "70, changed after the first data"
+    assert "it was from 80 and became from 70" in page_words(report)

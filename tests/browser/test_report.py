@@ -220,7 +220,7 @@ def test_a_threshold_that_was_tried_is_called_explored_until_it_is_set_back(open
     assert stamps.inner_text() == "Threshold 70, explored"
     assert "Explored threshold 70." in page.locator("#threshold [role=status]").inner_text()
     page.get_by_role("button", name="Back to 80").click()
-    assert stamps.inner_text() == "Threshold 80, registered"
+    assert stamps.inner_text() == "Threshold 80, set before the data"
     assert page.locator("main").inner_text() == before
 
 

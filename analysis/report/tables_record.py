@@ -1,0 +1,31 @@
+"""Tables of what a report was told: the bands of certainty, and what was planned."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.registration import mark_word
+from analysis.report.tables import Column, Table
+
+Report = Mapping[str, Any]
+
+
+def band_definitions(report: Report) -> Table:
+    """The bands; no rows where nobody was asked for a certainty."""
+    is_asked = report["study"]["ask_certainty"] or any(
+        judge["setting"] == "certainty" for judge in report["judges"]
+    )
+    rows = [[band["name"], band["from"], band["to"], band["meaning"]] for band in report["bands"]]
+    columns = (Column("Band"), Column("From", "count"), Column("To", "count"), Column("Meaning"))
+    title = "Certainty bands, the same words for people and models"
+    return Table("band_definitions", title, columns, rows if is_asked else [])
+
+
+def registered(report: Report) -> Table:
+    """The mark of every analysis; no rows without a plan, where all are explored alike."""
+    found = report["registration"]
+    rows = [
+        [entry["label"], mark_word(entry["mark"]), entry["because"]] for entry in found["analyses"]
+    ]
+    columns = (Column("Analysis"), Column("Mark"), Column("Why"))
+    title = "What was registered and what was explored"
+    return Table("registered", title, columns, rows if found["plan"] else [])

@@ -1,0 +1,161 @@
+"""Every number of the headlines and of the methods leads to the row that says where it is from."""
+
+import csv
+import datetime
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_tables
+from analysis.report.headline import certainty_headline
+from analysis.report.paper import write_tables
+from analysis.report.public import without_people
+from analysis.report.render import render_html
+from analysis.report.said import at, pieces
+from analysis.report.tables import csv_cells
+from tests.analysis.builders import make_run, random_study
+from tests.analysis.test_plans import before_data
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+# Words of a rule or of a record that hold figures and are no number of this study.
+NO_NUMBERS = re.compile(
+    r"response [12]|1 to 100|(in|ex)cludes? 0|80 lies in|9[05] % interval|replies: \d|"
+    r"model-2024-05-13"
+)
+VOID = {"br", "hr", "img", "input", "link", "meta", "path", "rect", "line"}
+
+
+class Numbers(HTMLParser):
+    """The links to sources, the ids, and the figures that stand in no link."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.ids, self.bare, self.open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids.append(found.get("id", ""))
+        if tag == "a":
+            self.links.append(found.get("href", ""))
+        if tag not in VOID:
+            self.open.append((tag, found))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        tags = {tag for tag, _ in self.open}
+        # Tables have their own files; formulas are of every study; prompts and hashes are words.
+        if tags & {"a", "table", "pre", "code", "h2", "h3", "h4", "style", "script", "summary"}:
+            return
+        about = {value for _, found in self.open for value in (found.get("id"), found.get("class"))}
+        is_told = about & {"methods", "headline"} or any(
+            str(name).startswith("headline") for name in about
+        )
+        if is_told and not about & {"record formulas", "note"}:
+            words = NO_NUMBERS.sub("", data)
+            self.bare += [words] if re.search(r"\d", words) else []
+
+
+def planned_study():
+    study = random_study(
+        51,
+        n_items=60,
+        n_raters=12,
+        truths=("r1", "r2"),
+        runs=({"judge": "steady", "setting": "certainty"}, {"judge": "other", "setting": "tie"}),
+    )
+    before_data(study, hypotheses="", exclusions="")
+    return study
+
+
+def without_truth():
+    return random_study(52, n_items=30, truths=("",))
+
+
+def empty():
+    return make_study()
+
+
+def never_begun():
+    study = make_study(ask_certainty=False)
+    make_run(study=study)
+    return study
+
+
+@pytest.fixture(params=[planned_study, without_truth, empty, never_begun])
+def report(request):
+    return build_report(load_dataset(request.param().slug), seed=7, bootstrap=100)
+
+
+def page_of(report):
+    return Numbers(render_html(report, date=datetime.date(2026, 11, 20)))
+
+
+def test_every_number_is_a_link_and_every_link_has_its_row(report):
+    for shown in (report, without_people(report)):
+        page = page_of(shown)
+
+        leads = [link.removeprefix("#") for link in page.links if link.startswith("#from-")]
+        assert len(leads) > 20
+        assert set(leads) <= set(page.ids)
+        assert not page.bare, page.bare
+        assert {link[1:] for link in page.links if link.startswith("#table-")} <= set(page.ids)
+
+
+def test_the_file_holds_what_stands_in_report_json(report, tmp_path):
+    write_tables(list(all_tables(report).values()), tmp_path / "tables")
+
+    with (tmp_path / "tables" / "methods.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    for row in rows:
+        path = row["Place in report.json"]
+        if not path.startswith("constant."):
+            value = at(report, path)
+            assert row["Value"] in (str(value), str(value).replace(", ", ","), ""), path
+
+
+def test_the_row_that_is_named_shows_the_number():
+    report = build_report(load_dataset(planned_study().slug), seed=7, bootstrap=100)
+    tables = all_tables(report)
+
+    checked = 0
+    for _, _, path, name, row in tables["methods"].rows:
+        value = at(report, path) if row and not path.startswith("constant.") else None
+        if not isinstance(value, int | float) or "replies" in path or "high_sets" in path:
+            continue
+        if path.endswith(("difference.margin", "runs")):
+            continue
+        table = tables[name]
+        shown = [
+            cell
+            for line in table.rows
+            if line[0] == row
+            for column, cell_value in zip(table.columns[1:], line[1:], strict=True)
+            for cell in csv_cells(cell_value, column.kind)
+        ]
+        if path.startswith("judges.") and ".judgments." in path:
+            assert shown, path
+        else:
+            assert value in shown, path
+            checked += 1
+    assert checked >= 10
+
+
+def test_sentences_are_cut_where_their_numbers_stand():
+    report = build_report(load_dataset(planned_study().slug), seed=7, bootstrap=100)
+
+    for found in (report["headline"], report["certainty_headline"], certainty_headline(report)):
+        for sentence, numbers in zip(found["sentences"], found["numbers"], strict=True):
+            parts = list(pieces(sentence, numbers))
+            assert "".join(text for text, _ in parts) == sentence
+            assert [text for text, path in parts if path] == [n["text"] for n in numbers]
+            assert all(at(report, path) is not None for _, path in parts if path)
