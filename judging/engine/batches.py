@@ -13,7 +13,7 @@ from typing import Any, Literal
 import httpx2
 import openai
 
-from judging.engine.completions import read_completion, short, status_fault
+from judging.engine.completions import read_completion, short, status_fault, without_key
 from judging.engine.openai import is_openai
 from judging.engine.protocol import Fault, Question, Reply
 
@@ -174,7 +174,9 @@ class BatchClient:
 
 def _batch_error(error: openai.APIError) -> BatchError:
     if isinstance(error, openai.APIStatusError):
-        fault: Fault = status_fault(error.status_code, error.response.content)
+        key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
+        content = without_key(error.response.content, key)
+        fault: Fault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
         return BatchError(f"The server takes no batch: {fault}", is_final=is_final)
     return BatchError(f"The server cannot be reached: {short(error.message)}", is_final=False)

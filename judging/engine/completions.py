@@ -18,6 +18,8 @@ from judging.engine.protocol import (
     Usage,
 )
 
+_KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
+
 
 def read_completion(
     content: bytes | str, question: Question, *, status: int, request_id: str, is_structured: bool
@@ -31,7 +33,8 @@ def read_completion(
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise Garbage("the answer is no chat completion", status=status) from error
+        said = _message(_error_body(content), content)
+        raise Garbage(f"the answer is no chat completion ({said})", status=status) from error
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=status)
     return Reply(
@@ -139,6 +142,11 @@ def _error_body(content: bytes | str) -> Mapping[str, object]:
 def _message(body: Mapping[str, object], content: bytes | str) -> str:
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     return short(str(body.get("message") or text or "no message"))
+
+
+def without_key(content: bytes, key: str) -> bytes:
+    """Some servers repeat the key in their complaint about it, and complaints are shown."""
+    return content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
 
 
 def storable(text: str) -> str:

@@ -23,6 +23,7 @@ class Connections:
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
         self._headers = [("Host", url.netloc.decode()), *headers.items()]
+        self.key = headers.get("Authorization", "").removeprefix("Bearer ")
         self._extensions = {
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}
         }

@@ -110,6 +110,7 @@ class Limiter:
         self._rejections = 0
         self._failing_since: float | None = None
         self._epoch = 0
+        self._last_words = ""  # why the endpoint was given up
         self.successes = 0
         self.set_limits(limits)
 
@@ -166,7 +167,7 @@ class Limiter:
     def failed(self, permit: Permit, fault: Fault) -> None:
         """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
         if permit.epoch != self._epoch:
-            raise Outage(self._verdict(fault, 0.0))  # given up while this one was under way
+            raise Outage(self._last_words)  # given up while this one was under way
         if isinstance(fault, Misconfigured):
             self._give_up(str(fault))
         if isinstance(fault, Rejected):
@@ -228,6 +229,7 @@ class Limiter:
     def _give_up(self, sentence: str) -> None:
         """Fail everybody who waits; a later run starts with fresh patience."""
         self._epoch += 1
+        self._last_words = sentence
         self._failures = self._limited_in_a_row = self._rejections = 0
         self._failing_since = None
         self._resume_at = 0.0

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpcore2
 
-from judging.engine.completions import read_completion, short, status_fault
+from judging.engine.completions import read_completion, short, status_fault, without_key
 from judging.engine.connections import CONNECT_SECONDS, Connections
 from judging.engine.protocol import (
     Adjusted,
@@ -185,13 +185,14 @@ class OpenAIBackend:
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise Interrupted(f"connection lost ({type(error).__name__})") from error
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        content = without_key(response.content, self._connections.key)
         if not 200 <= response.status < 300:
-            fault = status_fault(response.status, response.content, _retry_after(headers))
+            fault = status_fault(response.status, content, _retry_after(headers))
             if response.status in {400, 422} and self.adjustments.learn(str(fault), body, original):
                 raise Adjusted(str(fault), status=response.status)
             raise fault
         return read_completion(
-            response.content,
+            content,
             question,
             status=response.status,
             request_id=headers.get(b"x-request-id", ""),

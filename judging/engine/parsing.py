@@ -71,8 +71,14 @@ def parse_reply(
 
 
 def _read_words(text: str) -> tuple[Side | None, int | None]:
-    found, behind, _ = _last_verdict(text)
-    return _SIDES.get(found), _certainty(text, behind)
+    verdicts = _verdicts(text)
+    if not verdicts:
+        return None, None
+    words = [verdict[1].upper() for verdict in verdicts]
+    behind = text[verdicts[-1].end() :]
+    # Where the mind was changed, a number before the last verdict is about what was given up.
+    about_it = text if len(set(words)) == 1 else behind
+    return _SIDES.get(words[-1]), _certainty(about_it, behind)
 
 
 def looks_like_refusal(text: str) -> bool:
@@ -102,8 +108,8 @@ def verdict_position(text: str, *, is_structured: bool = False) -> int | None:
     """Where in `text` the word of the verdict begins; None where there is no verdict."""
     if is_structured and read_form(text) and (letter := _STRUCTURED.search(text)):
         return letter.start(1)
-    found, _, position = _last_verdict(_without_thoughts(text))
-    return position if found else None
+    verdicts = _verdicts(_without_thoughts(text))
+    return verdicts[-1].start(1) if verdicts else None
 
 
 def _without_thoughts(text: str) -> str:
@@ -111,11 +117,12 @@ def _without_thoughts(text: str) -> str:
     return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
 
 
-def _last_verdict(text: str) -> tuple[str, str, int]:
-    """The last verdict in capitals, the text behind it, and where it begins."""
-    matches = list(_VERDICT.finditer(text))
-    last = matches[-1] if matches else _CONTINUED.match(text) or _BARE.match(text)
-    return (last[1].upper(), text[last.end() :], last.start(1)) if last else ("", "", 0)
+def _verdicts(text: str) -> list[re.Match[str]]:
+    """The verdicts of a text, as they stand in it; the bare letter where there is no other."""
+    opening = _CONTINUED.match(text)
+    found = [*([opening] if opening else []), *_VERDICT.finditer(text)]
+    bare = None if found else _BARE.match(text)
+    return [bare] if bare else found
 
 
 def _certainty(text: str, behind: str) -> int | None:

@@ -272,6 +272,8 @@ def _closing_words(run_id: int) -> str:
             words.append(f"{counts[state]} {state}")
     if failed := counts.get(Judgment.State.ERROR, 0):
         words.append(f"{failed} failed, which the same call asks again")
+        errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
+        words[-1] += f" (the first: {errors.values_list('error', flat=True).first()})"
     return ", ".join(words) + "."
 
 

@@ -11,6 +11,7 @@ from judging.engine.limits import Limiter, Limits
 from judging.engine.loop import EngineLoop
 from judging.engine.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.protocol import (
+    Fault,
     Garbage,
     Halted,
     Interrupted,
@@ -103,6 +104,23 @@ def test_an_error_that_echoes_the_prompt_is_cut_short(llm):
         ask(llm.url)
 
     assert len(str(caught.value)) < 250
+
+
+def test_a_success_that_is_none_is_told_in_the_words_of_the_server(llm):
+    llm.answer = lambda body, n: error(200, "the model is overloaded")
+
+    with pytest.raises(Garbage, match=r"no chat completion \(the model is overloaded\)"):
+        ask(llm.url)
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_a_key_that_a_server_repeats_is_not_told_on(llm, status):
+    llm.answer = lambda body, n: error(status, "Who is Bearer sk-top-secret-1?")
+
+    with pytest.raises(Fault) as caught:
+        ask(llm.url, key="sk-top-secret-1")
+
+    assert "Who is Bearer [key]?" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
         with pytest.raises(Outage, match="wrong key"):
             limiter.failed(first, Misconfigured("wrong key"))
 
-        with pytest.raises(Outage):
+        with pytest.raises(Outage, match=r"^wrong key$"):
             limiter.failed(second, ServerError("HTTP 500"))
 
     run(scenario())

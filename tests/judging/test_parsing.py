@@ -51,6 +51,11 @@ REPLIES = [
     ("[[A]] [[Highly Confident]]", "A", None),
     ("[[A]] [[40]] or rather [[60]]", "A", 60),
     ("[[60]] [[A]]", "A", 60),
+    ("[[A]] [[80]], so [[A]]", "A", 80),
+    # a certainty of what was given up is none of the last verdict's
+    ("[[A]] [[80]] On reflection: [[B]]", "B", None),
+    ("A]] [[80]] On reflection: [[B]]", "B", None),
+    ("[[A]] [[80]] On reflection: [[B]] [[0]]", "B", None),
     ("[[A]] [[-5]]", "A", None),
     # nothing to go by
     ("", None, None),

@@ -174,7 +174,10 @@ def test_a_request_that_the_server_rejects_is_that_items_error_and_no_outage(jud
     failed = run.judgments.get(item__key="long")
     assert (run.state, failed.state, failed.choice) == ("done", "error", "")
     assert "maximum context length" in failed.error
-    assert run.sentence == "1 of 2 answered, 1 failed, which the same call asks again."
+    assert run.sentence == (
+        "1 of 2 answered, 1 failed, which the same call asks again (the first: HTTP 400: maximum "
+        "context length exceeded)."
+    )
 
 
 def test_the_same_call_asks_again_what_failed_and_nothing_else(judge, llm):
