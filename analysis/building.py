@@ -154,7 +154,8 @@ def _write(
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
         out.mkdir(exist_ok=True)
-        for path in sorted(draft.iterdir()):
+        # What marks the folder as a report's comes first, should this end here.
+        for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
             target = out / path.name
             if target.is_dir():
                 shutil.rmtree(target)

@@ -13,5 +13,9 @@ class PlanIsFrozen(AnalysisError):
     """A plan was to be frozen for a study that has one."""
 
 
+class NotOurs(AnalysisError):
+    """A folder holds, under names that were to be written, what this program did not make."""
+
+
 class NotShareable(AnalysisError):
     """A report was to be shared that is not done, or whose files are gone."""

@@ -13,6 +13,10 @@ class BadRun(JudgingError):
     """The run cannot be started or changed as asked."""
 
 
+class BadOption(BadJudge, BadRun):
+    """A judge or a run was asked for with a value that none can have."""
+
+
 class BadPlan(JudgingError):
     """The plan of a campaign cannot be read or started; nothing of it was started."""
 

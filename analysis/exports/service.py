@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from analysis.exports.bundle import write_folder
-from analysis.exports.errors import ExportError
+from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.files import OnRow, require_pyarrow, write_table
 from analysis.exports.licences import LICENCES
 from analysis.exports.tables import FORMATS_OF, Leaving, make_table
@@ -52,7 +52,9 @@ def export_study(
         else:
             counts = {what: write_table(make_table(study, what, leaving), {format: out}, on_row)}
     except OSError as error:
-        raise ExportError(f"{out} cannot be written: {error.strerror}.") from error
+        raise ExportError(
+            f"{out} cannot be written: {error.strerror}. Name another place."
+        ) from error
     record(
         study, "exported", user=user, what=what, format=format, identified=identified,
         free_text=free_text, fresh_pseudonyms=fresh_pseudonyms, rows=counts, **noted,
@@ -64,9 +66,9 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
     """The format to write `what` in, by default its first. Raises `ExportError`."""
     known = FORMATS_OF[what]
     if format and format not in known:
-        raise ExportError(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
+        raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
     if licence and licence not in LICENCES:
-        raise ExportError(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
+        raise BadChoice(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
     chosen = format or known[0]
     if chosen == "parquet":
         require_pyarrow()

@@ -22,7 +22,7 @@ from judging.engine.openai import (
 from judging.engine.protocol import Backend
 from judging.engine.replay import BadRecording, ReplayBackend, read_recording
 from judging.engine.transformers import TransformersBackend, TransformersSettings
-from judging.errors import BadJudge
+from judging.errors import BadJudge, BadOption
 from judging.models import Judge
 from judging.presets import PRESETS
 
@@ -92,17 +92,17 @@ def _check(judge: Judge) -> None:
         judge.base_url = judge.base_url or OPENAI_URL
         parts = urlsplit(judge.base_url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise BadJudge(
+            raise BadOption(
                 f"--base-url must be an address like http://localhost:8000/v1, "
                 f"not “{judge.base_url}”."
             )
         if parts.username or parts.password or parts.query:
-            raise BadJudge(
+            raise BadOption(
                 "--base-url must hold neither a password nor a query. Put the key into an "
                 "environment variable and name it with --api-key-env."
             )
         if judge.api_key_env == "OPENAI_API_KEY" and not is_openai(judge.base_url):
-            raise BadJudge(
+            raise BadOption(
                 "OPENAI_API_KEY is sent to api.openai.com alone. Put this server's key into a "
                 "variable of its own and name that with --api-key-env."
             )
@@ -111,7 +111,7 @@ def _check(judge: Judge) -> None:
     except ValidationError as error:
         field, problems = next(iter(error.message_dict.items()))
         option = f"--{field.replace('_', '-')}: " if field != "__all__" else ""
-        raise BadJudge(f"{option}{problems[0]}") from None
+        raise BadOption(f"{option}{problems[0]}") from None
 
 
 def api_key(judge: Judge) -> str:
@@ -201,6 +201,11 @@ def _replay_maker(judge: Judge) -> Callable[[], Backend]:
     try:
         with Path(judge.model).open(encoding="utf-8") as lines:
             replies = read_recording(lines)
-    except (OSError, UnicodeDecodeError, BadRecording) as error:
+    except OSError as error:
+        raise BadJudge(
+            f"Cannot read the recorded replies “{judge.model}”: {error.strerror}. Name the file "
+            "with add_judge --model."
+        ) from None
+    except (UnicodeDecodeError, BadRecording) as error:
         raise BadJudge(f"Cannot read the recorded replies “{judge.model}”: {error}") from None
     return lambda: ReplayBackend(replies, model=Path(judge.model).name)

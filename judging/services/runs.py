@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from judging.errors import BadRun
+from judging.errors import BadOption, BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.services import batches, chunks, recovery, runtime
 from judging.services.judges import backend_maker
@@ -91,14 +91,14 @@ def _check(
     token_budget: int | None,
 ) -> None:
     if samples < 1 or samples > 100:
-        raise BadRun(f"--samples must be from 1 to 100, not {samples}.")
+        raise BadOption(f"--samples must be from 1 to 100, not {samples}.")
     if limit is not None and limit < 1:
-        raise BadRun(f"--limit must be at least 1, not {limit}.")
+        raise BadOption(f"--limit must be at least 1, not {limit}.")
     if token_budget is not None and token_budget < 1:
-        raise BadRun(f"--token-budget must be at least 1, not {token_budget}.")
+        raise BadOption(f"--token-budget must be at least 1, not {token_budget}.")
     if budget is not None:
         if not budget.is_finite() or budget <= 0:
-            raise BadRun(f"--budget must be more than 0 US dollars, not {budget}.")
+            raise BadOption(f"--budget must be more than 0 US dollars, not {budget}.")
         if not judge.is_priced:
             raise BadRun(
                 f"Judge “{judge.name}” has no price, so a budget cannot be kept: unknown is not "

@@ -108,6 +108,33 @@ def test_bad_parameters_are_bad_usage(tmp_path, option, value, words):
     assert caught.value.returncode == 2
 
 
+@pytest.mark.parametrize("name", ["figures", "cite.bib"])
+def test_what_is_no_report_is_not_replaced(tmp_path, name):
+    study = random_study(6)
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "mine.svg").touch()
+
+    with pytest.raises(CommandError, match=f"holds {name}, which would be replaced"):
+        call_command("report", study.slug, out=str(tmp_path), bootstrap=100)
+
+    assert [path.name for path in tmp_path.rglob("*")] == [name, "mine.svg"]
+
+
+def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tmp_path):
+    slugs = [random_study(seed).slug for seed in (4, 5)]
+    (tmp_path / "tables").mkdir()
+
+    with pytest.raises(CommandError, match="holds tables, which would be replaced"):
+        call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
+
+
+def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(CommandError, match=r"file cannot be written: .*\. Name another folder"):
+        call_command("report", random_study(6).slug, out=str(tmp_path / "file"), bootstrap=100)
+
+
 def test_a_new_report_replaces_the_old_one_whole(tmp_path):
     study = random_study(6)
     call_command("report", study.slug, out=str(tmp_path / "out"), bootstrap=100)

@@ -78,20 +78,28 @@ def test_what_a_judge_will_not_say_is_no_failure(study, judge, llm, reply):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "message", "code"),
     [
-        (["--features", "nonsense"], "nonsense"),
-        (["--limit", "0"], "--limit must be at least 1"),
-        (["--samples", "0"], "--samples must be from 1 to 100"),
-        (["--budget", "5"], "unknown is not free"),
-        (["--budget", "-1"], "more than 0"),
+        (["--features", "nonsense"], "nonsense", 1),
+        (["--limit", "0"], "--limit must be at least 1", 2),
+        (["--samples", "0"], "--samples must be from 1 to 100", 2),
+        (["--budget", "5"], "unknown is not free", 1),
+        (["--budget", "-1"], "more than 0", 2),
     ],
 )
-def test_bad_options_are_told_and_nothing_is_stored(study, judge, arguments, message):
-    with pytest.raises(CommandError, match=message):
+def test_bad_options_are_told_and_nothing_is_stored(study, judge, arguments, message, code):
+    with pytest.raises(CommandError, match=message) as caught:
         judge_command(*arguments)
 
+    assert caught.value.returncode == code
     assert not JudgeRun.objects.exists()
+
+
+def test_a_judge_that_none_can_be_is_bad_usage(db):
+    with pytest.raises(CommandError, match="--temperature: ") as caught:
+        call_command("add_judge", "j", backend="openai", model="m", temperature=-3.0)
+
+    assert caught.value.returncode == 2
 
 
 def test_an_unknown_study_or_judge_is_told(study, db):

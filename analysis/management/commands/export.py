@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
+from analysis.exports.errors import BadChoice
 from analysis.exports.licences import LICENCES
 from analysis.exports.service import expected_rows, export_study
 from analysis.exports.tables import FORMATS, WHAT
@@ -56,6 +57,8 @@ class Command(BaseCommand):
                     by=f"{getpass.getuser()}, at the command line",
                     **{name: options[name] for name in names},
                 )
+        except BadChoice as error:
+            raise CommandError(str(error), returncode=2) from error
         except AnalysisError as error:
             raise CommandError(str(error)) from error
         if options["identified"]:

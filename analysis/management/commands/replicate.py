@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.errors import NotOurs
+from analysis.places import OF_REPLICATION, check_place, holds_replication
 from analysis.replicating import write_replication
 from analysis.replication import NothingToReplicate, replicate
 from analysis.replication.run import find_files
@@ -33,7 +35,9 @@ class Command(BaseCommand):
         out: Path | None = options["out"]
         try:
             files = find_files(options["folder"])
-        except NothingToReplicate as error:
+            if out is not None:
+                check_place(out, OF_REPLICATION, is_ours=holds_replication(out))
+        except (NothingToReplicate, NotOurs) as error:
             raise CommandError(str(error)) from error
         with ProgressBar(sys.stderr, total=len(files), label="Counting") as bar:
             replication = replicate(files, on_file=bar.step)

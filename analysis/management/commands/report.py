@@ -15,8 +15,9 @@ from analysis.building import (
     write_report,
 )
 from analysis.errors import AnalysisError, BadParameters
+from analysis.places import OF_REPORT, check_place, holds_report
 from analysis.report.pictures import draw_pictures, require_pictures
-from studies.models import Study
+from studies.management.find import find_study
 
 
 class Command(BaseCommand):
@@ -70,14 +71,14 @@ class Command(BaseCommand):
         if options["pool"] and len(slugs) < 2:
             raise CommandError("--pool needs two studies or more.", returncode=2)
 
-        known = set(Study.objects.filter(slug__in=slugs).values_list("slug", flat=True))
-        if unknown := [slug for slug in slugs if slug not in known]:
-            raise CommandError(f"There is no study “{unknown[0]}”.")
+        for slug in slugs:
+            find_study(slug)
 
         self.with_pictures = options["pictures"]
         try:
             if self.with_pictures:
                 require_pictures()
+            _keep_what_is_not_ours(slugs, out)
             # Whether they can be pooled shows before anything is written.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
@@ -88,8 +89,12 @@ class Command(BaseCommand):
                 self._say(f"All of them: {write_across(results, out)}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
-        except (AnalysisError, OSError) as error:
+        except AnalysisError as error:
             raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(
+                f"{out} cannot be written: {error.strerror}. Name another folder with --out."
+            ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
         result = write_report(slug=slug, out=folder, on_progress=self._progress(slug), **chosen)
@@ -123,3 +128,13 @@ class Command(BaseCommand):
         if self.stderr.isatty():
             self.stderr.write("\r\033[K", ending="")
         self.stdout.write(line)
+
+
+def _keep_what_is_not_ours(slugs: list[str], out: Path) -> None:
+    if len(slugs) == 1:
+        check_place(out, OF_REPORT, is_ours=holds_report(out))
+        return
+    folders = [*(out / slug for slug in slugs), out / "pooled"]
+    check_place(out, ("report.html", "tables"), is_ours=any(map(holds_report, folders)))
+    for folder in folders:
+        check_place(folder, OF_REPORT, is_ours=holds_report(folder))

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import BadJudge
+from judging.errors import BadJudge, BadOption
 from judging.models import Judge
 from judging.presets import PRESETS
 from judging.services.judges import add_judge
@@ -85,6 +85,8 @@ class Command(BaseCommand):
             judge, is_new = add_judge(
                 name=options["name"], preset=options["preset"] or "", **fields
             )
+        except BadOption as error:
+            raise CommandError(str(error), returncode=2) from error
         except BadJudge as error:
             raise CommandError(str(error)) from error
         where = f" at {judge.base_url}" if judge.base_url else ""

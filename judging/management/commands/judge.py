@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import DatabaseAway, JudgingError
+from judging.errors import BadOption, DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.models import Judge, JudgeRun
 from judging.selectors import RunProgress, run_cost, run_progress
@@ -94,6 +94,8 @@ class Command(BaseCommand):
                 ):
                     return
             run = start(enqueue=not options["inline"])
+        except BadOption as error:
+            raise CommandError(str(error), returncode=2) from error
         except (JudgingError, StudyError) as error:
             raise CommandError(str(error)) from error
 

@@ -85,6 +85,16 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
     }  # fmt: skip
 
 
+def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
+    (tmp_path / "tables").mkdir()
+
+    with pytest.raises(CommandError, match="holds tables, which would be replaced"):
+        run(folder, "--out", tmp_path)
+
+    run(folder, "--out", tmp_path / "new")
+    run(folder, "--out", tmp_path / "new")
+
+
 def test_a_second_run_gives_the_same_bytes(folder, tmp_path):
     run(folder, "--out", tmp_path / "one")
     run(folder, "--out", tmp_path / "two")
