@@ -65,7 +65,7 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
 
     page.get_by_role("heading", name="Seal").wait_for()
     fits_and_reads_well(page)
-    assert "Frozen after the first data" in page.content()
+    page.get_by_text("Frozen after the first data").first.wait_for()
 
 
 def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
