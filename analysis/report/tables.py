@@ -14,7 +14,7 @@ from analysis.report.words import SMALL, TOO_SMALL
 
 Kind = Literal[
     "text", "count", "number", "decimal", "range", "percent", "points", "points_range",
-    "percent_range", "share", "tally", "p", "money",
+    "percent_range", "share", "tally", "p", "money", "exact",
 ]  # fmt: skip
 
 RANGES = {"range", "points_range", "percent_range"}
@@ -141,6 +141,7 @@ def read(value: Any, kind: Kind) -> Cell:
         "points": words.points,
         "decimal": words.decimal,
         "p": words.p_cell,
+        "exact": str,
     }
     return Cell(forms[kind](value), raw=raw)
 

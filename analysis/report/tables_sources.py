@@ -138,7 +138,7 @@ def numbers(report: Report) -> Table:
         rows.append(told)
     columns = (
         Column("Number"),
-        Column("Value"),
+        Column("Value", "exact"),
         Column("Place in report.json"),
         Column("Table"),
         Column("Row"),

@@ -1,6 +1,7 @@
 // Draws the figures of a report and hands out their files.
 
-const PRINT_WIDTH = 640;
+// On paper a plot is drawn as wide as this, and its style sheet zooms it to fit.
+const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
 let isPrinting = false;
 const plots = JSON.parse(document.getElementById("plots").textContent);

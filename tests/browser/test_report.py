@@ -132,7 +132,7 @@ def test_it_prints_on_a4_without_cut_figures(open_file):
 
 def test_methods_are_open_on_paper_and_closed_again_on_the_screen(open_file):
     page = open_file()
-    closed = "document.querySelectorAll('#methods details:not([open])').length"
+    closed = "document.querySelectorAll('#methods details:not([open], .on-screen)').length"
     before = page.evaluate(closed)
 
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -264,7 +264,7 @@ def test_items_are_filtered_by_what_they_contain(open_file, report):
     page = open_file()
     page.locator("#items summary").click()
 
-    page.get_by_label("Words").fill("i017")
+    page.get_by_label("Words", exact=True).fill("i017")
 
     rows = page.locator("#table-items tbody tr:visible")
     assert rows.count() == 1
@@ -378,3 +378,30 @@ def test_the_article_stands_beside_the_sheets_on_request(open_file):
 
     assert page.evaluate(shapes) == before + 2
     assert "source article 0.597" in page.locator("#sheets-1").text_content()
+
+
+def test_a_number_of_the_headline_leads_to_its_row_and_from_there_to_its_table(open_file):
+    page = open_file()
+
+    page.locator(".headline .number-link").first.click()
+
+    until(page, "document.querySelector('#sources').open")
+    row = page.locator("tr:target")
+    assert row.is_visible()
+    assert "human.majority.accuracy" in row.inner_text()
+    row.get_by_role("link").click()
+    assert page.url.endswith("#table-at_a_glance")
+
+
+def test_small_plots_stand_three_in_a_row_on_paper(open_file):
+    page = open_file()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size(A4_AT_96_DPI)
+
+    tops = page.evaluate(
+        "[...document.querySelectorAll('#figure-histograms .panel')]"
+        ".slice(0, 3).map(e => Math.round(e.getBoundingClientRect().top))"
+    )
+
+    assert len(set(tops)) == 1
