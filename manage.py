@@ -8,8 +8,16 @@ import sys
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except DatabaseError:
+        from config.migrate import what_is_wrong
+
+        if sentence := what_is_wrong():
+            sys.exit(sentence)
+        raise
 
 
 if __name__ == "__main__":

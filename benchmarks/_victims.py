@@ -102,14 +102,17 @@ class Worker:
 
         Raises `RuntimeError` where it has ended by itself before.
         """
-        if self._process.poll() is not None:
-            raise RuntimeError(f"the worker had ended already; see {self._log}")
+        self.check()
         self._process.kill()
         self._process.wait()
 
-    def stop(self) -> None:
+    def check(self) -> None:
+        """Raise `RuntimeError` where it has ended by itself."""
         if self._process.poll() is not None:
             raise RuntimeError(f"the worker ended by itself; see {self._log}")
+
+    def stop(self) -> None:
+        self.check()
         self._process.terminate()
         try:
             self._process.wait(timeout=60)

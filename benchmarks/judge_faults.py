@@ -82,7 +82,7 @@ def call(url: str, path: str, body: dict[str, Any] | None = None) -> Any:
 
 
 def judge_through(
-    url: str, fault: dict[str, Any], *, study_id: int, by_worker: bool = False, **run: Any
+    url: str, fault: dict[str, Any], *, study_id: int, worker: Worker | None = None, **run: Any
 ) -> Outcome:
     """Judge while requests are spoilt, and say what came of it."""
     from judging.models import Attempt
@@ -95,9 +95,11 @@ def judge_through(
     )  # fmt: skip
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
-    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=by_worker, **run)
-    if by_worker:
+    enqueue = worker is not None
+    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=enqueue, **run)
+    if worker is not None:
         while started.is_active:
+            worker.check()
             time.sleep(0.5)
             started.refresh_from_db()
     else:
@@ -147,20 +149,22 @@ def main() -> int:
     call_command("migrate", verbosity=0, skip_checks=True)
     study_id = _study(Path(folder))
     with ExitStack() as stack:
+        worker = None
         if options.worker:
-            stack.callback(Worker(dict(os.environ), Path(folder) / "worker.log").stop)
-        all_right = _run_all(study_id, options)
+            worker = Worker(dict(os.environ), Path(folder) / "worker.log")
+            stack.callback(worker.stop)
+        all_right = _run_all(study_id, options, worker)
     return 0 if all_right else 1
 
 
-def _run_all(study_id: int, options: argparse.Namespace) -> bool:
+def _run_all(study_id: int, options: argparse.Namespace, worker: Worker | None) -> bool:
     all_right = True
     for name, fault in FAULTS.items():
         if options.only and not any(word in name for word in options.only):
             continue
         with server() as url:
             outcome = judge_through(
-                url, fault, study_id=study_id, by_worker=options.worker, orders="both",
+                url, fault, study_id=study_id, worker=worker, orders="both",
                 samples=4, limit=options.judgments // 8,
             )  # fmt: skip
         all_right &= outcome.is_right

@@ -172,7 +172,9 @@ def run_worker(url: str, items: int, slots: int, name: str) -> Result:
             def work() -> None:
                 run_id.append(_start(url, slots, name, enqueue=True))
                 while JudgeRun.objects.get(pk=run_id[0]).is_active:
-                    time.sleep(0.05)
+                    if worker.poll() is not None:
+                        raise RuntimeError(f"the worker ended in mid-run; see {log}")
+                    time.sleep(0.02)
 
             result = _measure(work, items, lambda: _cpu_of(worker.pid))
             _verify(run_id[0], items)

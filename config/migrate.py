@@ -4,7 +4,8 @@ import os
 
 import django
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 
 
 def migrate() -> None:
@@ -24,6 +25,22 @@ def migrate() -> None:
             connection.check_constraints()
     finally:
         connection.enable_constraint_checking()
+
+
+def what_is_wrong() -> str:
+    """Why commands fail on this database, and what helps; empty where it is up to date."""
+    try:
+        executor = MigrationExecutor(connection)
+    except OperationalError as error:
+        return (
+            f"The database does not answer: {str(error).strip()}. See that DATABASE_URL is right."
+        )
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return (
+            "The database was never set up, or is older than this program. Run make setup, or "
+            "python -m config.migrate with the same settings."
+        )
+    return ""
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ class Limiter:
     def failed(self, permit: Permit, fault: Fault) -> None:
         """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
         if permit.epoch != self._epoch:
-            raise Outage(self._last_words)  # given up while this one was under way
+            raise Outage(self._last_words)  # while this one was under way
         if isinstance(fault, Misconfigured):
             self._give_up(str(fault))
         if isinstance(fault, Rejected):
@@ -178,53 +178,59 @@ class Limiter:
         now = self._clock()
         if self._failing_since is None:
             self._failing_since = permit.since
+        deadline = self._failing_since + self._patience_with(fault)
         if isinstance(fault, RateLimited):
-            self._slow_down(permit, fault, now)
+            self._slow_down(permit, fault, now, deadline)
         else:
             self._failures += 1
             if self._failures >= CIRCUIT_FAILURES:
                 exponent = min(self._failures - CIRCUIT_FAILURES, 8)
-                self._pause(now, min(_LONGEST_PAUSE / 2, 0.5 * 2**exponent))
-        self._judge_outage(fault, now)
+                pause = min(_LONGEST_PAUSE / 2, 0.5 * 2**exponent)
+                self._pause(min(now + pause, deadline))  # the last try comes when patience ends
+        if now >= deadline or self._resume_at > deadline:
+            self._give_up(self._verdict(fault, now))
 
-    def _slow_down(self, permit: Permit, fault: Fault, now: float) -> None:
+    def _patience_with(self, fault: Fault) -> float:
+        if self.successes or isinstance(fault, RateLimited):
+            return self.limits.patience
+        return min(self.limits.patience, FIRST_CONTACT_SECONDS)
+
+    def _slow_down(self, permit: Permit, fault: Fault, now: float, deadline: float) -> None:
         # What was sent before the last cut knew nothing of it: one wave of 429 cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
-        wait = fault.retry_after
-        if wait is None:
-            wait = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
-        self._pause(now, wait)
+        if fault.retry_after is not None:
+            self._pause(now + fault.retry_after)
+        else:
+            pause = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
+            self._pause(min(now + pause, deadline))
 
     def _cut(self, now: float) -> None:
         self._window = max(1.0, self._window * _CUT)
         self._last_cut = now
         self._limited_in_a_row += 1
 
-    def _pause(self, now: float, seconds: float) -> None:
-        self._resume_at = max(self._resume_at, now + seconds)
+    def _pause(self, until: float) -> None:
+        self._resume_at = max(self._resume_at, until)
         self._has_paused = True
         self.news.set()
 
-    def _judge_outage(self, fault: Fault, now: float) -> None:
+    def _verdict(self, fault: Fault, now: float) -> str:
         assert self._failing_since is not None  # noqa: S101
         patience = self.limits.patience
-        if not self.successes and not isinstance(fault, RateLimited):
-            patience = min(patience, FIRST_CONTACT_SECONDS)
-        if max(now, self._resume_at) - self._failing_since > patience:
-            self._give_up(self._verdict(fault, now - self._failing_since))
-
-    def _verdict(self, fault: Fault, seconds: float) -> str:
-        if fault.retry_after is not None and fault.retry_after > self.limits.patience:
+        if fault.retry_after is not None and fault.retry_after > patience:
             return (
                 f"The server asks to wait {_seconds(fault.retry_after)}, longer than the "
-                f"{self.limits.patience:.0f} that this judge waits. Continue the run later."
+                f"{patience:.0f} that this judge waits. Continue the run later."
             )
-        return (
-            f"The server gave no usable answer for {_seconds(seconds)}; the last thing was: "
-            f"{fault}. Check that it runs, then continue the run."
-        )
+        failed = f"The server gave no usable answer for {_seconds(now - self._failing_since)}"
+        if self._resume_at > now:
+            return (
+                f"{failed} and asks to wait {_seconds(self._resume_at - now)} more, together "
+                f"longer than the {patience:.0f} that this judge waits. Continue the run later."
+            )
+        return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
 
     def _give_up(self, sentence: str) -> None:
         """Fail everybody who waits; a later run starts with fresh patience."""

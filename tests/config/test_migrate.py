@@ -1,4 +1,4 @@
-"""An embedded database is migrated whole or not at all."""
+"""A database is migrated whole or not at all, and commands say where it is not."""
 
 import os
 import sqlite3
@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from config.migrate import what_is_wrong
 
 # Ends the process, as a kill would, when the fifth migration is about to be recorded.
 KILLED = """
@@ -27,10 +29,11 @@ migrate()
 """
 
 
-def run(folder: Path, *arguments: str) -> int:
-    environment = {**os.environ, "VAR_DIR": str(folder), "DATABASE_URL": ""}
+def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "VAR_DIR": str(folder), "DATABASE_URL": "", **variables}
     environment["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
-    return subprocess.run([sys.executable, *arguments], env=environment, check=False).returncode
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
 
 
 def tables(folder: Path) -> set[str]:
@@ -41,13 +44,41 @@ def tables(folder: Path) -> set[str]:
 
 @pytest.mark.sqlite
 def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(tmp_path):
-    killed = run(tmp_path, "-c", KILLED)
+    killed = run(tmp_path, "-c", KILLED).returncode
     left_behind = tables(tmp_path)
 
-    again = run(tmp_path, "-m", "config.migrate")
+    again = run(tmp_path, "-m", "config.migrate").returncode
 
     assert killed == 9
     assert left_behind == set()
     assert again == 0
-    assert run(tmp_path, "manage.py", "migrate", "--check") == 0
+    assert run(tmp_path, "manage.py", "migrate", "--check").returncode == 0
     assert {"studies_item", "annotation_annotation", "judging_judgment"} <= tables(tmp_path)
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("command", ["judge x --judge y", "create_study x"])
+def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command):
+    failed = run(tmp_path, "manage.py", *command.split())
+
+    assert failed.returncode == 1
+    assert failed.stderr == (
+        "The database was never set up, or is older than this program. Run make setup, or "
+        "python -m config.migrate with the same settings.\n"
+    )
+
+
+@pytest.mark.sqlite
+def test_a_command_whose_database_is_away_says_so(tmp_path):
+    server = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none", "SECRET_KEY": "s" * 50}
+    failed = run(tmp_path, "manage.py", "judge", "x", "--judge", "y", **server)
+
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("The database does not answer: ")
+    assert "Connection refused" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.django_db
+def test_nothing_is_wrong_with_a_database_that_is_up_to_date():
+    assert what_is_wrong() == ""

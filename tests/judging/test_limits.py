@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from judging.engine.limits import CIRCUIT_FAILURES, Limiter, Limits
+from judging.engine.limits import CIRCUIT_FAILURES, Limiter, Limits, Permit
 from judging.engine.protocol import (
     Misconfigured,
     Outage,
@@ -288,8 +288,38 @@ def test_a_cancelled_request_leaves_its_slot_to_the_next():
     run(scenario())
 
 
-def test_one_second_is_no_seconds():
-    limiter = Limiter(Limits(concurrency=1))
+async def fail_again_and_again(limiter, clock):
+    """Every request fails at once, and the next one leaves as soon as it may."""
+    while True:
+        limiter.failed(Permit(clock.now, 0, 1), ServerError("HTTP 500"))
+        clock.now = max(clock.now, limiter._resume_at)
 
-    assert "for 1 second;" in limiter._verdict(ServerError("HTTP 500"), 1.2)
-    assert "for 2 seconds;" in limiter._verdict(ServerError("HTTP 500"), 2.0)
+
+@pytest.mark.parametrize(("patience", "told"), [(1, "1 second"), (3, "3 seconds")])
+def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience, told):
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(patience=patience), clock=clock)
+        limiter.succeeded(*await take(limiter, 1))
+        began = clock.now
+
+        with pytest.raises(Outage, match=f"no usable answer for {told}; the last thing was: HTTP"):
+            await fail_again_and_again(limiter, clock)
+
+        assert clock.now - began == patience
+
+    run(scenario())
+
+
+def test_a_server_that_asks_to_wait_beyond_our_patience_is_not_waited_for():
+    async def scenario():
+        clock = Clock()
+        limiter = Limiter(Limits(patience=3), clock=clock)
+        (permit,) = await take(limiter, 1)
+        limiter.failed(permit, RateLimited("slow down", retry_after=2))
+        clock.now += 2
+
+        with pytest.raises(Outage, match="for 2 seconds and asks to wait 2 seconds more, together"):
+            limiter.failed(permit, RateLimited("slow down", retry_after=2))
+
+    run(scenario())
