@@ -18,7 +18,7 @@ from judging.errors import BadOption, BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.services import batches, chunks, recovery, runtime
 from judging.services.judges import backend_maker
-from judging.services.orders import shown_first
+from judging.services.making import create_judgments
 from judging.services.patience import outlive_restart
 from judging.services.reuse import reuse_answers
 from judging.tasks import queue_batches, queue_chunk
@@ -63,7 +63,7 @@ def start_run(
     with transaction.atomic():
         study = lock_study(study_id)
         run = _get_or_create(study, judge, setting, features, orders, samples, seed, extend)
-        created = _create_judgments(run, limit)
+        created = create_judgments(run, limit)
         reused = reuse_answers(run) if reuse else 0
         retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
@@ -207,63 +207,6 @@ def _prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
     if len(hashes) == 1:
         return hashes[0]
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
-
-
-def _create_judgments(run: JudgeRun, limit: int | None) -> int:
-    """Create what is missing and return how many; nothing that is there is touched."""
-    items = list(
-        Item.objects.filter(study=run.study_id)
-        .only("key", "first_person", "fixed_first", "r1", "r2")
-        .order_by("key")[:limit]
-    )
-    if not items:
-        raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
-    there = dict[int, set[tuple[str, int]]]()
-    for item_id, first, sample in run.judgments.values_list("item_id", "shown_first", "sample"):
-        there.setdefault(item_id, set()).add((first, sample))
-    drawn = [
-        (item, first)
-        for item in Item.objects.filter(study=run.study_id, pk__in=there).only(
-            "first_person", "fixed_first"
-        )
-        for first in {side for side, _ in there[item.pk]}
-    ]
-    # What was drawn for an item stays; a run that grew from one order to both asks the other.
-    is_drawn = run.orders == JudgeRun.Orders.RANDOM
-    new = [item for item in items if not (is_drawn and item.pk in there)]
-    orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
-    own = {source.casefold() for source in run.judge.own_sources}
-    judgments = []
-    for item in items:
-        had = there.get(item.pk, set())
-        sides = orders.get(item.pk) or sorted({side for side, _ in had})
-        skipped = _own_response(item, own)
-        for sample in range(1, run.samples + 1):
-            for first in sides:
-                if (first, sample) in had:
-                    continue
-                judgments.append(
-                    Judgment(
-                        run=run,
-                        item=item,
-                        shown_first=first,
-                        sample=sample,
-                        state=Judgment.State.SKIPPED if skipped else Judgment.State.PENDING,
-                        error=skipped,
-                    )
-                )
-    Judgment.objects.bulk_create(judgments, batch_size=1000)
-    return len(judgments)
-
-
-def _own_response(item: Item, own: set[str]) -> str:
-    """Why the judge must not judge this item: it, or its family, wrote one of the responses."""
-    for side in ("r1", "r2"):
-        source = item.response(side).get("generated_by") or {}
-        for key in ("name", "family", "provider"):
-            if (value := source.get(key)) and str(value).casefold() in own:
-                return f"Response {side} comes from the judge's own {key}, {value}."
-    return ""
 
 
 def _wake(

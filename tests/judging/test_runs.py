@@ -2,13 +2,15 @@
 
 import threading
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from judging.errors import BadJudge, BadRun
-from judging.models import JudgeRun
-from judging.services import runs
+from judging.models import JudgeRun, Judgment
+from judging.services import making, runs
 from studies.errors import StudyError
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
@@ -59,6 +61,24 @@ def test_both_orders_ask_twice_and_a_fixed_order_once(judge, llm):
 
     shown = Counter(run.judgments.values_list("item__key", "shown_first"))
     assert shown == {("free", "r1"): 2, ("free", "r2"): 2, ("fixed", "r2"): 2}
+
+
+def test_judgments_are_made_in_the_order_of_keys_and_as_the_model_says(judge, monkeypatch):
+    monkeypatch.setattr(making, "_ROWS_AT_ONCE", 4)
+    study = make_study()
+    for key in ("c", "a", "b"):
+        make_item(study=study, key=key)
+
+    run = start(study, judge, orders="both", samples=2)
+
+    made = list(run.judgments.order_by("pk"))
+    assert [judgment.item.key for judgment in made] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    for judgment in made:
+        sample, first = judgment.sample, judgment.shown_first
+        blank = Judgment(run=run, item=judgment.item, sample=sample, shown_first=first)
+        fields = {field.attname for field in Judgment._meta.concrete_fields} - {"id", "created_at"}
+        assert {f: getattr(judgment, f) for f in fields} == {f: getattr(blank, f) for f in fields}
+        assert timedelta(0) <= timezone.now() - judgment.created_at < timedelta(minutes=5)
 
 
 def test_samples_of_one_question_are_asked_with_different_seeds(judge, llm):

@@ -16,7 +16,8 @@ from studies.errors import StudyError
 from studies.management.find import find_study
 from studies.progress import ProgressBar
 
-_POLL_SECONDS = 0.5
+_POLL_SECONDS = 0.1
+_COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
 
 
@@ -137,11 +138,15 @@ class Command(BaseCommand):
             runtime.shut_down()
 
     def _follow(self, run: JudgeRun) -> None:
-        started, warned = time.monotonic(), False
+        started = counted = time.monotonic()
+        warned = False
         with ProgressBar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
             while run.is_active:
                 time.sleep(_POLL_SECONDS)
-                bar.step(_look(run).ended - bar.done)
+                outlive_restart(run.refresh_from_db)
+                if not run.is_active or time.monotonic() - counted > _COUNT_SECONDS:
+                    bar.step(_look(run).ended - bar.done)
+                    counted = time.monotonic()
                 silent = run.state == JudgeRun.State.QUEUED and not warned
                 if silent and time.monotonic() - started > _NO_WORKER_SECONDS:
                     warned = True
