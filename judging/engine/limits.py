@@ -167,7 +167,7 @@ class Limiter:
     def failed(self, permit: Permit, fault: Fault) -> None:
         """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
         if permit.epoch != self._epoch:
-            raise Outage(self._last_words)  # while this one was under way
+            raise Outage(self._last_words)  # given up while this one was under way
         if isinstance(fault, Misconfigured):
             self._give_up(str(fault))
         if isinstance(fault, Rejected):

@@ -75,7 +75,7 @@ def _insert(run: JudgeRun, rows: Sequence[tuple[Any, ...]]) -> None:
     differ = ["item_id", "shown_first", "sample", "state", "error"]
     blank = Judgment(run=run)
     alike = {
-        field.column: field.get_db_prep_save(field.pre_save(blank, add=True), connection)
+        str(field.column): field.get_db_prep_save(field.pre_save(blank, add=True), connection)
         for field in Judgment._meta.concrete_fields
         if not field.primary_key and field.column not in differ
     }
