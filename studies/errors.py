@@ -15,3 +15,11 @@ class FrozenStudy(StudyError):
 
 class StaleVersion(StudyError):
     """Somebody else saved the study in the meantime."""
+
+
+class BadOption(StudyError):
+    """An option of a data set is not there, or has a value that it cannot have."""
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name = name
+        super().__init__(message)

@@ -11,12 +11,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from studies.errors import BadOption
 from studies.forms import ImportForm
-from studies.importers.bundle import open_bytes
 from studies.importers.faults import Fault, Refused, faults_csv, group
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
-from studies.importing import INLINE_BYTES, keep_for_import
+from studies.importers.sets import SETS
+from studies.importing import INLINE_BYTES, import_now, keep_for_import
 from studies.models import ImportJob, Membership
 from studies.selectors import get_study
 from studies.tasks import import_file
@@ -31,32 +30,38 @@ _REFRESH_SECONDS = 2
 @login_required
 def import_page(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    form = ImportForm(request.POST or None, request.FILES or None, initial={"task": study.task})
-    context: dict[str, Any] = {"study": study, "form": form}
-    if request.method == "POST" and form.is_valid():
-        file, task = form.cleaned_data["file"], form.cleaned_data["task"]
+    dataset = SETS.get(request.GET.get("set", ""))
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = ImportForm(*sent, dataset=dataset, initial={"task": study.task})
+    context: dict[str, Any] = {
+        "study": study,
+        "form": form,
+        "dataset": dataset,
+        "sets": SETS.values(),
+    }
+    if form.is_valid():
+        uploads, reading = form.cleaned_data["file"], form.reading()
         dry_run, user = "check" in request.POST, cast(User, request.user)
-        if file.size > INLINE_BYTES:
+        if sum(upload.size for upload in uploads) > INLINE_BYTES:
             job = keep_for_import(
-                study_id=study.pk,
-                name=file.name,
-                data=file.read(),
-                task=task,
-                dry_run=dry_run,
-                user=user,
+                uploads, study_id=study.pk, reading=reading, dry_run=dry_run, user=user
             )
             import_file.delay_on_commit(job.pk)  # type: ignore[attr-defined]
             return redirect("studies:import-job", slug, job.public_id)
         try:
-            read = read_bundle(open_bytes(file.name, file.read()), task=task)
-            result = import_items(slug, [read], dry_run=dry_run, user=user)
+            result, report = import_now(
+                uploads, slug=slug, reading=reading, dry_run=dry_run, user=user
+            )
         except Refused as error:
             context |= _refusal(error.faults)
             return render(request, "studies/import.html", context, status=_REFUSED)
-        if not dry_run:
-            messages.success(request, str(result))
-            return redirect("studies:detail", slug)
-        context |= {"result": result, "preview": read.items[:5]}
+        except BadOption as error:
+            form.refuse(error)
+        else:
+            if not dry_run:
+                messages.success(request, str(result))
+                return redirect("studies:detail", slug)
+            context |= {"result": result, "report": report}
     status = _REFUSED if form.errors else 200
     return render(request, "studies/import.html", context, status=status)
 

@@ -1,24 +1,27 @@
-"""Imports of files too large for a page to wait for: kept, read by a worker, stored whole.
+"""Imports of uploaded files: small ones while somebody waits, large ones kept for a worker.
 
 The items are stored in one transaction, so a worker that is killed leaves nothing behind but a
 job that no longer moves.
 """
 
 import logging
+import shutil
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from studies.errors import StudyError
-from studies.importers.bundle import open_bytes
 from studies.importers.faults import Fault, Refused
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
+from studies.importers.opening import read_paths
+from studies.importers.report import ImportReport, report_on
+from studies.importers.store import ImportResult, import_items
 from studies.models import ROWS_READ, ImportJob
 
 logger = logging.getLogger(__name__)
@@ -30,27 +33,72 @@ KEPT_FAULTS = 5_000
 _EVERY_SECONDS = 0.5
 
 
-def file_of(job: ImportJob) -> Path:
+@dataclass(frozen=True)
+class Reading:
+    """How uploaded files are to be read; the names are those of `read_paths`."""
+
+    task: str
+    format: str = "auto"
+    limit: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+
+
+def folder_of(job: ImportJob) -> Path:
     return Path(settings.VAR_DIR) / "imports" / job.public_id
 
 
+def import_now(
+    uploads: Sequence[UploadedFile],
+    *,
+    slug: str,
+    reading: Reading,
+    dry_run: bool,
+    user: User | None = None,
+) -> tuple[ImportResult, ImportReport]:
+    """Import uploaded files while somebody waits. Raises `Refused` or `StudyError`."""
+    with TemporaryDirectory() as folder:
+        files = read_paths(lay_out(uploads, Path(folder)), **asdict(reading))
+    return import_items(slug, files, dry_run=dry_run, user=user), report_on(files)
+
+
+def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
+    """Uploaded files under their own names in a folder, in the order in which they came."""
+    paths = []
+    for upload in uploads:
+        path = folder / Path(str(upload.name)).name
+        with path.open("xb") as out:
+            for chunk in upload.chunks():
+                out.write(chunk)
+        paths.append(path)
+    return paths
+
+
 def keep_for_import(
-    *, study_id: int, name: str, data: bytes, task: str, dry_run: bool, user: User | None = None
+    uploads: Sequence[UploadedFile],
+    *,
+    study_id: int,
+    reading: Reading,
+    dry_run: bool,
+    user: User | None = None,
 ) -> ImportJob:
-    """Keep a file for a worker; whoever calls this asks one to import it."""
-    job = ImportJob(study_id=study_id, file_name=name[:255], task=task, dry_run=dry_run, user=user)
+    """Keep files for a worker; whoever calls this asks one to import them."""
     for lost in ImportJob.objects.filter(study_id=study_id, state=ImportJob.State.RUNNING):
         if lost.is_stalled:
-            file_of(lost).unlink(missing_ok=True)
-    path = file_of(job)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.write_bytes(data)
+            shutil.rmtree(folder_of(lost), ignore_errors=True)
+    job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, user=user)
+    folder = folder_of(job)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700)
+    names = [path.name for path in lay_out(uploads, folder)]
+    job.file_name = ", ".join(names)[:255]
+    job.reading = asdict(reading) | {"files": names}
     job.save()
     return job
 
 
 def run_import(*, job_id: int) -> ImportJob:
-    """Import the file of a queued job. A job that somebody else has, or had, is left alone."""
+    """Import the files of a queued job. A job that somebody else has, or had, is left alone."""
     taken = ImportJob.objects.filter(pk=job_id, state=ImportJob.State.QUEUED).update(
         state=ImportJob.State.RUNNING, moved_at=timezone.now()
     )
@@ -58,7 +106,7 @@ def run_import(*, job_id: int) -> ImportJob:
     if not taken:
         return job
     try:
-        message = _import(job)
+        message, report = _import(job)
     except Refused as error:
         _end(job, ImportJob.State.REFUSED, "The file has faults.", error.faults)
     except (StudyError, OSError) as error:
@@ -73,33 +121,34 @@ def run_import(*, job_id: int) -> ImportJob:
         logger.exception("import %s failed", job.pk)
         raise
     else:
+        job.report = asdict(report)
         _end(job, ImportJob.State.DONE, message)
     finally:
-        file_of(job).unlink(missing_ok=True)
+        shutil.rmtree(folder_of(job), ignore_errors=True)
     return job
 
 
-def _import(job: ImportJob) -> str:
-    bundle = open_bytes(job.file_name, file_of(job).read_bytes())
-    rows = bundle.items.data.count(b"\n") + 1
-    read = read_bundle(bundle, task=job.task, on_row=_counter(job, rows))
+def _import(job: ImportJob) -> tuple[str, ImportReport]:
+    reading = dict(job.reading)
+    paths = [folder_of(job) / name for name in reading.pop("files")]
+    files = read_paths(paths, **reading, watch=_Noted(job))
     _moved(job, ROWS_READ)
-    result = import_items(job.study.slug, [read], dry_run=job.dry_run, user=job.user)
-    return str(result)
+    result = import_items(job.study.slug, files, dry_run=job.dry_run, user=job.user)
+    return str(result), report_on(files)
 
 
-def _counter(job: ImportJob, rows: int) -> Callable[[], None]:
+class _Noted:
     """Notes how far the reading is, twice a second at most."""
-    done, noted = 0, time.monotonic()
 
-    def step() -> None:
-        nonlocal done, noted
-        done += 1
-        if time.monotonic() - noted >= _EVERY_SECONDS:
-            noted = time.monotonic()
-            _moved(job, min(ROWS_READ - 1, 100 * done // rows))
+    def __init__(self, job: ImportJob) -> None:
+        self.job, self.total, self.done = job, 0, 0
+        self._noted = time.monotonic()
 
-    return step
+    def step(self, count: int = 1) -> None:
+        self.done += count
+        if time.monotonic() - self._noted >= _EVERY_SECONDS:
+            self._noted = time.monotonic()
+            _moved(self.job, min(ROWS_READ - 1, 100 * self.done // max(1, self.total)))
 
 
 def _moved(job: ImportJob, percent: int) -> None:
@@ -110,4 +159,4 @@ def _end(job: ImportJob, state: str, message: str, faults: tuple[Fault, ...] = (
     job.state, job.message, job.progress = state, message, 100
     job.faults = [asdict(fault) for fault in faults[:KEPT_FAULTS]]
     job.moved_at = timezone.now()
-    job.save(update_fields=["state", "message", "progress", "faults", "moved_at"])
+    job.save(update_fields=["state", "message", "progress", "faults", "report", "moved_at"])

@@ -1,6 +1,5 @@
 """The README.md of an export: a dataset card with its YAML head."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from analysis.exports.words import (
     protocol,
     summary,
 )
+from studies.importers.like import commands
 from studies.prompts import BANDS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -289,8 +289,7 @@ def _rebuilding(described: Description) -> str:
     study = described.study
     if study.source.get("redistribution") != "forbidden":
         return ""
-    files = shlex.join(described.item_files) or "FILE…"
-    command = f"manage.py import_items {study.slug} {files} --create --task {study.task}"
+    listed = "\n".join(commands(study.slug, described.readings))
     return f"""
 ### Rebuilding the items
 
@@ -298,7 +297,7 @@ The source forbids redistribution: items are given as ids and content hashes. Wh
 source's files gets the same items back, and is told where one differs:
 
 ```
-{command} --like jsonl/items.jsonl
+{listed or "manage.py import_items STUDY FILE… --create --like jsonl/items.jsonl"}
 ```
 """
 

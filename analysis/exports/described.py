@@ -95,7 +95,7 @@ class Description:
     instructions: str
     runs: tuple[RunFacts, ...]
     days: str
-    item_files: tuple[str, ...]
+    readings: tuple[dict[str, Any], ...]
 
 
 class ScoreKeeper:
@@ -156,7 +156,7 @@ def describe(
         instructions=instructions,
         runs=tuple(_runs(study)),
         days=_between(times["first"], times["last"]),
-        item_files=_imported_files(study),
+        readings=_readings(study),
     )
 
 
@@ -229,8 +229,7 @@ def _between(first: datetime | None, last: datetime | None) -> str:
     return " to ".join(days)
 
 
-def _imported_files(study: Study) -> tuple[str, ...]:
-    """Names of the files that the items were read from, in the order of reading."""
-    read = study.log.filter(event="items imported").order_by("created_at", "pk")
-    files = [name for entry in read for name in entry.detail.get("files", [])]
-    return tuple(dict.fromkeys(files))
+def _readings(study: Study) -> tuple[dict[str, Any], ...]:
+    """How the items were read, in the order of reading."""
+    entries = study.log.filter(event="items imported").order_by("created_at", "pk")
+    return tuple(reading for entry in entries for reading in entry.detail.get("read", []))

@@ -15,7 +15,7 @@ from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused
 from studies.importers.persona_sentences import split_features
 from studies.importers.readers import BadLine, read_json_lines
-from studies.importers.text import CONTROL, digest, fold, normalise
+from studies.importers.text import digest, fold, storable
 from studies.models import Choice, Side, Task
 
 _PROFILE = re.compile(r"\[User Profile\]\n([^\n]*)")
@@ -141,7 +141,7 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
     profile = _PROFILE.search(prompt)
     # One released file repeats the last person's `user_info` in every row: what the model was
     # shown stands in the prompt.
-    user_info = _clean(profile[1]) if profile else _clean(_text(raw, "user_info"))
+    user_info = storable(profile[1]) if profile else storable(_text(raw, "user_info"))
     if not user_info:
         raise _Unreadable("user_info", "the row says nothing about the person.")
     task, question, context, r1, r2 = _content(raw, prompt, survey=survey)
@@ -169,7 +169,7 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
         context=context,
         r1=r1,
         r2=r2,
-        topic=_clean(str(raw.get("conversation_type") or "")),
+        topic=storable(str(raw.get("conversation_type") or "")),
         truth=truth,
         choice=choices.get(answer, ""),
         raw_answer=answer,
@@ -191,17 +191,17 @@ def _content(
         if pairs is None:
             raise _Unreadable("prompt", "the prompt shows no two question-answer pairs.")
         sides = [
-            ReleasedResponse(_clean(pairs[f"text_{side}"]), _clean(pairs[f"prompt_{side}"]))
+            ReleasedResponse(storable(pairs[f"text_{side}"]), storable(pairs[f"prompt_{side}"]))
             for side in "ab"
         ]
         task, question, context = Task.QUESTION_ANSWER_AUTHORSHIP, "", ""
     else:
-        sides = [ReleasedResponse(_clean(_text(raw, f"asst_{side}"))) for side in "AB"]
+        sides = [ReleasedResponse(storable(_text(raw, f"asst_{side}"))) for side in "AB"]
         if "article" in raw:
-            task, question, context = Task.AUTHORSHIP, "", _clean(_text(raw, "article"))
+            task, question, context = Task.AUTHORSHIP, "", storable(_text(raw, "article"))
         else:
             task = Task.SURVEY_ANSWER if survey else Task.PREFERENCE
-            question, context = _clean(_text(raw, "question")), ""
+            question, context = storable(_text(raw, "question")), ""
         if not question and not context:
             raise _Unreadable("question", "the row has no question and no article.")
     if not all(side.text for side in sides):
@@ -213,10 +213,6 @@ def _text(raw: dict[str, Any], key: str) -> str:
     if not isinstance(raw.get(key), str):
         raise _Unreadable(key, f"{key} is missing or not text.")
     return str(raw[key])
-
-
-def _clean(text: str) -> str:
-    return CONTROL.sub("", normalise(text)).strip()
 
 
 def _item_id(subject: str, r1: ReleasedResponse, r2: ReleasedResponse) -> str:

@@ -1,8 +1,8 @@
 """From a bundle to checked items: the format is found out, every fault is collected."""
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from studies.importers.bundle import Bundle, File
@@ -17,19 +17,29 @@ from studies.importers.personas import read_persona
 from studies.importers.readers import BadLine, read_csv, read_feature_words, read_json_lines
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.row import Row
+from studies.importers.sets.tally import Watch
 from studies.importers.validate import Validator
-
-FORMATS = ("auto", "jsonl", "csv", "personalized-judge")
 
 
 @dataclass(frozen=True)
 class ReadItems:
-    """The items of one bundle, without a fault."""
+    """Items without a fault, and how they were read.
 
-    bundle: Bundle
+    `names` are the files as they were given, `dataset` what they say about themselves, `rows` the
+    rows of each file, `dropped` and `notes` what was left out or changed, with how often.
+    """
+
+    names: tuple[str, ...]
+    dataset: Mapping[str, Any]
     format: str
+    task: str
     items: list[ItemRecord]
     warnings: list[Warning]
+    rows: Mapping[str, int]
+    limit: int | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    ties: int | None = None
 
 
 def read_bundle(
@@ -38,13 +48,16 @@ def read_bundle(
     format: str = "auto",
     task: str,
     limit: int | None = None,
-    on_row: Callable[[], None] | None = None,
+    watch: Watch | None = None,
 ) -> ReadItems:
     """Read and check a bundle whole, or its first `limit` items.
 
     Items that name no task get `task`. Raises `Refused` with every fault.
     """
-    format = _recognise(bundle.items) if format == "auto" else format
+    if watch is not None:
+        watch.total += bundle.items.data.count(b"\n") + 1
+    rows = 0
+    format = recognise(bundle.items) if format == "auto" else format
     faults: list[Fault] = []
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(
@@ -65,14 +78,24 @@ def read_bundle(
             if item is not None:
                 items.append(item)
             faults += validator.faults[before:]
-        if on_row is not None:
-            on_row()
+        rows += 1
+        if watch is not None:
+            watch.step()
     if not items and not faults:
         remedy = "Add one item a line."
         faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))
     if faults:
         raise Refused(faults)
-    return ReadItems(bundle, format, items, validator.warnings)
+    return ReadItems(
+        names=(bundle.name,),
+        dataset=bundle.dataset,
+        format=format,
+        task=task,
+        items=items,
+        warnings=validator.warnings,
+        rows={bundle.items.name: rows},
+        limit=limit,
+    )
 
 
 def _rows(bundle: Bundle, format: str, faults: list[Fault]) -> Iterator[tuple[int, Any] | BadLine]:
@@ -88,7 +111,8 @@ def _rows(bundle: Bundle, format: str, faults: list[Fault]) -> Iterator[tuple[in
     return read_csv(bundle.items, words)
 
 
-def _recognise(file: File) -> str:
+def recognise(file: File) -> str:
+    """The neutral format of a file: by its name, or by its first object."""
     if file.name.lower().endswith((".csv", ".tsv")):
         return "csv"
     for line in file.data.split(b"\n", 50)[:50]:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -40,11 +40,16 @@ class BadLine(Exception):
 
 def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Each object of a JSON Lines file with its line number; blank lines are skipped."""
-    for line, data in enumerate(file.data.split(b"\n"), start=1):
+    return json_lines(file.data.split(b"\n"), file.name)
+
+
+def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each object of the lines of a JSON Lines file `name`, which need not be in memory."""
+    for line, data in enumerate(lines, start=1):
         try:
             text = data.decode("utf-8-sig" if line == 1 else "utf-8")
         except UnicodeDecodeError:
-            yield BadLine(_not_utf8(line, file.name))
+            yield BadLine(not_utf8(line, name))
             continue
         if not text.strip():
             continue
@@ -58,7 +63,7 @@ def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
             yield BadLine(
                 Fault(
                     line, "", "not JSON", f"this is not JSON ({reason}).",
-                    "Write one JSON object a line.", text.strip()[:80], file.name,
+                    "Write one JSON object a line.", text.strip()[:80], name,
                 )
             )  # fmt: skip
 
@@ -71,7 +76,7 @@ def read_csv(file: File, words: dict[str, dict[str, str]]) -> Iterator[tuple[int
     try:
         text = file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        yield BadLine(_not_utf8(file.data.count(b"\n", 0, error.start) + 1, file.name))
+        yield BadLine(not_utf8(file.data.count(b"\n", 0, error.start) + 1, file.name))
         return
     header_line = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header_line.count)
@@ -289,7 +294,7 @@ def _unquoted(cell: str) -> str:
     return cell[1:] if _QUOTED_FORMULA.match(cell) else cell
 
 
-def _not_utf8(line: int, name: str) -> Fault:
+def not_utf8(line: int, name: str) -> Fault:
     return Fault(
         line, "", "not UTF-8", f"Line {line} is not UTF-8.",
         "Save the file as ‘CSV UTF-8’." if name.endswith(".csv") else "Save it as UTF-8.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from studies.importers.faults import Fault
 
+LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
 _SHOWN = 80
 
 

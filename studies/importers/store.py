@@ -13,6 +13,7 @@ from studies.hashing import study_content_hash
 from studies.importers.faults import Fault, Refused
 from studies.importers.read import ReadItems
 from studies.importers.records import CONTENT, ItemRecord, PersonaRecord, Warning
+from studies.importers.sets import SETS
 from studies.models import Item, Persona, Side, Study
 from studies.sampling import seat_items
 from studies.services import create_study, lock_study, record
@@ -100,8 +101,9 @@ def import_items(
             _describe(study, files)
             study.content_hash = study_content_hash(study)
             study.save(update_fields=["source", "content_hash"])
-            names = [file.bundle.name for file in files]
-            record(study, "items imported", user=user, files=names, created=len(new))
+            names = [name for file in files for name in file.names]
+            how = {"created": len(new), "read": [_reading(file) for file in files]}
+            record(study, "items imported", user=user, files=names, **how)
         if dry_run:
             transaction.set_rollback(True)
     return ImportResult(
@@ -234,7 +236,7 @@ def _persona_conflict(item: ItemRecord, where: str) -> Fault:
 
 def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
     """Fields of a new study, from what the first bundle says and from the items' task."""
-    dataset = files[0].bundle.dataset
+    dataset = files[0].dataset
     tasks = Counter(item.values["task"] for file in files for item in file.items)
     fields: dict[str, Any] = {"state": Study.State.OPEN, "task": tasks.most_common(1)[0][0]}
     if title := dataset.get("title") or dataset.get("name"):
@@ -247,12 +249,27 @@ def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
 def _describe(study: Study, files: Sequence[ReadItems]) -> None:
     """Note where the items come from; what is noted already stays."""
     for file in files:
-        dataset = file.bundle.dataset
+        dataset = file.dataset
         about = {key: dataset[key] for key in _ABOUT if dataset.get(key)}
         noted = dict(dataset.get("source", {}))
         if about:
             noted["dataset"] = about
         study.source = noted | study.source
+
+
+def _reading(file: ReadItems) -> dict[str, Any]:
+    """What the same items can be read again with."""
+    made = file.dataset.get("importer", {}) if file.format in SETS else {}
+    return {
+        "files": list(file.names),
+        "format": file.format,
+        "task": file.task,
+        "limit": file.limit,
+        "options": made.get("options", {}),
+        "seed": made.get("seed"),
+        "rows": dict(file.rows),
+        "left_out": dict(file.dropped),
+    }
 
 
 def _count(items: list[ItemRecord], name: str) -> dict[str, int]:

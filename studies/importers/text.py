@@ -18,6 +18,11 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text))
 
 
+def storable(text: str) -> str:
+    """`text` normalised and trimmed, without the characters that no item may hold."""
+    return UNSTORABLE.sub("", normalise(text)).strip()
+
+
 def fold(text: str) -> str:
     """`text` without differences of white space and case, to compare two responses."""
     return " ".join(text.split()).casefold()

@@ -9,11 +9,10 @@ from typing import Any
 from studies.importers.faults import Fault
 from studies.importers.personas import known_or_read
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
-from studies.importers.row import Row
+from studies.importers.row import LIMITS, Row
 from studies.importers.text import UNSTORABLE, fold, normalise
 from studies.models import Item, Side, Task
 
-LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
 KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")

@@ -19,7 +19,7 @@ ROWS_READ = 99  # percent
 
 
 class ImportJob(models.Model):
-    """A large file of items that a worker imports; it lies in VAR_DIR/imports until then."""
+    """Large files of items that a worker imports; they lie in VAR_DIR/imports until then."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting for a worker"
@@ -35,10 +35,12 @@ class ImportJob(models.Model):
     file_name = models.CharField(max_length=255)
     task = models.CharField(max_length=40, choices=Task)
     dry_run = models.BooleanField(default=False)
+    reading = models.JSONField(default=dict, help_text="Files, format, options and seed.")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     progress = models.PositiveSmallIntegerField(default=0, help_text="Percent of the rows read.")
     message = models.TextField(blank=True, help_text="What came out.")
     faults = models.JSONField(default=list)
+    report = models.JSONField(default=dict, help_text="Counts and first items.")
     created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField(auto_now_add=True)
 

@@ -161,7 +161,7 @@ def test_import_items_refuses_a_study_that_cannot_be_created(items):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--format", "prism"], ["--limit", "0"], ["--limit", "x"], ["--task", "x"]]
+    "arguments", [["--format", "excel"], ["--limit", "0"], ["--limit", "x"], ["--task", "x"]]
 )
 def test_import_items_refuses_bad_usage_plainly(items, arguments):
     make_study(slug="one")

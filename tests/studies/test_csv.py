@@ -113,7 +113,7 @@ def test_a_folder_gives_words_for_feature_columns(tmp_path):
 
     result = read_bundle(open_path(tmp_path), task="preference")
 
-    assert result.bundle.dataset["title"] == "Choices"
+    assert result.dataset["title"] == "Choices"
     assert result.items[0].persona.features == [
         {
             "key": "age",

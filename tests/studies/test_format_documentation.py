@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from analysis.exports import columns
-from studies.importers.read import FORMATS
+from studies.importers.opening import FORMATS
 from studies.importers.readers import COLUMNS
 from studies.importers.validate import KEYS
 from tests.studies.files import faults, jsonl

@@ -44,7 +44,18 @@ def test_an_import_stores_items_personas_seats_a_hash_and_a_log_row():
     assert main.persona == practice.persona
     study.refresh_from_db()
     assert len(study.content_hash) == 64
-    assert study.log.get().detail == {"files": ["items.jsonl"], "created": 2}
+    detail = study.log.get().detail
+    assert (detail["files"], detail["created"]) == (["items.jsonl"], 2)
+    assert detail["read"][0] | {"limit": 0} == {
+        "files": ["items.jsonl"],
+        "format": "jsonl",
+        "task": "preference",
+        "limit": 0,
+        "options": {},
+        "seed": None,
+        "rows": {"items.jsonl": 2},
+        "left_out": {},
+    }
     assert str(result) == f"Imported 2 items and 1 persona into “{study.slug}”."
 
 

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from studies import importing
-from studies.importing import file_of, run_import
+from studies.importing import folder_of, run_import
 from studies.models import (
     IMPORT_STALLED_AFTER,
     READING_STALLED_AFTER,
@@ -61,8 +61,8 @@ def test_a_large_file_waits_for_a_worker_and_the_page_follows_it(client, study):
 
     assert "Waiting for a worker." in page
     assert response.headers["Refresh"] == "2"
-    assert file_of(job).stat().st_size > 0
-    assert file_of(job).parent.stat().st_mode & 0o777 == 0o700
+    assert (folder_of(job) / "items.jsonl").stat().st_size > 0
+    assert folder_of(job).parent.stat().st_mode & 0o777 == 0o700
     assert not Item.objects.exists()
 
 
@@ -85,7 +85,7 @@ def test_the_worker_imports_it_once_however_often_it_is_asked(client, study):
     assert Item.objects.count() == 2
     assert "Imported 2 items and" in page
     assert "Refresh" not in response.headers
-    assert not file_of(job).exists()
+    assert not folder_of(job).exists()
     assert study.log.filter(event="items imported").get().user.username == "editor"
 
 
@@ -145,7 +145,7 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
     _, page = page_of(client, job)
     assert "could not be imported: ZeroDivisionError. Nothing was stored" in page
     assert not Item.objects.exists()
-    assert not file_of(job).exists()
+    assert not folder_of(job).exists()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(
 
     assert "This import no longer moves" in page
     assert "Refresh" not in response.headers
-    assert not file_of(job).exists()
+    assert not folder_of(job).exists()
     assert ImportJob.objects.count() == 2
 
 

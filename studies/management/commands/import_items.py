@@ -6,14 +6,14 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.errors import StudyError
-from studies.importers.bundle import Bundle, open_path
+from studies.errors import BadOption, StudyError
 from studies.importers.faults import Refused
 from studies.importers.like import only_listed, read_list
-from studies.importers.read import FORMATS, ReadItems, read_bundle
+from studies.importers.opening import FORMATS, read_paths
+from studies.importers.report import report_on
 from studies.importers.store import import_items
 from studies.management.explain import explain
-from studies.models import Study, Task
+from studies.models import Item, Study, Task
 from studies.progress import ProgressBar
 
 _WARNINGS_SHOWN = 10
@@ -26,10 +26,18 @@ def positive(text: str) -> int:
     return number
 
 
+def option(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ValueError
+    return name.strip(), value
+
+
 class Command(BaseCommand):
     help = (
-        "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), or released "
-        "result files. A file is imported whole or not at all; again, it changes nothing."
+        "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), released result "
+        "files, or the files of PRISM, OpinionQA, Empathic Conversations or Personal Reddit. "
+        "Files are imported whole or not at all; again, they change nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -45,21 +53,39 @@ class Command(BaseCommand):
             metavar="ITEMS",
             help="only the items that an export's items.jsonl lists by hash, each unchanged",
         )
+        parser.add_argument(
+            "--option",
+            action="append",
+            type=option,
+            default=[],
+            metavar="NAME=VALUE",
+            help="how items are made of prism, opinionqa, ec or pr; may be given several times",
+        )
+        parser.add_argument("--seed", type=int, help="of what is drawn from prism, opinionqa, …")
         parser.add_argument("--limit", type=positive, metavar="N", help="first N items of a file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
         task = options["task"] or (study.task if study else Task.PREFERENCE.value)
         try:
-            files = [
-                self._read(open_path(path), options["format"], task, options["limit"])
-                for path in options["files"]
-            ]
+            with ProgressBar(sys.stderr, total=0, label=_names(options["files"])) as bar:
+                files = read_paths(
+                    options["files"],
+                    format=options["format"],
+                    task=task,
+                    limit=options["limit"],
+                    options=dict(options["option"]),
+                    seed=options["seed"],
+                    watch=bar,
+                )
             if options["like"]:
-                files = only_listed(files, read_list(options["like"]))
+                known = Item.everything.filter(study=study).values_list("key", "content_hash")
+                files = only_listed(files, read_list(options["like"]), dict(known))
             result = import_items(
                 options["study"], files, create=options["create"], dry_run=options["dry_run"]
             )
+        except BadOption as error:
+            raise CommandError(str(error), returncode=2) from error
         except Refused as error:
             raise CommandError(f"{_names(options['files'])}: {error}") from error
         except ValidationError as error:
@@ -70,12 +96,8 @@ class Command(BaseCommand):
             self.stderr.write(f"Line {warning.line}: {warning.message}")
         if (left := len(result.warnings) - _WARNINGS_SHOWN) > 0:
             self.stderr.write(f"… and {left:,} more warnings.")
+        self.stdout.write(str(report_on(files)))
         self.stdout.write(str(result))
-
-    def _read(self, bundle: Bundle, format: str, task: str, limit: int | None) -> ReadItems:
-        lines = bundle.items.data.count(b"\n") + 1
-        with ProgressBar(sys.stderr, total=lines, label=bundle.name) as bar:
-            return read_bundle(bundle, format=format, task=task, limit=limit, on_row=bar.step)
 
 
 def _names(files: list[Path]) -> str:

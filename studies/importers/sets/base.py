@@ -1,0 +1,88 @@
+"""What a data set is to an importer."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.importers.sets.files import Files, Role
+from studies.importers.sets.options import Option, Value
+from studies.importers.sets.tally import Tally
+
+DEFAULT_SEED = 20240701
+# A raw item in the shape of the neutral format, with the file and the line that it begins on.
+Raw = tuple[str, int, dict[str, Any]]
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._:-]+")
+Reader = Callable[[Files, Mapping[str, Any], int, Tally], Iterator[Raw]]
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set as it was released: its files, its options, and how its items are made.
+
+    `version` changes when the same files and options give other items.
+    """
+
+    name: str
+    title: str
+    about: str
+    task: str
+    files: str
+    source: dict[str, str]
+    roles: tuple[Role, ...]
+    options: tuple[Option, ...]
+    read: Reader
+    version: str = "1"
+    language: str = "en"
+
+    def dataset(self, options: Mapping[str, Value], seed: int) -> dict[str, Any]:
+        """What dataset.json says of an import."""
+        made = {"name": self.name, "version": self.version, "options": dict(options), "seed": seed}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "language": self.language,
+            "source": dict(self.source),
+            "importer": made,
+        }
+
+
+def item(
+    *,
+    key: str,
+    task: str,
+    persona: dict[str, Any],
+    own: dict[str, Any],
+    other: dict[str, Any],
+    own_is_first: bool,
+    tie: bool = False,
+    margin: float | None = None,
+    source: str = "self_report",
+    **fields: Any,
+) -> dict[str, Any]:
+    """A raw item with the person's own answer and the other one on the sides that were drawn."""
+    first, second = (own, other) if own_is_first else (other, own)
+    label = "tie" if tie else "r1" if own_is_first else "r2"
+    return {
+        "id": key,
+        "task": task,
+        "persona": persona,
+        "responses": [{"key": "r1", **first}, {"key": "r2", **second}],
+        "first_person": {"label": label, "tie": tie, "margin": margin, "source": source},
+        "language": "en",
+        **fields,
+    }
+
+
+def fact(key: str, label: str, value: str, text: str) -> dict[str, str]:
+    return {"key": key, "label": label, "value": value, "text": text}
+
+
+def lower_first(text: str) -> str:
+    """`text` as it stands in the middle of a sentence: “Working full-time” but “US citizen”."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def for_id(text: str) -> str:
+    """`text` as a part of an item's id."""
+    return _NOT_IN_IDS.sub("-", text)

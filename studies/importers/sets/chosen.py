@@ -1,0 +1,43 @@
+"""Drawing and balancing by seed, the same in every version of Python and on every machine.
+
+What is drawn depends on the seed and on names, not on the order of a file.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def rank(seed: int, *names: object) -> int:
+    """A number from 0 to 2⁶⁴-1, as good as drawn at random for each seed and name."""
+    text = ":".join(map(str, (seed, *names)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+
+
+def draw(items: Iterable[T], size: int, *, by: Callable[[T], float | int]) -> list[T]:
+    """The `size` items that are lowest in `by`, in the order in which they came."""
+    listed = list(items)
+    order = sorted(range(len(listed)), key=lambda n: (by(listed[n]), n))
+    return [listed[n] for n in sorted(order[:size])]
+
+
+class Sides:
+    """Decides item after item whether the person's own answer is r1.
+
+    Of every two items in a row it is one, by a seeded coin: any first part of the items is
+    balanced, and the same whatever follows it.
+    """
+
+    def __init__(self, seed: int, name: str) -> None:
+        self.seed, self.name = seed, name
+        self._next: bool | None = None
+
+    def own_is_first(self, key: str) -> bool:
+        if self._next is not None:
+            found, self._next = self._next, None
+            return found
+        found = rank(self.seed, "side", self.name, key) % 2 == 0
+        self._next = not found
+        return found

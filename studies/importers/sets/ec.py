@@ -1,0 +1,182 @@
+"""Empathic Conversations (Omitaomu et al. 2022): which essay about an article a person wrote."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from studies.importers.row import LIMITS
+from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.chosen import Sides, draw, rank
+from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
+from studies.importers.sets.files import Files, Role, csv_rows
+from studies.importers.sets.options import ALL, Option, chosen
+from studies.importers.sets.tally import Tally
+from studies.importers.text import fold, storable
+
+
+class Pair(NamedTuple):
+    """Two essays about one article; the item asks which of them the writer of `own` wrote."""
+
+    own: Essay
+    other: Essay
+    is_tie: bool
+
+    @property
+    def key(self) -> str:
+        numbers = sorted((self.own.number, self.other.number))
+        return f"ec-{for_id(self.own.article)}-{numbers[0]}-{numbers[1]}"
+
+
+def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
+    essays, people = read_essays(files, tally)
+    articles = {
+        row["article_id"]: storable(row["text"])
+        for _, row in csv_rows(files.need("articles"), tally, escape=ESCAPE)
+    }
+    pairs: list[Pair] = []
+    for article, about in essays.items():
+        if not chosen(options["articles"], article):
+            tally.drop("essays about other articles", len(about))
+        elif not 0 < len(articles.get(article, "")) <= LIMITS["context"]:
+            tally.drop("essays about an article without a text", len(about))
+        else:
+            usable = [essay for essay in about if _is_usable(essay, people, tally)]
+            pairs += _pairs(usable, options, seed, tally)
+    clear = _some_of_each([pair for pair in pairs if not pair.is_tie], options, seed, tally)
+    ties = _ties([pair for pair in pairs if pair.is_tie], len(clear), options, seed, tally)
+    sides = {is_tie: Sides(seed, f"ec {is_tie}") for is_tie in (False, True)}
+    keep = {pair.key for pair in clear + ties}
+    for pair in pairs:
+        if pair.key in keep:
+            own_is_first = sides[pair.is_tie].own_is_first(pair.key)
+            yield _item(pair, people[pair.own.writer], articles[pair.own.article], own_is_first)
+
+
+def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally) -> bool:
+    if essay.writer not in people:
+        tally.drop("essays of people without a row")
+    elif not people[essay.writer]["features"]:
+        tally.drop("essays of people with no persona")
+    elif len(essay.text) > LIMITS["response"]:
+        tally.drop("essays longer than 8,000 characters")
+    else:
+        return True
+    return False
+
+
+def _pairs(
+    essays: list[Essay], options: Mapping[str, Any], seed: int, tally: Tally
+) -> Iterator[Pair]:
+    """Every two essays of one article by two people; whose they are asked about is drawn."""
+    for pair in combinations(essays, 2):
+        first, second = pair
+        if first.writer == second.writer:
+            tally.drop("pairs by one writer")
+        elif fold(first.text) == fold(second.text):
+            tally.drop("pairs of identical texts")
+        else:
+            near = [
+                abs(getattr(first, name) - getattr(second, name)) < options["tie_margin"]
+                for name in ("empathy", "distress")
+            ]
+            is_tie = any(near) if options["tie_rule"] == "either" else all(near)
+            tally.ties += is_tie
+            if rank(seed, "ec own", first.article, first.number, second.number) % 2:
+                first, second = second, first
+            yield Pair(first, second, is_tie)
+
+
+def _some_of_each(
+    pairs: list[Pair], options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[Pair]:
+    """As many pairs of each article as are wanted, drawn by seed."""
+    size = options["pairs_per_article"]
+    by_article: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_article.setdefault(pair.own.article, []).append(pair)
+    drawn = [
+        pair
+        for of_one in by_article.values()
+        for pair in draw(of_one, size, by=lambda pair: rank(seed, "ec", pair.key))
+    ]
+    tally.drop(f"pairs beyond {size:,} an article", len(pairs) - len(drawn))
+    return drawn
+
+
+def _ties(
+    pairs: list[Pair], others: int, options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[Pair]:
+    """So many ties that they are the wanted share of all items, drawn by seed; or none."""
+    if not options["include_ties"]:
+        tally.drop("ties", len(pairs))
+        return []
+    share = options["tie_share"]
+    size = round(others * share / (1 - share))
+    drawn = draw(pairs, size, by=lambda pair: rank(seed, "ec tie", pair.key))
+    tally.drop("ties beyond the share that is wanted", len(pairs) - len(drawn))
+    return drawn
+
+
+def _item(pair: Pair, persona: dict[str, Any], article: str, own_is_first: bool) -> Raw:
+    first, second = (pair.own, pair.other) if own_is_first else (pair.other, pair.own)
+    raw = item(
+        key=pair.key,
+        task="authorship",
+        persona=persona,
+        own=_response(pair.own),
+        other=_response(pair.other),
+        own_is_first=own_is_first,
+        tie=pair.is_tie,
+        group=f"article {pair.own.article}",
+        context=article,
+        context_title="Article",
+        metadata={
+            "article": pair.own.article,
+            "empathy": {"r1": first.empathy, "r2": second.empathy},
+            "distress": {"r1": first.distress, "r2": second.distress},
+        },
+    )
+    return pair.own.file, pair.own.line, raw
+
+
+def _response(essay: Essay) -> dict[str, Any]:
+    return {"text": essay.text, "generated_by": {"kind": "human"}}
+
+
+_PERSON = ("gender", "education", "race", "age", "income")
+EC = DataSet(
+    name="ec",
+    title="Empathic Conversations",
+    about="Essays on news articles by people who scored their empathy and their distress.",
+    task="authorship",
+    files="trac3_EMP_train.csv, trac4_PER_train.csv and articles_adobe_AMT.csv; or the one "
+    "table of 2023 and the articles",
+    source={
+        "name": "Empathic Conversations",
+        "licence": "not stated in the public copies",
+        "citation": "Omitaomu et al. 2022, Empathic Conversations",
+        "redistribution": "forbidden",
+    },
+    roles=(
+        Role("essays and people",
+             ("article_id", "essay", "speaker_id", "empathy", "distress", *_PERSON),
+             "a row for each essay with its writer (edition of 2023)", is_mark=True),
+        Role("essays",
+             ("article_id", "person_id", "person_essay", "person_empathy", "person_distress"),
+             "a row for each essay (trac3_EMP_train.csv)", is_mark=True),
+        Role("people", ("person_id", *_PERSON), "a row for each writer (trac4_PER_train.csv)"),
+        Role("articles", ("article_id", "text"),
+             "a row for each article (articles_adobe_AMT.csv)"),
+    ),
+    options=(
+        Option("articles", ALL, "Numbers of articles, with commas between them."),
+        Option("pairs_per_article", 5, "Pairs of each article that are no ties.", low=1),
+        Option("tie_margin", 2.0, "Scores that differ by less are near each other.", high=7),
+        Option("tie_rule", "either", "A tie is near in either score, or in both.",
+               ("either", "both")),
+        Option("include_ties", False, "Keep ties as items, with “tie” as the answer."),
+        Option("tie_share", 0.2, "Share of the items that are ties, where they are kept.",
+               high=0.9),
+    ),
+    read=_read,
+)  # fmt: skip

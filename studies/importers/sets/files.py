@@ -1,0 +1,228 @@
+"""The files of a data set, found by their columns in what somebody names, read row by row."""
+
+import csv
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from studies.importers.bundle import MAX_BYTES
+from studies.importers.faults import Fault, Refused
+from studies.importers.readers import BadLine, json_lines
+from studies.importers.sets.tally import Tally
+from studies.importers.table import delimiter_of, table_rows
+
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".txt")
+_MOST_FILES = 2_000
+_HEAD_LINES = 50
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file with rows; `folder` tells it from files of the same name that lie elsewhere."""
+
+    name: str
+    folder: str
+    columns: frozenset[str]
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a file is to a data set: known by `columns`, and described in `what`.
+
+    `is_mark`: a file with these columns can be of no other data set.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    what: str
+    is_mark: bool = False
+
+
+def parts_of(path: Path) -> list[Part]:
+    """The files with rows in a file, a folder or a zip. Raises `Refused`."""
+    try:
+        if path.is_dir():
+            return _in_folder(path)
+        if zipfile.is_zipfile(path):
+            return _in_zip(path)
+        return [_part(path.name, str(path.parent), path.stat().st_size, partial(_file, path))]
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}."
+        raise _refused(path.name, message, "Check the path.") from error
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        raise bad_zip(path.name, error) from error
+
+
+def bad_zip(name: str, error: Exception) -> Refused:
+    message = f"the zip file cannot be read: {error}."
+    return _refused(name, message, "Pack the folder again, without a password.")
+
+
+def _in_folder(path: Path) -> list[Part]:
+    found = sorted(f for f in path.rglob("*") if f.suffix.lower() in _SUFFIXES and f.is_file())
+    _not_too_many(path.name, len(found))
+    return [
+        _part(
+            f"{path.name}/{file.relative_to(path).as_posix()}",
+            str(file.parent),
+            file.stat().st_size,
+            partial(_file, file),
+        )
+        for file in found
+    ]
+
+
+def _in_zip(path: Path) -> list[Part]:
+    with zipfile.ZipFile(path) as archive:
+        infos = [
+            info
+            for info in archive.infolist()
+            if info.filename.lower().endswith(_SUFFIXES) and "__MACOSX" not in info.filename
+        ]
+    _not_too_many(path.name, len(infos))
+    return [
+        _part(
+            f"{path.name}/{info.filename}",
+            f"{path}/{PurePosixPath(info.filename).parent}",
+            info.file_size,
+            partial(_member, path, info.filename),
+        )
+        for info in sorted(infos, key=lambda info: info.filename)
+    ]
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as stream:
+        yield stream
+
+
+@contextmanager
+def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
+    with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+        yield stream
+
+
+def _part(
+    name: str, folder: str, size: int, opener: Callable[[], AbstractContextManager[IO[bytes]]]
+) -> Part:
+    if size > MAX_BYTES:
+        raise _refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
+    with opener() as stream:
+        columns = _columns(stream)
+    return Part(name, folder, columns, opener)
+
+
+def _columns(stream: IO[bytes]) -> frozenset[str]:
+    """The keys of the first JSON object of a file, or the cells of its first row."""
+    for _ in range(_HEAD_LINES):
+        try:
+            line = stream.readline(MAX_BYTES).decode("utf-8-sig").strip()
+        except UnicodeDecodeError:
+            return frozenset()
+        if not line:
+            continue
+        if not line.startswith("{"):
+            try:
+                cells = next(csv.reader([line], delimiter=delimiter_of(line)))
+            except csv.Error:
+                return frozenset()
+            return frozenset(cell.strip() for cell in cells)
+        try:
+            return frozenset(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+    return frozenset()
+
+
+class Files:
+    """The files that were given for one data set, by their roles in it."""
+
+    def __init__(self, title: str, roles: Sequence[Role], parts: Sequence[Part]) -> None:
+        self.title, self.parts = title, parts
+        self.roles = {role.name: role for role in roles}
+
+    def all(self, role: str) -> list[Part]:
+        return [part for part in self.parts if role_of(self.roles.values(), part) == role]
+
+    def used(self) -> list[Part]:
+        """The files that have any role."""
+        return [part for part in self.parts if role_of(self.roles.values(), part)]
+
+    def find(self, role: str) -> Part | None:
+        """The file of this role, if there is one. Raises `Refused` when there are several."""
+        found = self.all(role)
+        if len(found) > 1:
+            names = " and ".join(part.name for part in found[:2])
+            message = f"there is more than one file of {self.title} with {self.roles[role].what}"
+            raise _refused(found[1].name, f"{message}: {names}.", "Give one of them.")
+        return found[0] if found else None
+
+    def need(self, role: str) -> Part:
+        """The file of this role. Raises `Refused`, saying which file comes closest."""
+        part = self.find(role)
+        if part is None:
+            raise self.missing(role)
+        return part
+
+    def missing(self, role: str) -> Refused:
+        wanted = self.roles[role]
+        others = [part for part in self.parts if role_of(self.roles.values(), part) is None]
+        near = max(others, key=lambda p: len(p.columns & set(wanted.columns)), default=None)
+        message = f"{self.title} needs the file with {wanted.what}."
+        if near is not None and 2 * len(near.columns & set(wanted.columns)) >= len(wanted.columns):
+            lacks = [column for column in wanted.columns if column not in near.columns]
+            message += f" {near.name} may be it, but has no column {', '.join(lacks)}."
+            return _refused(near.name, message, "Use the file as it was released.", line=1)
+        given = ", ".join(part.name for part in self.parts[:5]) or "no file with rows"
+        message += f" Its columns are: {', '.join(wanted.columns)}. Given: {given}."
+        return _refused("", message, "Add it.")
+
+
+def role_of(roles: Iterable[Role], part: Part) -> str | None:
+    """The first of `roles` whose columns `part` has."""
+    return next((role.name for role in roles if part.columns.issuperset(role.columns)), None)
+
+
+def json_rows(part: Part, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file with their lines; what cannot be read is a fault."""
+    with part.open() as stream:
+        for found in json_lines(stream, part.name):
+            tally.row(part.name)
+            if isinstance(found, BadLine):
+                tally.faults.append(found.fault)
+            elif isinstance(found[1], dict):
+                yield found
+            else:
+                message = "the line is not a JSON object."
+                tally.faults.append(Fault(found[0], "", "not an object", message, file=part.name))
+
+
+def csv_rows(
+    part: Part, tally: Tally, *, escape: str | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file with their lines; what cannot be read is a fault."""
+    with part.open() as stream:
+        for found in table_rows(stream, part.name, escape=escape):
+            tally.row(part.name)
+            if isinstance(found, BadLine):
+                tally.faults.append(found.fault)
+            else:
+                yield found
+
+
+def _not_too_many(name: str, count: int) -> None:
+    if count > _MOST_FILES:
+        message = f"there are {count:,} files in it; at most {_MOST_FILES:,} are read."
+        raise _refused(name, message, "Give the folder of the data set alone.")
+
+
+def _refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
+    return Refused([Fault(line, "", "file cannot be used", message, remedy, file=name)])

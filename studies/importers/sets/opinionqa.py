@@ -1,0 +1,322 @@
+"""OpinionQA (Santurkar et al. 2023): what people answered in the American Trends Panel."""
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.importers.faults import Fault, Refused
+from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.chosen import Sides, draw, rank
+from studies.importers.sets.files import Files, Part, Role, csv_rows
+from studies.importers.sets.opinionqa_people import persona
+from studies.importers.sets.options import ALL, Option
+from studies.importers.sets.tally import Tally
+from studies.importers.text import storable
+
+ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY = "one_binary_per_topic", "one_binary_per_wave", "all_binary"
+_REFUSED = ("refused", "dk/refused", "don't know/refused")
+_REFUSED_CODE = 99
+_LONGEST_LITERAL = 20_000
+
+
+@dataclass(frozen=True)
+class Wave:
+    """A folder of the panel: its questions and who answered them."""
+
+    name: str
+    info: Part
+    responses: Part
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with two options to choose from, refusing aside."""
+
+    key: str
+    text: str
+    first: str
+    second: str
+    ordinal: list[Any]
+    topic: str
+
+    @property
+    def options(self) -> tuple[str, str]:
+        return self.first, self.second
+
+
+@dataclass(frozen=True)
+class Answer:
+    line: int
+    respondent: str
+    choice: str
+    weight: float
+    person: dict[str, Any]
+
+
+def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
+    topics = _topics(files.find("topics"), tally)
+    waves = _wanted(_waves(files), options["waves"])
+    if not topics and options["questions"] == ONE_A_TOPIC:
+        tally.notes["questions that count as a topic of their own, for want of a topic file"] = 1
+    binary = {wave.name: _questions(wave, topics, tally) for wave in waves}
+    if tally.faults:
+        return
+    picked = _picked(binary, options["questions"], seed)
+    sides = Sides(seed, "opinionqa")
+    for wave in waves:
+        questions = [q for q in binary[wave.name] if q.key in picked]
+        tally.drop(
+            "questions with two options that were not drawn",
+            len(binary[wave.name]) - len(questions),
+        )
+        if questions:
+            answers = _answers(wave, questions, options, seed, tally)
+            for question in questions:
+                for answer in answers[question.key]:
+                    yield _item(wave, question, answer, options, sides)
+
+
+def _waves(files: Files) -> list[Wave]:
+    """Each folder with questions and answers, by the number of its wave."""
+    infos, responses = files.all("info"), files.all("responses")
+    for role, found in (("info", infos), ("responses", responses)):
+        if not found:
+            raise files.missing(role)
+    waves: dict[str, Wave] = {}
+    for info in infos:
+        beside = [part for part in responses if part.folder == info.folder]
+        if len(infos) == len(responses) == 1:
+            beside = responses
+        if len(beside) != 1:
+            message = f"{info.name} needs one file of answers beside it, found {len(beside)}."
+            raise _refused(info.name, message)
+        name = _wave_name(beside[0])
+        if name in waves:
+            raise _refused(info.name, f"wave {name} is there twice.")
+        waves[name] = Wave(name, info, beside[0])
+    return sorted(waves.values(), key=lambda wave: (len(wave.name), wave.name))
+
+
+def _wave_name(responses: Part) -> str:
+    """The wave as the column of its weights names it: “W26” of WEIGHT_W26."""
+    names = sorted(c.removeprefix("WEIGHT_") for c in responses.columns if c.startswith("WEIGHT_"))
+    found = re.search(r"W\d+", responses.folder)
+    return names[0] if names else found[0] if found else "W"
+
+
+def _wanted(waves: list[Wave], named: Any) -> list[Wave]:
+    """The waves that are named, as 26 or W26; all of them by default."""
+    if named == ALL:
+        return waves
+    names = {f"W{name.removeprefix('W')}" for name in named}
+    if missing := sorted(names - {wave.name for wave in waves}):
+        there = ", ".join(wave.name for wave in waves)
+        raise _refused(
+            "", f"there is no wave {', '.join(missing)} among the files; there is {there}."
+        )
+    return [wave for wave in waves if wave.name in names]
+
+
+def _topics(part: Part | None, tally: Tally) -> dict[str, str]:
+    if part is None:
+        return {}
+    return {row["key"]: storable(row["topic"]) for _, row in csv_rows(part, tally) if row["topic"]}
+
+
+def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Question]:
+    """The questions of a wave with two options; a literal that cannot be read is a fault."""
+    found = []
+    for line, row in csv_rows(wave.info, tally):
+        file = wave.info.name
+        mapping = _literal(row, "option_mapping", dict, line, file, tally)
+        ordinal = _literal(row, "option_ordinal", list, line, file, tally)
+        if mapping is None or ordinal is None:
+            continue
+        options = [str(text) for code, text in mapping.items() if not _refuses(code, str(text))]
+        if len(options) != 2 or len(set(options)) != 2:
+            tally.drop("questions that do not have two options")
+        elif row["key"] not in wave.responses.columns:
+            tally.drop("questions without a column of answers")
+        elif not row["key"] or not row["question"]:
+            tally.drop("questions without a key or a text")
+        else:
+            topic = topics.get(row["key"], "")
+            text = storable(row["question"])
+            found.append(Question(row["key"], text, options[0], options[1], ordinal, topic))
+    return found
+
+
+def _literal(
+    row: Mapping[str, str], column: str, kind: type, line: int, file: str, tally: Tally
+) -> Any:
+    """The dict or list that a cell writes in Python's words; nothing is evaluated."""
+    text = row.get(column, "")
+    if kind is list and not text:
+        return []
+    try:
+        if len(text) > _LONGEST_LITERAL:
+            raise ValueError("it is longer than 20,000 characters")
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        value = None
+    if isinstance(value, kind):
+        return value
+    wanted = "{1.0: 'Yes', 2.0: 'No', 99.0: 'Refused'}" if kind is dict else "[1.0, 2.0]"
+    message = f"{column} of {row.get('key') or 'a question'} cannot be read."
+    remedy = f"It must look like {wanted}."
+    fault = Fault(line, column, "option list cannot be read", message, remedy, text[:80], file)
+    tally.faults.append(fault)
+    return None
+
+
+def _refuses(code: object, text: str) -> bool:
+    return code == _REFUSED_CODE or text.strip().casefold() in _REFUSED
+
+
+def _picked(binary: Mapping[str, list[Question]], rule: Any, seed: int) -> set[str]:
+    """The keys of the questions that are asked."""
+    questions = [question for wave in binary.values() for question in wave]
+    if isinstance(rule, list):
+        if missing := sorted(set(rule) - {question.key for question in questions}):
+            raise _refused("", f"there is no question {', '.join(missing)} with two options.")
+        return set(rule)
+    if rule == ONE_A_WAVE:
+        return {wave[0].key for wave in binary.values() if wave}
+    if rule == ONE_A_TOPIC and any(question.topic for question in questions):
+        by_topic: dict[str, list[str]] = {}
+        for question in questions:
+            if question.topic:
+                by_topic.setdefault(question.topic, []).append(question.key)
+        return {
+            min(keys, key=lambda key: rank(seed, "opinionqa question", key))
+            for keys in by_topic.values()
+        }
+    return {question.key for question in questions}
+
+
+def _answers(
+    wave: Wave, questions: list[Question], options: Mapping[str, Any], seed: int, tally: Tally
+) -> dict[str, list[Answer]]:
+    """The respondents who were drawn for each question, in the order of the file."""
+    found: dict[str, list[Answer]] = {question.key: [] for question in questions}
+    for line, row in csv_rows(wave.responses, tally):
+        respondent = storable(row.get("QKEY", "")) or f"row{line}"
+        person = persona(f"opinionqa-{wave.name}-{respondent}", row, keep=options["refused"])
+        weight = _number(row.get(f"WEIGHT_{wave.name}", ""))
+        for question in questions:
+            choice = row[question.key]
+            if choice not in question.options:
+                tally.drop("answers that are refused, blank or no option")
+            elif not person["features"]:
+                tally.drop("answers of people with no persona")
+            elif options["sampling"] == "weighted" and not weight > 0:
+                tally.drop("answers of people without a weight")
+            else:
+                found[question.key].append(Answer(line, respondent, choice, weight, person))
+    size = options["respondents"]
+    for key, answers in found.items():
+        tally.drop(f"answers beyond {size:,} a question", max(0, len(answers) - size))
+        found[key] = draw(answers, size, by=_order(key, options["sampling"], seed))
+    return found
+
+
+def _order(key: str, sampling: str, seed: int) -> Any:
+    """What people are drawn by: a number by seed or, weighted, Efraimidis and Spirakis' key."""
+
+    def by(answer: Answer) -> float:
+        number = rank(seed, "opinionqa", key, answer.respondent)
+        if sampling == "random":
+            return number
+        return -math.log((number + 1) / (2**64 + 1)) / answer.weight
+
+    return by
+
+
+def _item(
+    wave: Wave, question: Question, answer: Answer, options: Mapping[str, Any], sides: Sides
+) -> Raw:
+    key = f"opinionqa-{for_id(question.key)}-{for_id(answer.respondent)}"
+    own_is_first = answer.choice == question.first
+    if options["shuffle"]:
+        own_is_first = sides.own_is_first(key)
+    other = question.second if answer.choice == question.first else question.first
+    raw = item(
+        key=key,
+        task="survey_answer",
+        persona=answer.person,
+        own=_response(answer.choice),
+        other=_response(other),
+        own_is_first=own_is_first,
+        group=question.key,
+        question=question.text,
+        topic=question.topic or wave.name,
+        order={
+            "shuffle": options["shuffle"],
+            "fixed_first": None if options["shuffle"] else "r1",
+        },
+        metadata={
+            "wave": wave.name,
+            "question": question.key,
+            "options": list(question.options),
+            "option_ordinal": question.ordinal,
+            "weight": None if math.isnan(answer.weight) else answer.weight,
+        },
+    )
+    return wave.responses.name, answer.line, raw
+
+
+def _response(text: str) -> dict[str, Any]:
+    return {"text": storable(text), "generated_by": {"kind": "survey_option"}}
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _refused(file: str, message: str) -> Refused:
+    remedy = "Give folders American_Trends_Panel_W…, each with info.csv and responses.csv."
+    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=file)])
+
+
+OPINIONQA = DataSet(
+    name="opinionqa",
+    title="OpinionQA",
+    about="Answers of the American Trends Panel to questions with two options.",
+    task="survey_answer",
+    files="folders American_Trends_Panel_W… with info.csv and responses.csv (zip them), and a "
+    "CSV of topics (key,topic) if you have one",
+    source={
+        "name": "OpinionQA",
+        "licence": "Pew Research Center's own terms for the micro-data of its panel",
+        "citation": "Santurkar et al. 2023, OpinionQA",
+        "redistribution": "forbidden",
+    },
+    roles=(
+        Role("info", ("key", "question", "option_mapping"),
+             "a row for each question (info.csv)", is_mark=True),
+        Role("responses", ("CREGION", "AGE", "SEX", "EDUCATION", "POLPARTY"),
+             "a row for each respondent (responses.csv)", is_mark=True),
+        Role("metadata", ("key", "options"), "the options of the demographics (metadata.csv)"),
+        Role("topics", ("key", "topic"), "a topic for each question"),
+    ),
+    options=(
+        Option("waves", ALL, "Waves, for example 26,27."),
+        Option("questions", ONE_A_TOPIC, "Which questions; keys with commas between them name "
+               "single ones. Without a file of topics each question is its own topic.",
+               (ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY), is_open=True),
+        Option("respondents", 200, "People for each question, drawn by seed.", low=1),
+        Option("sampling", "random", "Draw people evenly, or by the panel's weights.",
+               ("random", "weighted")),
+        Option("shuffle", True, "Vary which option stands first; false keeps the survey's order."),
+        Option("refused", "drop", "Leave out what people refused to say, or say that they did.",
+               ("drop", "keep")),
+    ),
+    read=_read,
+)  # fmt: skip

@@ -1,0 +1,322 @@
+"""PRISM (Kirk et al. 2024): whom of several models a person gave the higher score."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from studies.importers.row import LIMITS, Row
+from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.chosen import Sides, draw, rank
+from studies.importers.sets.files import Files, Part, Role, json_rows
+from studies.importers.sets.options import ALL, Option, chosen
+from studies.importers.sets.prism_people import read_people
+from studies.importers.sets.tally import Tally
+from studies.importers.text import fold, storable
+
+PAIRS = ("best_vs_random", "best_vs_second", "best_vs_worst", "all_pairs")
+TYPES = ("unguided", "values guided", "controversy guided")
+EMPTY = "EMPTY STRING"
+# A response refuses when its first 200 characters hold one of these, as whole words.
+REFUSALS = (
+    "as an ai, i", "as an ai i", "as an ai language model", "as an ai model",
+    "as an ai assistant, i", "as an ai chatbot", "as a language model", "as a large language model",
+    "as a chatbot", "i'm an ai", "i am an ai", "i'm just an ai", "i am just an ai",
+    "i'm sorry, but i can't", "i'm sorry, but i cannot", "i am sorry, but i can't",
+    "i am sorry, but i cannot", "i'm sorry, i can't", "i'm sorry, i cannot", "sorry, but i can't",
+    "sorry, but i cannot", "sorry, i can't", "sorry, i cannot", "i apologize, but i can't",
+    "i apologize, but i cannot", "i cannot assist", "i can't assist", "i cannot help with",
+    "i can't help with", "i cannot provide", "i can't provide", "i cannot answer",
+    "i can't answer", "i cannot fulfill", "i can't fulfill", "i'm not able to", "i am not able to",
+    "i'm unable to", "i am unable to", "i don't have personal opinions",
+    "i do not have personal opinions", "i don't have personal beliefs",
+    "i do not have personal beliefs", "i must decline",
+)  # fmt: skip
+_REFUSES = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in REFUSALS))
+_REFUSAL_WITHIN = 200
+_FAMILY = re.compile(r"[a-z]+")
+
+
+class Utterance(NamedTuple):
+    """A response to a person's message, with the line that has it."""
+
+    line: int
+    key: str
+    within: int
+    text: str
+    model: str
+    provider: str
+    score: float
+    is_chosen: bool
+
+
+@dataclass
+class Interaction:
+    """A message of a person, and the responses to it."""
+
+    key: str
+    user: str
+    conversation: str
+    type: str
+    prompt: str
+    file: str
+    responses: list[Utterance] = field(default_factory=list)
+
+
+class Pair(NamedTuple):
+    interaction: Interaction
+    better: Utterance
+    other: Utterance
+    is_tie: bool
+
+    @property
+    def key(self) -> str:
+        places = sorted((self.better.within, self.other.within))
+        return f"prism-{for_id(self.interaction.key)}-{places[0]}-{places[1]}"
+
+    @property
+    def margin(self) -> float:
+        return self.better.score - self.other.score
+
+
+def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> Iterator[Raw]:
+    survey, utterances = files.need("survey"), files.need("utterances")
+    people = read_people(survey, describe=options["persona"] == "with_description", tally=tally)
+    interactions, before = _interactions(utterances, options, tally)
+    pairs: list[Pair] = []
+    for interaction in interactions:
+        persona = people.get(interaction.user)
+        if persona is None:
+            tally.drop("messages of people without a survey row")
+        elif not persona["features"] and not persona["text"]:
+            tally.drop("messages of people with no persona")
+        elif len(before.get(interaction.conversation, "")) > LIMITS["context"]:
+            tally.drop("messages after more than 20,000 characters")
+        else:
+            pairs += _pairs(interaction, options, seed, tally)
+    size = options["n"]
+    tally.drop(f"pairs beyond the sample of {size:,}", max(0, len(pairs) - size))
+    sides = Sides(seed, "prism")
+    ties = Sides(seed, "prism ties")
+    for pair in draw(pairs, size, by=lambda pair: rank(seed, "prism", pair.key)):
+        side = (ties if pair.is_tie else sides).own_is_first(pair.key)
+        context = before.get(pair.interaction.conversation, "")
+        yield _item(pair, people[pair.interaction.user], side, context, options["turn"])
+
+
+def _interactions(
+    part: Part, options: Mapping[str, Any], tally: Tally
+) -> tuple[list[Interaction], dict[str, str]]:
+    """The messages of the wanted turn and, for a later turn, what was said before them."""
+    found: dict[str, Interaction] = {}
+    before: dict[str, list[tuple[int, str]]] = {}
+    for line, raw in json_rows(part, tally):
+        row = Row(line, part.name)
+        turn = row.number(raw, "turn")
+        if turn != options["turn"] and not row.faults and turn is not None:
+            if turn < options["turn"] and raw.get("if_chosen") is True:
+                said = f"The person: {raw.get('user_prompt')}\n\nThe model: "
+                said = storable(f"{said}{raw.get('model_response')}")
+                before.setdefault(str(raw.get("conversation_id")), []).append((int(turn), said))
+            else:
+                tally.drop("rows of another turn")
+            continue
+        if not chosen(options["conversation_types"], str(raw.get("conversation_type"))):
+            tally.drop("rows of another type of conversation")
+            continue
+        utterance = _utterance(row, raw)
+        words = {name: _word(row, raw, name) for name in ("interaction_id", "user_id")}
+        tally.faults += row.faults
+        if utterance is None or row.faults:
+            if not row.faults:
+                tally.drop("responses without a score")
+            continue
+        interaction = found.setdefault(
+            words["interaction_id"],
+            Interaction(
+                key=words["interaction_id"],
+                user=words["user_id"],
+                conversation=str(raw.get("conversation_id")),
+                type=str(raw.get("conversation_type") or ""),
+                prompt=storable(str(raw["user_prompt"])),
+                file=part.name,
+            ),
+        )
+        interaction.responses.append(utterance)
+    texts = {key: "\n\n".join(said for _, said in sorted(turns)) for key, turns in before.items()}
+    return list(found.values()), texts
+
+
+def _utterance(row: Row, raw: dict[str, Any]) -> Utterance | None:
+    """The response of a row; None when it is faulty or has no score."""
+    texts = {
+        name: _word(row, raw, name, may_be_blank=name in ("user_prompt", "model_response"))
+        for name in ("utterance_id", "user_prompt", "model_response", "model_name")
+    }
+    within, score = row.number(raw, "within_turn_id"), row.number(raw, "score")
+    if within is None and not row.faults:
+        row.fault("within_turn_id", "value is missing", "within_turn_id is missing.")
+    if row.faults or within is None or score is None:
+        return None
+    return Utterance(
+        row.line,
+        texts["utterance_id"],
+        int(within),
+        storable(texts["model_response"]),
+        texts["model_name"],
+        str(raw.get("model_provider") or ""),
+        score,
+        raw.get("if_chosen") is True,
+    )
+
+
+def _word(row: Row, raw: dict[str, Any], name: str, *, may_be_blank: bool = False) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str) or not (value.strip() or may_be_blank):
+        remedy = "Use the file as it was released."
+        row.fault(name, "value is missing", f"{name} is missing or not text.", remedy)
+        return ""
+    return value if may_be_blank else storable(value)
+
+
+def _pairs(
+    interaction: Interaction, options: Mapping[str, Any], seed: int, tally: Tally
+) -> list[Pair]:
+    """The pairs of responses to one message that make items; what does not is counted."""
+    if len(interaction.responses) < 2:
+        tally.drop("messages with a single response")
+        return []
+    if not interaction.prompt or len(interaction.prompt) > LIMITS["question"]:
+        tally.drop("messages that are empty or longer than 4,000 characters")
+        return []
+    usable = [r for r in interaction.responses if not _is_dropped(r, options, tally)]
+    if len(usable) < 2:
+        tally.drop("messages with fewer than two responses left")
+        return []
+    usable.sort(key=lambda r: (-r.score, not r.is_chosen, r.within))
+    pairs = []
+    for better, other in _chosen_pairs(usable, options["pair"], seed):
+        difference, margin = better.score - other.score, options["tie_margin"]
+        is_tie = difference <= margin if options["inclusive"] else difference < margin
+        if fold(better.text) == fold(other.text):
+            tally.drop("pairs of identical texts")
+            continue
+        tally.ties += is_tie
+        if is_tie and not options["include_ties"]:
+            tally.drop("ties")
+        else:
+            pairs.append(Pair(interaction, better, other, is_tie))
+    return pairs
+
+
+def _is_dropped(response: Utterance, options: Mapping[str, Any], tally: Tally) -> bool:
+    if not response.text or response.text == EMPTY:
+        tally.drop("responses that are empty")
+    elif options["drop_refusals"] and refuses(response.text):
+        tally.drop("responses that refuse")
+    elif len(response.text) > LIMITS["response"]:
+        tally.drop("responses longer than 8,000 characters")
+    else:
+        return False
+    return True
+
+
+def refuses(text: str) -> bool:
+    """Whether a response begins like a refusal."""
+    start = " ".join(text[:_REFUSAL_WITHIN].replace("’", "'").split()).casefold()
+    return _REFUSES.search(start) is not None
+
+
+def _chosen_pairs(
+    responses: list[Utterance], rule: str, seed: int
+) -> list[tuple[Utterance, Utterance]]:
+    """Pairs of responses sorted from the best to the worst, the better one first."""
+    best, others = responses[0], responses[1:]
+    if rule == "all_pairs":
+        return list(combinations(responses, 2))
+    if rule == "best_vs_second":
+        return [(best, others[0])]
+    if rule == "best_vs_worst":
+        return [(best, others[-1])]
+    return [(best, min(others, key=lambda r: rank(seed, "prism other", r.key)))]
+
+
+def _item(
+    pair: Pair, persona: dict[str, Any], side: bool, context: str, turn: int
+) -> tuple[str, int, dict[str, Any]]:
+    interaction = pair.interaction
+    raw = item(
+        key=pair.key,
+        task="preference",
+        persona=persona,
+        own=_response(pair.better),
+        other=_response(pair.other),
+        own_is_first=side,
+        tie=pair.is_tie,
+        margin=pair.margin,
+        group=interaction.key,
+        question=interaction.prompt,
+        context=context or None,
+        context_title="Earlier in the conversation" if context else None,
+        topic=interaction.type,
+        metadata={"turn": turn, "conversation": interaction.conversation},
+    )
+    return interaction.file, pair.better.line, raw
+
+
+def _response(utterance: Utterance) -> dict[str, Any]:
+    maker = {
+        "kind": "model",
+        "name": utterance.model,
+        "provider": utterance.provider or None,
+        "family": family(utterance.model),
+    }
+    return {"text": utterance.text, "generated_by": maker, "score": utterance.score}
+
+
+def family(model: str) -> str | None:
+    """What models of one kind have in common: “gpt” of gpt-4, “llama” of meta-llama/Llama-2."""
+    found = _FAMILY.match(model.rpartition("/")[2].casefold())
+    return found[0] if found else None
+
+
+PRISM = DataSet(
+    name="prism",
+    title="PRISM",
+    about="Conversations of 1,500 people with language models, and the scores they gave.",
+    task="preference",
+    files="survey.jsonl and utterances.jsonl",
+    source={
+        "name": "PRISM",
+        "url": "https://github.com/HannahKirk/prism-alignment",
+        "licence": "human text CC BY 4.0; model responses CC BY-NC 4.0 and each model's own terms",
+        "licence_url": "https://creativecommons.org/licenses/by-nc/4.0/",
+        "citation": "Kirk et al. 2024, PRISM",
+        "redistribution": "non-commercial",
+    },
+    roles=(
+        Role(
+            "utterances",
+            ("utterance_id", "interaction_id", "user_id", "turn", "within_turn_id", "user_prompt",
+             "model_response", "model_name", "score"),
+            "a row for each response of a model (utterances.jsonl)",
+            is_mark=True,
+        ),
+        Role("survey", ("user_id", "age", "gender", "education"),
+             "a row for each person (survey.jsonl)"),
+    ),
+    options=(
+        Option("n", 1000, "Items, drawn by seed of all that can be made.", low=1),
+        Option("turn", 0, "Turn of the conversation; 0 is the first.", high=100),
+        Option("pair", PAIRS[0], "Which two responses to a message make an item.", PAIRS),
+        Option("tie_margin", 10.0, "Scores that differ by no more are a tie.", high=100),
+        Option("inclusive", True, "A difference of exactly the margin is a tie."),
+        Option("include_ties", False, "Keep ties as items, with “tie” as the person's answer."),
+        Option("drop_refusals", True, "Leave out responses that begin like a refusal."),
+        Option("conversation_types", ALL, "Types of conversation.", TYPES),
+        Option("persona", "table6", "What is known of the person.",
+               ("table6", "with_description")),
+    ),
+    read=_read,
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""What a reader counts while it goes through a data set."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from studies.importers.faults import Fault
+
+
+class Watch(Protocol):
+    """Somebody who follows how far the reading is, in rows."""
+
+    total: int
+
+    def step(self, count: int = 1) -> None: ...
+
+
+@dataclass
+class Tally:
+    """Rows read a file, what was left out and why, what was changed, and every fault."""
+
+    watch: Watch | None = None
+    rows: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    faults: list[Fault] = field(default_factory=list)
+    ties: int = 0
+
+    def row(self, file: str) -> None:
+        self.rows[file] += 1
+        if self.watch is not None:
+            self.watch.step()
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        if count:
+            self.dropped[reason] += count
