@@ -7,6 +7,8 @@ from pathlib import Path
 from analysis.exports import columns
 from studies.importers.opening import FORMATS
 from studies.importers.readers import COLUMNS
+from studies.importers.sets import SETS
+from studies.importers.sets.options import as_text
 from studies.importers.validate import KEYS
 from tests.studies.files import faults, jsonl
 
@@ -34,3 +36,12 @@ def test_every_column_and_format_is_described():
 
     assert sorted(name for name in names if f"`{name}`" not in TEXT) == []
     assert f"--format {'|'.join(FORMATS)}" in TEXT
+
+
+def test_every_option_of_a_data_set_is_described_with_its_default():
+    sections = dict(re.findall(r"#### (.+?)\n(.*?)(?=\n##)", TEXT, re.DOTALL))
+    for dataset in SETS.values():
+        section = sections[dataset.title.removesuffix(", synthetic")]
+        for option in dataset.options:
+            default = as_text(option.default).removesuffix(".0")
+            assert re.search(rf"\| `{option.name}` \| `?{default}`? \|", section), option.name
