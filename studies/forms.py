@@ -118,11 +118,11 @@ class ImportForm(forms.Form):
 
 
 def _field_of(option: Option) -> forms.Field:
-    label = option.name.replace("_", " ").capitalize()
+    label = option.label or option.name.replace("_", " ").capitalize()
     about: dict[str, Any] = {
         "label": label,
         "help_text": option.meaning,
-        "initial": option.default,
+        "initial": option.default if isinstance(option.default, bool) else as_text(option.default),
         "required": False,
     }
     if isinstance(option.default, bool):

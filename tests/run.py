@@ -15,12 +15,13 @@ from tests.servers import NoServer, chromium, postgres, redis_broker
 WORKERS = min(8, (os.cpu_count() or 1) + 1)
 PARALLEL = ["-n", str(WORKERS), "--dist", "worksteal"]
 TWO = ["-n", "2", "--dist", "worksteal"]
-# What no database can change: statistics, and what a report makes of the rows that were read.
+# What no database can change: statistics, readers of data sets, and what a report makes of the rows that were read.
 PURE = [
     "--ignore=tests/test_conventions.py",
     "--ignore=tests/analysis/stats",
     "--ignore=tests/analysis/replication",
     "--ignore-glob=tests/analysis/test_report_*",
+    "--ignore=tests/studies/sets",
     "--ignore=tests/demo",
 ]
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:

@@ -43,6 +43,8 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
     ]:
         page.goto(reverse(f"studies:{name}", args=arguments), wait_until="networkidle")
         fits_and_reads_well(page)
+    page.goto(f"{reverse('studies:import', args=['one'])}?set=opinionqa")
+    fits_and_reads_well(page)
 
 
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
@@ -80,8 +82,11 @@ def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
 
     page.get_by_text("40 percent of its rows").wait_for()
     fits_and_reads_well(page)
-    ImportJob.objects.update(state="done", message="Imported 3 items.", progress=100)
+    item = {"asked": "Tea?", "r1": "Yes", "r2": "No", "own": "tie", "person": "35-44"}
+    report = {"facts": [["Left out", "ties 3"]], "preview": [item]}
+    ImportJob.objects.update(state="done", message="Imported 3 items.", progress=100, report=report)
     page.get_by_text("Imported 3 items.").wait_for()
+    fits_and_reads_well(page)
 
 
 def test_the_sign_in_page_passes_axe_and_takes_the_form_of_a_real_browser(study, open_page):

@@ -43,5 +43,5 @@ def test_every_option_of_a_data_set_is_described_with_its_default():
     for dataset in SETS.values():
         section = sections[dataset.title.removesuffix(", synthetic")]
         for option in dataset.options:
-            default = as_text(option.default).removesuffix(".0")
+            default = as_text(option.default)
             assert re.search(rf"\| `{option.name}` \| `?{default}`? \|", section), option.name

@@ -290,7 +290,7 @@ OPINIONQA = DataSet(
     title="OpinionQA",
     about="Answers of the American Trends Panel to questions with two options.",
     task="survey_answer",
-    files="folders American_Trends_Panel_W… with info.csv and responses.csv (zip them), and a "
+    files="Folders American_Trends_Panel_W… with info.csv and responses.csv (zip them), and a "
     "CSV of topics (key,topic) if you have one",
     source={
         "name": "OpinionQA",

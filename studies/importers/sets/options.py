@@ -26,6 +26,7 @@ class Option:
     low: float = 0
     high: float = 1_000_000
     is_open: bool = False
+    label: str = ""
 
     @property
     def is_list(self) -> bool:
@@ -91,7 +92,9 @@ def as_text(value: Any) -> str:
     """A value as somebody would write it after `--option NAME=`."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ",".join(value) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ",".join(value)
+    return str(value).removesuffix(".0")
 
 
 def chosen(value: Any, name: str) -> bool:

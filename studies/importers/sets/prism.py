@@ -307,7 +307,8 @@ PRISM = DataSet(
              "a row for each person (survey.jsonl)"),
     ),
     options=(
-        Option("n", 1000, "Items, drawn by seed of all that can be made.", low=1),
+        Option("n", 1000, "Items, drawn by seed of all that can be made.", low=1,
+               label="Number of items"),
         Option("turn", 0, "Turn of the conversation; 0 is the first.", high=100),
         Option("pair", PAIRS[0], "Which two responses to a message make an item.", PAIRS),
         Option("tie_margin", 10.0, "Scores that differ by no more are a tie.", high=100),
