@@ -15,7 +15,8 @@ from tests.servers import NoServer, chromium, postgres, redis_broker
 WORKERS = min(8, (os.cpu_count() or 1) + 1)
 PARALLEL = ["-n", str(WORKERS), "--dist", "worksteal"]
 TWO = ["-n", "2", "--dist", "worksteal"]
-# What no database can change: statistics, readers of data sets, and what a report makes of the rows that were read.
+# What no database can change: statistics, readers of data sets, and what a report makes of the
+# rows that were read.
 PURE = [
     "--ignore=tests/test_conventions.py",
     "--ignore=tests/analysis/stats",

@@ -171,7 +171,7 @@ def test_a_broken_file_is_explained_and_its_faults_can_be_downloaded(signed_in, 
     page = signed_in()
     page.goto(reverse("studies:import", args=["one"]))
 
-    page.get_by_label("File with items").set_input_files(path)
+    page.get_by_label("Files with items").set_input_files(path)
     page.get_by_role("button", name="Import", exact=True).click()
 
     expect(page.locator(".error-summary")).to_be_focused()
