@@ -9,5 +9,6 @@ urlpatterns = [
     path("table/", export_views.table, name="table"),
     path("new/", export_views.create, name="create"),
     path("<str:public_id>/download/", export_views.download, name="download"),
+    path("<str:public_id>/again/", export_views.again, name="again"),
     path("<str:public_id>/delete/", export_views.delete, name="delete"),
 ]

@@ -1,5 +1,7 @@
 """A study's exports: ask for one, watch the queue, take the file along, delete it."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import messages
@@ -13,7 +15,7 @@ from analysis.export_forms import ExportForm
 from analysis.exports.errors import ExportError
 from analysis.exports.listing import listed_exports, name_of
 from analysis.exports.models import Export
-from analysis.exports.queue import delete_export, note_download, request_export
+from analysis.exports.queue import ask_again, delete_export, note_download, request_export
 from analysis.exports.storage import export_dir
 from studies.models import Membership, Study
 from studies.selectors import get_study, studies_for
@@ -53,15 +55,29 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
     is_owner = _may(request, study, Membership.Role.OWNER)
     form = ExportForm(request.POST, study=study, is_owner=is_owner)
     if form.is_valid():
-        try:
-            request_export(study_id=study.pk, user=_user(request), **form.cleaned_data)
-        except ExportError as error:
-            messages.error(request, str(error))
-        else:
-            messages.success(request, "The export is in the queue. Its file appears here.")
-        return redirect("exports:list", slug)
+        ask = partial(request_export, study_id=study.pk, user=_user(request), **form.cleaned_data)
+        return _queued(request, slug, ask)
     context = _context(request, study) | {"form": form}
     return render(request, "analysis/exports.html", context, status=422)
+
+
+@require_POST
+@login_required
+def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Ask once more for an export that failed, with the same choices."""
+    export = _export(request, slug, public_id, role=Membership.Role.EDITOR)
+    return _queued(request, slug, partial(ask_again, export=export, user=_user(request)))
+
+
+def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpResponse:
+    """Back to the list, which says what became of the request."""
+    try:
+        ask()
+    except ExportError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The export is in the queue. Its file appears here.")
+    return redirect("exports:list", slug)
 
 
 @require_GET

@@ -1,9 +1,13 @@
 """What a worker does with a job: take it up, tell how far it is, end it."""
 
 import logging
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from django.db import DatabaseError, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from analysis.errors import AnalysisError
@@ -13,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 J = TypeVar("J", bound=Job)
 Progress = Callable[[int, str], None]
+_EVERY_SECONDS = 10.0
 
 
 def carry_out(jobs: type[J], job_id: int, work: Callable[[J, Progress], Mapping[str, Any]]) -> J:
@@ -38,7 +43,8 @@ def carry_out(jobs: type[J], job_id: int, work: Callable[[J, Progress], Mapping[
         running.update(state=Job.State.FAILED, message=sentence, finished_at=timezone.now())
 
     try:
-        found = work(job, on_progress)
+        with _signs_of_life(running):
+            found = work(job, on_progress)
     except (AnalysisError, OSError) as error:
         fail(str(error))
     except Exception as error:
@@ -58,3 +64,31 @@ def carry_out(jobs: type[J], job_id: int, work: Callable[[J, Progress], Mapping[
         )
     job.refresh_from_db()
     return job
+
+
+@contextmanager
+def _signs_of_life(running: QuerySet[J]) -> Iterator[None]:
+    """Say every ten seconds that the worker is there, however long one step of the work takes.
+
+    By a thread, and so a connection, of its own: what is silent has lost its worker.
+    """
+    ended = threading.Event()
+
+    def tell() -> None:
+        try:
+            while not ended.wait(_EVERY_SECONDS):
+                try:
+                    running.update(moved_at=timezone.now())
+                except DatabaseError:
+                    # The next time may find it again; the work itself is not in danger.
+                    logger.warning("a sign of life could not be stored")
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -12,9 +12,10 @@ from studies.models import Study, public_id
 
 __all__ = ["AnalysisPlan", "Export", "Recheck", "Report", "ShareLink"]
 
-# A report of 10,000 items takes about a minute; one that has not moved for this long lost its
-# worker.
-STALLED_AFTER = timedelta(minutes=10)
+# A worker gives a sign of life every ten seconds; one that is silent for this long is gone.
+STALLED_AFTER = timedelta(minutes=2)
+# What waits for so long has no worker: others may be busy with what came before it.
+WAITING_AFTER = timedelta(minutes=10)
 
 
 class Job(models.Model):
@@ -60,8 +61,10 @@ class Job(models.Model):
     @property
     def is_stalled(self) -> bool:
         """Whether it stopped moving: the worker was killed, or none is running."""
-        unfinished = self.state in {self.State.QUEUED, self.State.RUNNING}
-        return unfinished and timezone.now() - self.moved_at > STALLED_AFTER
+        if self.state not in {self.State.QUEUED, self.State.RUNNING}:
+            return False
+        limit = STALLED_AFTER if self.state == self.State.RUNNING else WAITING_AFTER
+        return timezone.now() - self.moved_at > limit
 
 
 class Report(Job):

@@ -51,6 +51,26 @@ def request_export(
     return export
 
 
+def ask_again(*, export: Export, user: User) -> Export:
+    """Queue an export that failed anew, with all that was chosen for it.
+
+    Raises `ExportError` where it did not fail, and as `request_export` does: who may not have made
+    it may not ask for it again either.
+    """
+    if export.state != Export.State.FAILED:
+        raise ExportError("This export did not fail, so there is nothing to ask for again.")
+    return request_export(
+        study_id=export.study_id,
+        user=user,
+        what=export.what,
+        format=export.format,
+        licence=export.licence,
+        identified=export.identified,
+        free_text=export.free_text,
+        fresh_pseudonyms=export.fresh_pseudonyms,
+    )
+
+
 def owns(user: User, study: Study) -> bool:
     return studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists()
 

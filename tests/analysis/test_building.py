@@ -1,6 +1,7 @@
 """Building reports: the command, the task, and what is left behind when something goes wrong."""
 
 import json
+import time
 from datetime import timedelta
 from io import StringIO
 
@@ -8,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from analysis import building, tasks
+from analysis import building, jobs, tasks
 from analysis.building import report_dir
 from analysis.errors import BadParameters
 from analysis.models import Report
@@ -184,6 +185,41 @@ def test_a_report_that_lost_its_worker_does_not_block_the_next(queued):
     assert report != lost
     lost.refresh_from_db()
     assert (lost.is_stalled, lost.is_open) == (True, False)
+
+
+def test_what_is_silent_has_lost_its_worker_and_what_waits_may_wait_longer(queued):
+    report = request_report(study_id=make_study().pk)
+
+    for state, minutes, is_stalled in (
+        ("running", 1, False),
+        ("running", 3, True),
+        ("queued", 3, False),
+        ("queued", 11, True),
+        ("failed", 60, False),
+    ):
+        report.state, report.moved_at = state, timezone.now() - timedelta(minutes=minutes)
+        assert report.is_stalled == is_stalled, (state, minutes)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_gives_signs_of_life_while_one_step_takes_long(var_dir, queued, monkeypatch):
+    monkeypatch.setattr(jobs, "_EVERY_SECONDS", 0.01)
+    report = request_report(study_id=make_study().pk, bootstrap=100)
+    seen = []
+
+    def work(job, on_progress):
+        Report.objects.filter(pk=job.pk).update(moved_at=timezone.now() - timedelta(hours=1))
+        for _ in range(1000):
+            seen.append(Report.objects.get(pk=job.pk).is_stalled)
+            if not seen[-1]:
+                break
+            time.sleep(0.01)
+        return {"result": {}}
+
+    done = jobs.carry_out(Report, report.pk, work)
+
+    assert seen[-1] is False
+    assert done.state == Report.State.DONE
 
 
 def test_running_the_task_twice_changes_nothing(var_dir, queued):

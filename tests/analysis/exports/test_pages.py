@@ -177,6 +177,44 @@ def test_a_failed_export_says_why(client, study, people):
     assert "The disk is full." in client.get(url("panel")).content.decode()
 
 
+def test_a_failed_export_is_asked_for_again_with_the_same_choices(client, study, people, queued):
+    chosen = {"format": "csv", "licence": "CC-BY-4.0", "fresh_pseudonyms": True}
+    failed = request_export(study_id=study.pk, user=people["owner"], what="annotations", **chosen)
+    press = url("again", failed.public_id)
+    client.force_login(people["editor"])
+
+    early = client.post(press, follow=True).content.decode()
+    Export.objects.update(state="failed", message="The disk is full.")
+    assert f'action="{press}"' in client.get(url("list")).content.decode()
+    client.post(press)
+    client.post(press)  # a double press is one export
+
+    assert "This export did not fail" in early
+    again = Export.objects.exclude(pk=failed.pk).get()
+    assert (again.what, again.requested_by) == ("annotations", people["editor"])
+    assert {key: getattr(again, key) for key in chosen} == chosen
+    assert queued == [failed.pk, again.pk]
+    client.force_login(people["viewer"])
+    assert client.post(press).status_code == 404
+    assert "Ask again" not in client.get(url("list")).content.decode()
+
+
+def test_a_failed_copy_that_names_people_is_asked_for_again_by_owners_alone(client, study, people):
+    failed = request_export(
+        study_id=study.pk, user=people["owner"], what="annotators", identified=True
+    )
+    Export.objects.update(state="failed", message="The disk is full.")
+    press = url("again", failed.public_id)
+
+    client.force_login(people["editor"])
+    assert client.post(press).status_code == 404
+    assert "Ask again" not in client.get(url("list")).content.decode()
+    client.force_login(people["owner"])
+    client.post(press)
+
+    assert Export.objects.filter(identified=True, state="queued").count() == 1
+
+
 def test_an_administrator_sees_every_queue_and_deletes_files(client, study, people):
     export = made(study, people["owner"], identified=True)
     admin = User.objects.create_superuser("admin")
