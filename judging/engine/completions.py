@@ -29,7 +29,7 @@ def read_completion(
         body = json.loads(content)
         choice = body["choices"][0]
         message = choice["message"]
-        text = message.get("content")
+        text = _words(message.get("content"))
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -53,6 +53,13 @@ def read_completion(
             is_structured=is_structured,
         ),
     )
+
+
+def _words(content: object) -> object:
+    """The text of a message; some servers of thinking models send it in parts."""
+    if not isinstance(content, list):
+        return content
+    return "".join(part["text"] for part in content if part["type"] == "text")
 
 
 def option_probabilities(

@@ -2,6 +2,7 @@
 
 import asyncio
 import email.utils
+import json
 import time
 
 import pytest
@@ -78,6 +79,7 @@ def test_a_reply_carries_all_that_the_server_tells(llm):
         (Answer(body=b'{"choices": []}'), Garbage),
         (Answer(body=b'{"choices": [{"message": "A"}]}'), Garbage),
         (Answer(body=b'{"choices": [{"message": {"content": ["A"]}}]}'), Garbage),
+        (Answer(body=b'{"choices": [{"message": {"content": {"text": "A"}}}]}'), Garbage),
         (Answer(body=b"\xff\xfe"), Garbage),
     ],
 )
@@ -104,6 +106,18 @@ def test_an_error_that_echoes_the_prompt_is_cut_short(llm):
         ask(llm.url)
 
     assert len(str(caught.value)) < 250
+
+
+def test_a_text_that_comes_in_parts_is_read_without_the_thoughts(llm):
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "[[A]]?"}]},
+        {"type": "text", "text": "[[B]] "},
+        {"type": "text", "text": "[[70]]"},
+    ]
+    body = {"choices": [{"message": {"content": parts}}]}
+    llm.answer = lambda _body, n: Answer(body=json.dumps(body).encode())
+
+    assert ask(llm.url).text == "[[B]] [[70]]"
 
 
 def test_a_success_that_is_none_is_told_in_the_words_of_the_server(llm):
