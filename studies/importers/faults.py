@@ -17,6 +17,7 @@ class Fault:
     """One thing that keeps a file from being imported.
 
     `rule` groups faults of one kind; `message` says what and where, `remedy` how to mend it.
+    `names_file`: the file is one of several that are read together, so it is told which.
     """
 
     line: int | None
@@ -26,11 +27,18 @@ class Fault:
     remedy: str = ""
     value: str = ""
     file: str = ""
+    names_file: bool = False
 
     def __str__(self) -> str:
-        named = self.line is None or self.message.startswith("Line ")
-        where = "" if named else f"Line {self.line}: "
-        return f"{where}{self.message} {self.remedy}".rstrip()
+        line, message = f"Line {self.line}", self.message
+        if self.line is not None and not message.startswith("Line "):
+            message = f"{line}: {message}"
+        if self.names_file and self.file and self.file not in message:
+            if message.startswith(line):
+                message = f"{line} of {self.file}{message.removeprefix(line)}"
+            else:
+                message = f"{self.file}: {message}"
+        return f"{message} {self.remedy}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -68,11 +76,14 @@ def group(faults: Iterable[Fault]) -> list[FaultGroup]:
 def summary(faults: tuple[Fault, ...]) -> str:
     """What a terminal shows: a head line, then the faults grouped by rule."""
     many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
-    several = len({fault.file for fault in faults}) > 1
+    several = len({f.file for f in faults if not f.names_file}) > 1
     lines = [f"{many[0].upper()}{many[1:]} found. Nothing was imported."]
     for found in group(faults):
         lines.append(f"{found.rule} ({found.count:,})")
-        lines += [f"  {fault.file}: {fault}" if several else f"  {fault}" for fault in found.listed]
+        lines += [
+            f"  {fault.file}: {fault}" if several and not fault.names_file else f"  {fault}"
+            for fault in found.listed
+        ]
         if left := found.count - len(found.listed):
             lines.append(f"  … and {left:,} more")
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def read_set(
         message = f"no item could be made. Left out: {said or 'nothing; the files have no rows'}."
         faults = [Fault(None, "", "no items", message, "Change the options.", file=names[0])]
     if faults:
-        raise Refused(faults)
+        raise Refused(replace(fault, names_file=len(parts) > 1) for fault in faults)
     return ReadItems(
         names=names,
         dataset=dataset.dataset(chosen, seed),

@@ -234,7 +234,7 @@ def test_a_fault_on_the_page_names_file_and_line():
 
     page = client.post(f"{ADDRESS}?set=ec", {"file": files}).content.decode()
 
-    assert "Line 8: there are 2 cells, the header has 6." in page
+    assert "Line 8 of trac3.csv: there are 2 cells, the header has 6." in page
     assert not Item.objects.exists()
 
 

@@ -186,7 +186,9 @@ def test_missing_files_columns_and_broken_quotes_are_told(tmp_path):
     folder = changed("ec", tmp_path, "trac3_EMP_train.csv", lambda _: (
         "article_id,person_id,person_essay,person_empathy,person_distress\n1,p1,\"Open,1,1\n"
     ))  # fmt: skip
-    assert "Line 2: this cannot be read as CSV" in refusal("ec", folder)[0]
+    assert (
+        "Line 2 of ec/trac3_EMP_train.csv: this cannot be read as CSV" in refusal("ec", folder)[0]
+    )
 
 
 def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path):
@@ -194,7 +196,7 @@ def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path):
     path = folder / "articles_adobe_AMT.csv"
     path.write_bytes(path.read_bytes().replace(b"dog", b"d\xf6g"))
 
-    assert "Line 3 is not UTF-8." in refusal("ec", folder)[0]
+    assert "Line 3 of ec/articles_adobe_AMT.csv is not UTF-8." in refusal("ec", folder)[0]
 
 
 def test_a_byte_order_mark_and_other_line_ends_change_nothing(tmp_path):

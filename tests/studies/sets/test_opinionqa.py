@@ -164,9 +164,10 @@ def test_a_literal_that_cannot_be_read_is_named_and_never_evaluated(tmp_path):
     )
 
     first, second = refusal("opinionqa", folder)
+    info = f"opinionqa/{WAVE.name}/info.csv"
 
-    assert "Line 2: option_mapping of PARKS_W99 cannot be read." in first
-    assert "Line 4: option_mapping of TRUST_W99 cannot be read." in second
+    assert f"Line 2 of {info}: option_mapping of PARKS_W99 cannot be read." in first
+    assert f"Line 4 of {info}: option_mapping of TRUST_W99 cannot be read." in second
     assert not trap.exists()
 
 
@@ -205,4 +206,4 @@ def test_a_missing_column_is_named(tmp_path):
 def test_a_row_with_other_cells_than_the_header_is_named(tmp_path):
     folder = changed("opinionqa", tmp_path, "responses.csv", lambda t: t + "1005,1.0,Never\n")
 
-    assert "Line 6: there are 3 cells, the header has 17" in refusal("opinionqa", folder)[0]
+    assert "responses.csv: there are 3 cells, the header has 17" in refusal("opinionqa", folder)[0]

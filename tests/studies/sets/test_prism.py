@@ -301,7 +301,8 @@ def test_every_broken_row_is_named_with_its_line(tmp_path):
 
     faults = refusal("prism", changed("prism", tmp_path, "utterances.jsonl", broken))
 
-    assert [fault.split(":")[0] for fault in faults] == ["Line 2", "Line 3", "Line 4", "Line 5"]
+    of = "of prism/utterances.jsonl"
+    assert [f.split(":")[0] for f in faults] == [f"Line {n} {of}" for n in (2, 3, 4, 5)]
     assert "score must be a number" in faults[0]
     assert "model_response is missing or not text" in faults[1]
     assert "this is not JSON" in faults[2]
@@ -311,5 +312,5 @@ def test_every_broken_row_is_named_with_its_line(tmp_path):
 def test_where_no_item_can_be_made_the_reasons_are_told():
     (fault,) = refusal("prism", conversation_types="controversy guided")
 
-    assert fault.startswith("no item could be made. Left out:")
+    assert fault.startswith("prism: no item could be made. Left out:")
     assert "messages with fewer than two responses left" in fault
