@@ -355,7 +355,9 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
     judgments = _judgments(study, position)
     costs = _costs(study)
     runs = []
-    for run in JudgeRun.objects.filter(study=study, pk__in=judgments).select_related("judge"):
+    # A run that nobody has started after its probe is no judge of the study.
+    started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
+    for run in started.select_related("judge"):
         rows, snapshots = judgments[run.pk]
         runs.append(
             Run(

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 from django.http import Http404
 from django.utils import timezone
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
 from studies.features import in_few_words, known_keys
-from studies.models import Study
+from studies.models import Membership, Study
+from studies.selectors import studies_for
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,21 @@ class JudgmentRow:
     replies: int
 
 
+def has_replies(run_id: int) -> bool:
+    return Attempt.objects.filter(judgment__run=run_id, outcome=Attempt.Outcome.REPLIED).exists()
+
+
 def run_progress(run: JudgeRun) -> RunProgress:
     """Count the judgments of one run by state; one query."""
     return _progress_of([run.pk])[run.pk]
 
 
-def run_rows(study: Study, *, campaign: Campaign | None = None) -> list[RunRow]:
-    """The runs of the study, or of one campaign, in the order they were made; four queries at most.
+def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
+    """Runs of the study as rows, in the order they were made; four queries at most.
 
     Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
     every few seconds never adds up the ledger.
     """
-    found = JudgeRun.objects.filter(study=study) if campaign is None else campaign.runs.all()
     runs = list(found.select_related("judge"))
     progress = _progress_of([run.pk for run in runs])
     speeds = speeds_of([run for run in runs if run.is_active])
@@ -221,6 +226,10 @@ def judgment_rows(run: JudgeRun) -> Iterator[JudgmentRow]:
         yield JudgmentRow(*row)
 
 
+def may_edit(user: User | AnonymousUser, slug: str) -> bool:
+    return studies_for(user, role=Membership.Role.EDITOR).filter(slug=slug).exists()
+
+
 def get_run(study: Study, public_id: str) -> JudgeRun:
     """A run of `study`, otherwise 404."""
     try:
@@ -237,7 +246,6 @@ def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QueryS
         Judgment.objects.filter(run=run)
         .select_related("item__persona", "reused_from__run")
         .prefetch_related("attempts")
-        .order_by("item__key", "shown_first", "sample")
     )
     if state == "open":
         judgments = judgments.filter(state__in=Judgment.OPEN)

@@ -1,39 +1,45 @@
 """A study's judges: how far their runs are, what they cost, and every reply beside its reading."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import JudgingError
-from judging.forms import CampaignForm, JudgmentFilter
+from judging.forms import ExtendForm, JudgmentFilter, RunFilter
+from judging.listing import (
+    JUDGMENT_SORTS,
+    RUN_COLUMNS,
+    filter_runs,
+    judgments_csv,
+    runs_csv,
+    sort_runs,
+)
 from judging.models import Judge, JudgeRun, Judgment
 from judging.selectors import (
-    campaign_progress,
-    campaign_use,
-    get_campaign,
     get_run,
     judgments_page,
     last_requests,
+    may_edit,
     run_cost,
     run_progress,
     run_rows,
     speeds_of,
 )
-from judging.services.campaigns import change_campaign, start_campaign
-from judging.services.estimates import estimate_plan
-from judging.services.runs import cancel_run, pause_run, resume_run, retry_failed
+from judging.services.estimates import estimate_growth
+from judging.services.probes import probe_of
+from judging.services.runs import cancel_run, grow_run, pause_run, resume_run, retry_failed
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.prompts import build_prompt
-from studies.selectors import get_study, studies_for
+from studies.selectors import get_study
 
 PER_PAGE = 20
 _ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
@@ -55,63 +61,57 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
     context = {
         "study": study,
-        "rows": run_rows(study),
+        "rows": run_rows(study, study.judge_runs.all()),
         "campaigns": study.campaigns.all(),
         "has_judges": Judge.objects.exists(),
-        "may_edit": _may_edit(request, slug),
+        "may_edit": may_edit(request.user, slug),
     }
     return render(request, "judging/_panel.html", context)
 
 
 @login_required
-@require_http_methods(["GET", "POST"])
-def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
-    """Plan a campaign, see what it will take, start it; nothing is asked before that was seen."""
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
-    form = CampaignForm(study, request.POST or None, name=_free_name(study), like=like)
-    estimate = None
-    if form.is_valid():
-        try:
-            plan = form.plan()
-            estimate = estimate_plan(study, plan)
-            if "start" in request.POST:
-                if request.POST["start"] == "one":
-                    plan = replace(plan, limit=1)
-                user = cast(User, request.user)
-                campaign = start_campaign(study_id=study.pk, plan=plan, user=user)
-                return redirect("judging:campaign", slug, campaign.public_id)
-        except (JudgingError, StudyError) as error:
-            form.add_error(None, str(error))
-    context = {"study": study, "form": form, "estimate": estimate, "like": like}
-    return render(request, "judging/new.html", context, status=422 if form.errors else 200)
-
-
-def _free_name(study: Study) -> str:
-    return f"Campaign {study.campaigns.count() + 1}"
-
-
-@login_required
 @require_GET
-def campaign_page(
-    request: HttpRequest, slug: str, campaign_id: str, *, template: str
-) -> HttpResponse:
-    """A campaign as a page, or as the part of it that is fetched again while runs go on."""
+def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
+    """All runs of a study, filtered and sorted: as a page, its live part, or CSV."""
     study = get_study(request.user, slug)
-    campaign = get_campaign(study, campaign_id)
-    rows = run_rows(study, campaign=campaign)
+    form = RunFilter(study, request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {}
+    rows = run_rows(study, filter_runs(study.judge_runs.all(), **chosen))
+    sort = request.GET.get("sort", "")
+    rows = sort_runs(rows, sort)
+    if request.GET.get("format") == "csv":
+        return runs_csv(rows, name=f"{study.slug}-runs")
     context = {
         "study": study,
-        "campaign": campaign,
-        "progress": campaign_progress(campaign),
-        "use": campaign_use(campaign),
+        "form": form,
+        "sort": sort,
         "rows": rows,
-        "is_active": any(row.run.is_active for row in rows),
-        "is_resumable": any(row.run.is_resumable for row in rows),
-        "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
-        "may_edit": _may_edit(request, slug),
+        "columns": _columns(request, sort),
+        "is_filtered": any(chosen.values()),
+        "has_judges": Judge.objects.exists(),
+        "query": request.GET.urlencode(),
+        "csv_query": _query(request, format="csv"),
+        "may_edit": may_edit(request.user, slug),
     }
     return render(request, template, context)
+
+
+def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
+    """Headers of the runs: what each is called, how it is sorted now, what a click sorts."""
+    columns = []
+    for name, (label, _) in RUN_COLUMNS.items():
+        now = {name: "ascending", f"-{name}": "descending"}.get(sort, "none")
+        then = f"-{name}" if now == "ascending" else name
+        columns.append({"label": label, "now": now, "query": _query(request, sort=then)})
+    return columns
+
+
+def _query(request: HttpRequest, **changes: str) -> str:
+    """The query of this address with some of it changed."""
+    query = request.GET.copy()
+    for name, value in changes.items():
+        query[name] = value
+    return f"?{query.urlencode()}"
 
 
 @login_required
@@ -120,13 +120,18 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     study = get_study(request.user, slug)
     run = get_run(study, run_id)
     form = JudgmentFilter(request.GET)
-    chosen = form.cleaned_data if form.is_valid() else {"state": "", "search": ""}
+    chosen = form.cleaned_data if form.is_valid() else {"state": "", "search": "", "sort": ""}
     judgments = judgments_page(run, state=chosen["state"], query=chosen["search"])
+    judgments = judgments.order_by(*JUDGMENT_SORTS[chosen["sort"]][1])
+    if request.GET.get("format") == "csv":
+        return judgments_csv(judgments, name=f"{study.slug}-{run.key[:12]}")
     page = Paginator(judgments, PER_PAGE).get_page(request.GET.get("page"))
     context = _run_context(request, study, run) | {
         "form": form,
-        "chosen": chosen,
         "page": page,
+        "earlier": _query(request, page=str(page.number - 1)),
+        "later": _query(request, page=str(page.number + 1)),
+        "csv_query": _query(request, format="csv"),
         "shown": [_shown(study, run, judgment) for judgment in page],
     }
     return render(request, "judging/run.html", context)
@@ -148,8 +153,9 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "progress": run_progress(run),
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": run_cost(run),
-        "last_requests": last_requests(run) if run.is_active else (),
-        "may_edit": _may_edit(request, study.slug),
+        "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
+        "probe": probe_of(run) if run.awaits_yes else None,
+        "may_edit": may_edit(request.user, study.slug),
     }
 
 
@@ -165,20 +171,31 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
 
 
 @login_required
-@require_POST
-def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -> HttpResponse:
-    """Change what all runs of a campaign do."""
+@require_http_methods(["GET", "POST"])
+def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Have a run ask about more items, samples or the other order, after its cost was seen."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    campaign = get_campaign(study, campaign_id)
-    user = cast(User, request.user)
-    if not change_campaign(campaign_id=campaign.pk, change=_ACTIONS[action], user=user):
-        messages.info(request, "Nothing to do: the runs are in another state by now.")
-    return redirect("judging:campaign", slug, campaign_id)
-
-
-def _may_edit(request: HttpRequest, slug: str) -> bool:
-    editors = studies_for(request.user, role=Membership.Role.EDITOR)
-    return editors.filter(slug=slug).exists()
+    run = get_run(study, run_id)
+    if run.is_imported:
+        raise Http404
+    form = ExtendForm(run, request.POST or None)
+    estimate = None
+    if form.is_valid():
+        try:
+            estimate = estimate_growth(run, **form.growth())
+            if form.may_start:
+                grow_run(run, **form.growth(), **form.budgets(), user=cast(User, request.user))
+                return redirect("judging:run", slug, run_id)
+        except (JudgingError, StudyError) as error:
+            form.add_error(None, str(error))
+    context = {
+        "study": study,
+        "run": run,
+        "form": form,
+        "estimate": estimate,
+        "has_changed": "start" in request.POST,
+    }
+    return render(request, "judging/extend.html", context, status=422 if form.errors else 200)
 
 
 def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:

@@ -49,6 +49,9 @@ class JudgeRun(models.Model):
     seed = models.BigIntegerField()
     is_imported = models.BooleanField(default=False)
     by_batch = models.BooleanField(default=False, help_text="Asked by files, at a lower price.")
+    probe_first = models.BooleanField(
+        default=False, help_text="Asks one question, and no other until somebody has said yes."
+    )
     budget = models.DecimalField(
         max_digits=14, decimal_places=6, null=True, blank=True, help_text="US dollars."
     )
@@ -112,6 +115,23 @@ class JudgeRun(models.Model):
     @property
     def is_resumable(self) -> bool:
         return self.state in self.RESUMABLE
+
+    @property
+    def awaits_yes(self) -> bool:
+        """Whether it is in its probe, or waits for somebody to start it after that."""
+        return self.probe_first and self.state != self.State.CANCELLED
+
+    @property
+    def state_words(self) -> str:
+        """Its state as a page says it."""
+        probing = {
+            self.State.QUEUED: "probe queued",
+            self.State.RUNNING: "probing",
+            self.State.PAUSED: "waits for you",
+            self.State.CANCELLED: "not started",
+        }
+        of_probe = probing.get(self.State(self.state)) if self.probe_first else None
+        return of_probe or self.get_state_display()
 
 
 class Campaign(models.Model):

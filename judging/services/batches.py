@@ -37,7 +37,8 @@ from judging.engine.protocol import (
 )
 from judging.errors import BadJudge
 from judging.models import NANO, Batch, Campaign, JudgeRun, Judgment
-from judging.services import chunks, ledger, probes, runtime
+from judging.selectors import has_replies
+from judging.services import chunks, ledger, runtime
 from judging.services.judges import api_key, openai_settings
 from judging.services.patience import outlive_restart
 from judging.services.questions import questions_of
@@ -54,7 +55,8 @@ _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 def follow_batches(*, queue: Callable[[int], object]) -> int:
     """Queue a step for every run that has something to hand in or to collect; returns how many."""
     waiting = JudgeRun.objects.filter(
-        Q(batches__state__in=Batch.OPEN) | Q(by_batch=True, state__in=JudgeRun.ACTIVE)
+        Q(batches__state__in=Batch.OPEN)
+        | Q(by_batch=True, probe_first=False, state__in=JudgeRun.ACTIVE)
     ).distinct()
     run_ids = list(waiting.values_list("pk", flat=True))
     for run_id in run_ids:
@@ -77,7 +79,7 @@ def advance_run(*, run_id: int) -> None:
         for batch in run.batches.filter(state__in=Batch.OPEN):
             _step(batch, run, client)
         run.refresh_from_db()
-        if run.by_batch and run.is_active and _may_hand_in(run):
+        if run.by_batch and run.is_active and not run.probe_first and _may_hand_in(run):
             while run.is_active and (new := _prepare(run)):
                 _step(new, run, client, is_new=True)
                 run.refresh_from_db()
@@ -104,7 +106,7 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 def _may_hand_in(run: JudgeRun) -> bool:
     """Ask one question at once before the first file: a wrong key, model or parameter shows now
     and not after a day, and what the server does not take is left out of the file."""
-    if not probes.has_replies(run):
+    if not has_replies(run.pk):
         chunks.judge_chunk(run_id=run.pk, is_probe=True)
         run.refresh_from_db()
     return run.is_active

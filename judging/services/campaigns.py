@@ -10,9 +10,11 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from judging.errors import BadPlan
+from judging.errors import BadPlan, BadRun
 from judging.models import Campaign, Judge, JudgeRun, Jury
-from judging.services.runs import start_run
+from judging.selectors import has_replies
+from judging.services.growing import run_for
+from judging.services.runs import cancel_run, resume_run, start_run
 from studies import features as feature_sets
 from studies.models import Study
 from studies.services import lock_study
@@ -25,7 +27,9 @@ class Plan:
     """The grid of a campaign; every judge is asked in every setting, set of features and order.
 
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
-    `batch` the judges are asked by files at a lower price.
+    `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
+    the very same words are taken over; with `extend` a run with fewer samples, or one order, grows
+    instead of another being started.
     """
 
     name: str
@@ -39,10 +43,13 @@ class Plan:
     budget: str | None = None
     token_budget: int | None = None
     batch: bool = False
+    reuse: bool = False
+    extend: bool = False
     juries: dict[str, list[str]] = field(default_factory=dict)
 
 
 _WORDS = ("judges", "settings", "features", "orders")
+_YES_OR_NO = ("batch", "reuse", "extend")
 _NUMBERS = ("samples", "seed", "limit", "token_budget")
 _CHOICES = {"settings": JudgeRun.Setting.values, "orders": JudgeRun.Orders.values}
 
@@ -64,8 +71,11 @@ def read_plan(text: str) -> Plan:
     for key in _NUMBERS:
         if key in raw and type(raw[key]) is not int:
             raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
-    if not isinstance(raw.get("batch", False), bool):
-        raise BadPlan(f"batch: write true or false, not {raw['batch']!r}.")
+    for key in _YES_OR_NO:
+        if not isinstance(raw.get(key, False), bool):
+            raise BadPlan(f"{key}: write true or false, not {raw[key]!r}.")
+    if raw.get("extend") and len(raw.get("orders", [])) > 1:
+        raise BadPlan("extend: name one order. A run cannot grow into two.")
     for name, members in _table(raw).items():
         _check_words(f"juries.{name}", members)
         if len(members) < 2:
@@ -124,12 +134,49 @@ def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(grid))
 
 
+@dataclass(frozen=True)
+class Cell:
+    """One run of a plan, stored or not; `grows` where it comes of a smaller one."""
+
+    run: JudgeRun
+    grows: bool
+
+
+def cells_of(study: Study, plan: Plan) -> list[Cell]:
+    """The runs of a plan as they would be started; stores nothing."""
+    judges = _judges(plan)
+    cells = []
+    for name, setting, features, orders in grid_of(study, plan):
+        asked: dict[str, Any] = {
+            "setting": setting,
+            "features": features,
+            "orders": orders,
+            "samples": plan.samples,
+            "seed": plan.seed,
+        }
+        run, grows = run_for(study, judges[name], **asked), False
+        if run.pk is None and plan.extend:
+            try:
+                run, grows = run_for(study, judges[name], **asked, extend=True), True
+            except BadRun:
+                pass  # Nothing to grow from: it is a run of its own.
+        cells.append(Cell(run, grows))
+    return cells
+
+
 def start_campaign(
-    *, study_id: int, plan: Plan, enqueue: bool = True, user: User | None = None
+    *,
+    study_id: int,
+    plan: Plan,
+    probe: bool = False,
+    enqueue: bool = True,
+    user: User | None = None,
 ) -> Campaign:
     """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
 
-    The same plan again asks nothing new. Raises `BadPlan`, `BadRun`, `BadJudge` or `StudyError`.
+    With `probe` each run asks one question and waits for `start_after_probe`; runs that have
+    replies are left as they are until then. The same plan again asks nothing new. Raises
+    `BadPlan`, `BadRun`, `BadJudge` or `StudyError`.
     """
     with transaction.atomic():
         study = lock_study(study_id)
@@ -150,30 +197,86 @@ def start_campaign(
                 raise BadPlan(f"juries.{name}: a judge has that name. Give the jury another.")
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
-        for judge, setting, features, orders in grid_of(study, plan):
-            run = start_run(
-                study_id=study.pk,
-                judge_id=judges[judge].pk,
-                setting=setting,
-                features=features,
-                orders=orders,
-                samples=plan.samples,
-                seed=plan.seed,
-                limit=plan.limit,
-                by_batch=plan.batch,
-                enqueue=enqueue,
-                user=user,
-            )
+        for cell in cells_of(study, plan):
+            run = cell.run
+            if not (probe and has_replies(run.pk)):
+                run = _start(cell, plan, probe=probe, enqueue=enqueue, user=user)
             campaign.runs.add(run)
     return campaign
+
+
+def _start(
+    cell: Cell, plan: Plan, *, probe: bool = False, enqueue: bool = True, user: User | None
+) -> JudgeRun:
+    return start_run(
+        study_id=cell.run.study_id,
+        judge_id=cell.run.judge_id,
+        setting=cell.run.setting,
+        features=cell.run.features,
+        orders=cell.run.orders,
+        samples=cell.run.samples,
+        seed=cell.run.seed,
+        limit=plan.limit,
+        extend=cell.grows,
+        reuse=plan.reuse,
+        by_batch=plan.batch,
+        probe=probe,
+        enqueue=enqueue,
+        user=user,
+    )
+
+
+@transaction.atomic
+def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
+    """Start every run of a campaign but those whose probe brought no reply or was refused.
+
+    Returns how many are started.
+    """
+    campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+    lock_study(campaign.study_id)
+    ready = ready_after_probe(campaign)
+    for cell in ready:
+        campaign.runs.add(_start(cell, plan_of(campaign), user=user))
+    return len(ready)
+
+
+def ready_after_probe(campaign: Campaign) -> list[Cell]:
+    """What `start_after_probe` would start."""
+
+    def is_held(run: JudgeRun) -> bool:
+        has_come = run.state == JudgeRun.State.PAUSED and has_replies(run.pk)
+        return run.probe_first and not has_come
+
+    cells = cells_of(campaign.study, plan_of(campaign))
+    return [cell for cell in cells if not is_held(cell.run)]
+
+
+def plan_of(campaign: Campaign) -> Plan:
+    return Plan(**campaign.plan)
+
+
+def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
+    """Have the runs of a campaign that wait after their probe ask nothing more."""
+    waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
+    return sum(cancel_run(run_id=pk, user=user) for pk in waiting.values_list("pk", flat=True))
+
+
+def probe_again(*, campaign_id: int, user: User | None = None) -> int:
+    """Ask another question where a probe brought no reply; returns in how many runs."""
+    waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
+    silent = [pk for pk in waiting.values_list("pk", flat=True) if not has_replies(pk)]
+    return sum(resume_run(run_id=pk, user=user) for pk in silent)
 
 
 def change_campaign(
     *, campaign_id: int, change: Callable[..., bool], user: User | None = None
 ) -> int:
-    """Pause, resume or cancel every run of a campaign; returns how many that changed."""
-    run_ids = JudgeRun.objects.filter(campaigns=campaign_id).values_list("pk", flat=True)
-    return sum(change(run_id=run_id, user=user) for run_id in run_ids)
+    """Pause, resume or cancel every run of a campaign; returns how many that changed.
+
+    Runs that wait for a yes after their probe are left to it.
+    """
+    started = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=False)
+    return sum(change(run_id=pk, user=user) for pk in started.values_list("pk", flat=True))
 
 
 def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:

@@ -17,13 +17,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Count, Exists, F, OuterRef, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from judging.engine.limits import Limiter
 from judging.engine.protocol import Outage, OverBudget, Stopped
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.selectors import has_replies
 from judging.services import runtime
 from judging.services.ledger import Rows, RunLedger
 from judging.services.questions import questions_of
@@ -41,6 +42,7 @@ MOST_GPU_CHUNKS = 64
 TURN_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
+AFTER_PROBE = "Paused after its probe; nothing more is asked until it is started."
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
 
@@ -92,15 +94,44 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     times at once: what one call has leased no other call takes.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    is_probe |= run.probe_first
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
     lease = secrets.token_hex(16)
+    until = timezone.now() + LEASE
     with _preparing:
-        judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=timezone.now() + LEASE)
+        if run.probe_first:
+            judgments = claim_probe(run, lease, until=until)
+        else:
+            judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
     if judgments:
         _ask(run, judgments, lease)
-    settle(run_id=run_id)
+    if not settle(run_id=run_id) and run.probe_first:
+        _end_probe(run_id, judgments)
     return len(judgments)
+
+
+@transaction.atomic
+def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]:
+    """Lease the question of a probe, unless it was answered or somebody is asking it."""
+    # Locked, so that of two workers one sees what the other has leased.
+    locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    is_asked = Judgment.objects.filter(run=run, state=Judgment.State.LEASED).exists()
+    if is_asked or has_replies(run.pk) or not (locked.probe_first and locked.is_active):
+        return []
+    return claim(run, lease, most=1, until=until)
+
+
+def _end_probe(run_id: int, asked: list[Judgment]) -> None:
+    """Have a run wait for a yes once its one question has come to an end, however it ended."""
+    held = Q(state=Judgment.State.LEASED)
+    held |= Q(state=Judgment.State.PENDING, pk__in=[judgment.pk for judgment in asked])
+    if Judgment.objects.filter(held, run=run_id).exists():
+        return
+    run = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE, probe_first=True)
+    failed = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk").last()
+    sentence = failed.error if failed and not has_replies(run_id) else AFTER_PROBE
+    run.update(state=JudgeRun.State.PAUSED, sentence=sentence, ended_at=timezone.now())
 
 
 @transaction.atomic
@@ -252,7 +283,10 @@ def settle(*, run_id: int) -> bool:
     if not active.filter(~Exists(still_open)).exists():
         return False
     ended = active.filter(~Exists(still_open)).update(
-        state=JudgeRun.State.DONE, sentence=_closing_words(run_id), ended_at=timezone.now()
+        state=JudgeRun.State.DONE,
+        sentence=_closing_words(run_id),
+        ended_at=timezone.now(),
+        probe_first=False,
     )
     return bool(ended)
 
@@ -279,7 +313,7 @@ def _closing_words(run_id: int) -> str:
 
 def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     """Put tokens for a run into the queue; each works off chunks until nothing is left."""
-    waiting = run.judgments.filter(state=Judgment.State.PENDING).count()
+    waiting = 1 if run.probe_first else run.judgments.filter(state=Judgment.State.PENDING).count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
     for _ in range(min(math.ceil(waiting / CHUNK), chunks_in_hand(run.judge))):
         call(run.pk)

@@ -9,8 +9,8 @@ from django.utils import timezone
 from judging.errors import ImportRefused
 from judging.judgment_files import JudgmentFile, Row, read_judgments
 from judging.models import Judge, JudgeRun, Judgment
+from judging.services.growing import parameters_key
 from judging.services.judges import IMPORTED
-from judging.services.runs import parameters_key
 from studies import features as feature_sets
 from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from judging.errors import BadRun
 from judging.models import JudgeRun, Judgment
 from judging.services.orders import shown_first
-from studies.models import Item
+from studies.models import Item, Study
 
 _ROWS_AT_ONCE = 1000
 
@@ -18,13 +19,47 @@ def create_judgments(run: JudgeRun, limit: int | None) -> int:
 
     Raises `BadRun` where the study has no items.
     """
+    rows = _missing(run, limit)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        _insert(run, rows[start : start + _ROWS_AT_ONCE])
+    return len(rows)
+
+
+def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
+    """What `create_judgments` would create, not stored; the run need not be stored either."""
+    return [
+        Judgment(item_id=item, shown_first=first, sample=sample, state=state, error=error)
+        for item, first, sample, state, error in _missing(run, limit)
+    ]
+
+
+def count_missing(run: JudgeRun, limit: int | None) -> int:
+    """How many of them are to be asked."""
+    if run.judge.own_sources:
+        return sum(row[3] == Judgment.State.PENDING for row in _missing(run, limit))
+    items = Item.objects.filter(pk__in=chosen_items(run.study, limit).values("pk"))
+    wanted = items.count()
+    if run.orders == JudgeRun.Orders.BOTH:
+        wanted += items.filter(fixed_first="").count()
+    there = Judgment.objects.filter(run=run.pk, item__in=items, sample__lte=run.samples).count()
+    return wanted * run.samples - there
+
+
+def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
+    """The items that a run is about: all main items, or the first by key."""
+    return Item.objects.filter(study=study).order_by("key")[:limit]
+
+
+def _missing(run: JudgeRun, limit: int | None) -> list[tuple[int, str, int, str, str]]:
+    """Item, side shown first, sample, state and error of what a run, stored or not, lacks."""
     own = {source.casefold() for source in run.judge.own_sources}
     read = ["key", "first_person", "fixed_first", *(["r1", "r2"] if own else [])]
-    items = list(Item.objects.filter(study=run.study_id).only(*read).order_by("key")[:limit])
+    items = list(chosen_items(run.study, limit).only(*read))
     if not items:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = dict[int, set[tuple[str, int]]]()
-    for item_id, first, sample in run.judgments.values_list("item_id", "shown_first", "sample"):
+    asked = Judgment.objects.filter(run=run.pk)
+    for item_id, first, sample in asked.values_list("item_id", "shown_first", "sample"):
         there.setdefault(item_id, set()).add((first, sample))
     drawn = [
         (item, first)
@@ -37,7 +72,7 @@ def create_judgments(run: JudgeRun, limit: int | None) -> int:
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
     new = [item for item in items if not (is_drawn and item.pk in there)]
     orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
-    rows = []
+    rows: list[tuple[int, str, int, str, str]] = []
     for item in items:
         had = there.get(item.pk, set())
         sides = orders.get(item.pk) or sorted({side for side, _ in had})
@@ -49,9 +84,7 @@ def create_judgments(run: JudgeRun, limit: int | None) -> int:
             for first in sides
             if (first, sample) not in had
         ]
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        _insert(run, rows[start : start + _ROWS_AT_ONCE])
-    return len(rows)
+    return rows
 
 
 def _own_response(item: Item, own: set[str]) -> str:

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Sum
-
 from judging.engine.parsing import read_form
 from judging.errors import BadRun
-from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
+from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.services import chunks
+from judging.services.usage import duration, usage_of
 from studies.prompts import build_prompt
 
 
@@ -17,7 +16,7 @@ class Probe:
     """The first question of a run that brought a reply, and what the open ones are expected to use.
 
     `kept_form` is None where no structured reply was asked for, `dollars` where the judge has no
-    price.
+    price, `seconds` where the rest goes by batch.
     """
 
     judgment: Judgment
@@ -25,49 +24,67 @@ class Probe:
     reply: str
     asked_for_probabilities: bool
     kept_form: bool | None
+    latency_ms: int | None
     left: int
     tokens: int
-    seconds: float
+    seconds: float | None
     dollars: Decimal | None
 
+    @property
+    def reading(self) -> str:
+        """How the reply was read."""
+        if not self.judgment.choice:
+            return self.judgment.get_state_display()
+        certainty = self.judgment.certainty
+        of = f", certainty {certainty}" if certainty else ""
+        return f"{self.judgment.get_choice_display()}{of}"
 
-def has_replies(run: JudgeRun) -> bool:
-    return Attempt.objects.filter(judgment__run=run, outcome=Attempt.Outcome.REPLIED).exists()
+    @property
+    def probabilities(self) -> str:
+        """What came of the option probabilities."""
+        if told := self.judgment.probabilities:
+            return ", ".join(f"{option} {share:.3f}" for option, share in told.items())
+        return "asked for, none came" if self.asked_for_probabilities else "not asked for"
+
+    @property
+    def form(self) -> str:
+        """What came of the structured reply."""
+        if self.kept_form is None:
+            return "not asked for"
+        return "came as asked for" if self.kept_form else "asked for, none came"
+
+    @property
+    def time(self) -> str:
+        return "within a day" if self.seconds is None else duration(self.seconds)
 
 
 def probe_run(*, run_id: int) -> Probe:
-    """Ask the first question of a run in this process and pause it; nothing else is sent.
+    """Ask the question of a run's probe in this process, where it has none yet, and show it.
 
-    The question is one of the run's own: its answer counts, and is not paid for again. A run that
-    has replies is not asked anything, and one that is being worked off is not paused. Raises
+    The question is one of the run's own: its answer counts, and is not paid for again. Raises
     `BadRun` when no reply came.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
-    if run.state == JudgeRun.State.QUEUED:
-        if not has_replies(run):
-            chunks.judge_chunk(run_id=run_id, is_probe=True)
-        chunks.stop(
-            run_id=run_id,
-            state=JudgeRun.State.PAUSED,
-            sentence="Paused after its probe; the same command goes on.",
-        )
+    if run.probe_first:
+        chunks.judge_chunk(run_id=run_id)
         run.refresh_from_db()
-    return _probe_of(run)
+    probe = probe_of(run)
+    if probe is None:
+        raise BadRun(f"No reply came. {run.sentence or 'Workers are at the run: wait for them.'}")
+    return probe
 
 
-def _probe_of(run: JudgeRun) -> Probe:
+def probe_of(run: JudgeRun) -> Probe | None:
+    """The probe of a run, read from what is stored; None before a reply came."""
     replied = Attempt.objects.filter(judgment__run=run, outcome=Attempt.Outcome.REPLIED)
     first = replied.order_by("judgment", "number").first()
-    if first is None:
-        raise BadRun(f"No reply came. {run.sentence or 'Workers are at the run: wait for them.'}")
+    usage = usage_of(run)
+    if first is None or usage is None:
+        return None
     judgment = Judgment.objects.select_related("item__persona").get(pk=first.judgment_id)
-    last = replied.filter(judgment=judgment).latest("number")
-    used = Attempt.objects.filter(judgment=judgment).aggregate(
-        prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"), nano=Sum("cost_nano")
-    )
-    left = run.judgments.filter(state__in=Judgment.OPEN).count()
-    tokens = ((used["prompt"] or 0) + (used["completion"] or 0)) * left
     judgment.item.study = run.study
+    last = replied.filter(judgment=judgment).latest("number")
+    left = run.judgments.filter(state__in=Judgment.OPEN).count()
     return Probe(
         judgment=judgment,
         prompt=build_prompt(
@@ -79,16 +96,9 @@ def _probe_of(run: JudgeRun) -> Probe:
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
         kept_form=read_form(last.text) is not None if run.judge.structured else None,
+        latency_ms=last.latency_ms,
         left=left,
-        tokens=tokens,
-        seconds=_seconds(run.judge, left, tokens, last.latency_ms or 0),
-        dollars=Decimal(used["nano"] or 0) * left / NANO if run.judge.is_priced else None,
+        tokens=round(usage.tokens * left),
+        seconds=None if run.by_batch else usage.seconds(run.judge, left),
+        dollars=usage.dollars(run.judge, left, by_batch=run.by_batch),
     )
-
-
-def _seconds(judge: Judge, left: int, tokens: int, latency_ms: int) -> float:
-    """How long the open questions take by whatever holds them back most."""
-    by_slots = left * latency_ms / 1000 / judge.concurrency
-    by_requests = left * 60 / judge.rpm if judge.rpm else 0.0
-    by_tokens = tokens * 60 / judge.tpm if judge.tpm else 0.0
-    return max(by_slots, by_requests, by_tokens)

@@ -24,7 +24,7 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     released = release_expired()
     called = 0
     for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
-        if settle(run_id=run.pk) or run.by_batch:
+        if settle(run_id=run.pk) or (run.by_batch and not run.probe_first):
             continue
         silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
         alive = run.judgments.filter(state=Judgment.State.LEASED).exists()

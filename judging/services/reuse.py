@@ -2,8 +2,10 @@
 
 import hashlib
 from collections import defaultdict, deque
+from collections.abc import Iterable
 
 from judging.models import Judge, JudgeRun, Judgment
+from studies.models import Item
 from studies.prompts import build_prompt
 
 _COPIED = (
@@ -13,22 +15,35 @@ _COPIED = (
 
 
 def reuse_answers(run: JudgeRun) -> int:
-    """Answer what `run` has not asked yet from other runs of its study; returns how many.
+    """Answer what `run` has not asked yet from other runs of its study; returns how many."""
+    taken = take_over(run, never_asked(run))
+    fields = [*_COPIED, "prompt_sha256", "reused_from"]
+    Judgment.objects.bulk_update(taken, fields, batch_size=500)
+    return len(taken)
+
+
+def never_asked(run: JudgeRun) -> Iterable[Judgment]:
+    return Judgment.objects.filter(run=run.pk, state=Judgment.State.PENDING, attempts=None)
+
+
+def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
+    """Fill in what other runs were answered, and return which; nothing is stored here.
 
     Only an answer to the same words, by the same model with the same parameters at the same
     address. An answer is taken over once in a run: two samples never share one.
     """
-    waiting = list(
-        run.judgments.filter(state=Judgment.State.PENDING, attempts=None)
-        .select_related("item__persona")
-        .order_by("item__key", "shown_first", "sample")
-    )
     answers = _answers_of_others(run)
+    if not answers:
+        return []
+    items = {
+        item.pk: item for item in Item.objects.filter(study=run.study_id).select_related("persona")
+    }
     taken = []
-    for judgment in waiting:
-        judgment.item.study = run.study
+    for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
+        item = items[judgment.item_id]
+        item.study = run.study
         prompt = build_prompt(
-            judgment.item,
+            item,
             setting=run.setting,
             shown_first=judgment.shown_first,
             features=run.feature_keys,
@@ -40,9 +55,7 @@ def reuse_answers(run: JudgeRun) -> int:
                 setattr(judgment, field, getattr(source, field))
             judgment.prompt_sha256, judgment.reused_from = digest, source
             taken.append(judgment)
-    fields = [*_COPIED, "prompt_sha256", "reused_from"]
-    Judgment.objects.bulk_update(taken, fields, batch_size=500)
-    return len(taken)
+    return taken
 
 
 def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgment]]:
@@ -68,8 +81,12 @@ def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgme
             state=Judgment.State.DONE,
             reused_from=None,
         )
-        .exclude(run=run)
-        .exclude(pk__in=run.judgments.exclude(reused_from=None).values("reused_from"))
+        .exclude(run=run.pk)
+        .exclude(
+            pk__in=Judgment.objects.filter(run=run.pk)
+            .exclude(reused_from=None)
+            .values("reused_from")
+        )
         .order_by("pk")
     )
     answers: dict[tuple[int, str, str], deque[Judgment]] = defaultdict(deque)

@@ -1,30 +1,24 @@
 """Starting, pausing, resuming and cancelling the runs of a judge."""
 
-import hashlib
-import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
-import openai
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.utils import timezone
 
 from judging.errors import BadOption, BadRun
 from judging.models import Judge, JudgeRun, Judgment
+from judging.selectors import has_replies
 from judging.services import batches, chunks, recovery, runtime
+from judging.services.growing import GROWING, grown, run_for
 from judging.services.judges import backend_maker
 from judging.services.making import create_judgments
 from judging.services.patience import outlive_restart
 from judging.services.reuse import reuse_answers
 from judging.tasks import queue_batches, queue_chunk
-from studies import features as feature_sets
-from studies.models import Item, Study
-from studies.prompts import wording
 from studies.services import lock_study, record
 
 
@@ -43,6 +37,7 @@ def start_run(
     extend: bool = False,
     reuse: bool = False,
     by_batch: bool = False,
+    probe: bool = False,
     enqueue: bool = True,
     user: User | None = None,
 ) -> JudgeRun:
@@ -52,8 +47,9 @@ def start_run(
     all main items or the first `limit`. What is answered stays; what failed is asked again; what
     a larger limit or new items add is new. `extend` continues the run that had fewer samples or
     one order only, and asks just what that adds. `reuse` takes over what other runs were answered
-    to the same words. `by_batch` asks by files at a lower price, from now on. `enqueue` hands the
-    work to the workers.
+    to the same words. `by_batch` asks by files at a lower price, from now on. With `probe` a run
+    that is not under way asks one question and then waits, or only waits where it has replies.
+    `enqueue` hands the work to the workers.
     Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=judge_id)
@@ -62,14 +58,18 @@ def start_run(
         raise BadRun(f"--batch needs a judge behind a server, and “{judge.name}” is none.")
     with transaction.atomic():
         study = lock_study(study_id)
-        run = _get_or_create(study, judge, setting, features, orders, samples, seed, extend)
+        run = run_for(
+            study, judge, setting=setting, features=features, orders=orders, samples=samples,
+            seed=seed, extend=extend,
+        )  # fmt: skip
+        run.save(update_fields=None if run.pk is None else GROWING)
         created = create_judgments(run, limit)
         reused = reuse_answers(run) if reuse else 0
         retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
         )
-        is_running = run.state == JudgeRun.State.RUNNING
-        _wake(run, budget=budget, token_budget=token_budget, by_batch=by_batch)
+        is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
+        _wake(run, budget=budget, token_budget=token_budget, by_batch=by_batch, probe=probe)
         if created or retried:
             record(
                 study, "judge run", user=user, run=run.public_id, judge=judge.name,
@@ -80,6 +80,40 @@ def start_run(
     chunks.settle(run_id=run.pk)
     run.refresh_from_db()
     return run
+
+
+def grow_run(
+    run: JudgeRun,
+    *,
+    limit: int | None,
+    samples: int,
+    orders: str,
+    reuse: bool,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    user: User | None = None,
+) -> JudgeRun:
+    """Have a run ask about more items, samples, or the other order, and only what that adds.
+
+    Raises `BadRun` where it cannot go on as it was begun.
+    """
+    bigger = grown(run, samples=samples, orders=orders)
+    return start_run(
+        study_id=run.study_id,
+        judge_id=run.judge_id,
+        setting=bigger.setting,
+        features=bigger.features,
+        orders=orders,
+        samples=samples,
+        seed=run.seed,
+        limit=limit,
+        budget=budget,
+        token_budget=token_budget,
+        extend=True,
+        reuse=reuse,
+        by_batch=run.by_batch,
+        user=user,
+    )
 
 
 def _check(
@@ -108,109 +142,13 @@ def _check(
     backend_maker(judge)
 
 
-def _get_or_create(
-    study: Study,
-    judge: Judge,
-    setting: str,
-    features: str,
-    orders: str,
-    samples: int,
-    seed: int | None,
-    extend: bool,
-) -> JudgeRun:
-    keys = feature_sets.resolve(study, features)
-    if keys and "," in features:
-        features = ",".join(keys)
-    seed = study.seed if seed is None else seed
-    prompt_hash = _prompt_hash(study, setting, keys)
-    asked: dict[str, Any] = {
-        "study": study.slug,
-        "judge": judge.name,
-        "backend": judge.backend,
-        "model": judge.model,
-        "temperature": judge.temperature,
-        "top_p": judge.top_p,
-        "max_tokens": judge.max_tokens,
-        "thinking_tokens": judge.thinking_tokens,
-        "structured": judge.structured,
-        "probabilities": judge.probabilities,
-        "own_sources": sorted(judge.own_sources),
-        "setting": setting,
-        "features": features,
-        "feature_keys": keys,
-        "persona_style": study.persona_style,
-        "show_history": study.show_history,
-        "orders": orders,
-        "samples": samples,
-        "seed": seed,
-        "prompts": prompt_hash,
-    }
-    key = parameters_key(asked)
-    if extend and not JudgeRun.objects.filter(key=key).exists():
-        return _extend(study, judge, asked, key)
-    run, _ = JudgeRun.objects.get_or_create(
-        key=key,
-        defaults={
-            "study": study,
-            "judge": judge,
-            "setting": setting,
-            "features": features,
-            "feature_keys": keys,
-            "orders": orders,
-            "samples": samples,
-            "seed": seed,
-            "prompt_hash": prompt_hash,
-            "touched_at": timezone.now(),  # the sweeper leaves a run alone that was just made
-            # Where the model is served does not make another run, but belongs to the record.
-            "parameters": {
-                **asked,
-                "base_url": judge.base_url,
-                "software": {"openai": openai.__version__},
-            },
-        },
-    )
-    return run
-
-
-def _extend(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
-    """Make the run that differs in samples or orders alone into the one that is asked for."""
-    grows = {"samples", "orders"}
-    found = [
-        run
-        for run in JudgeRun.objects.filter(study=study, judge=judge, is_imported=False)
-        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - grows)
-        and run.samples <= asked["samples"]
-        and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
-    ]
-    if len(found) != 1:
-        raise BadRun(
-            f"--extend needs one run with fewer samples, or one order, and otherwise the same "
-            f"parameters; there are {len(found)}. Leave --extend out to start a run of its own."
-        )
-    (run,) = found
-    run.key, run.samples, run.orders = key, asked["samples"], asked["orders"]
-    run.parameters |= {name: asked[name] for name in grows}
-    run.save(update_fields=["key", "samples", "orders", "parameters"])
-    return run
-
-
-def parameters_key(parameters: dict[str, Any]) -> str:
-    """One hash for one set of parameters; the run's name in reports."""
-    text = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
-    """Hash of the words of every task that the study's items have."""
-    tasks = sorted({study.task, *Item.objects.filter(study=study).values_list("task", flat=True)})
-    hashes = [wording(task, setting, persona=keys != []).sha256 for task in tasks]
-    if len(hashes) == 1:
-        return hashes[0]
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()
-
-
 def _wake(
-    run: JudgeRun, *, budget: Decimal | None, token_budget: int | None, by_batch: bool
+    run: JudgeRun,
+    *,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    by_batch: bool,
+    probe: bool = False,
 ) -> None:
     """Queue a run that ended with something left to ask; take over budgets that are given.
 
@@ -222,10 +160,14 @@ def _wake(
         same.update(budget=budget)
     if token_budget is not None:
         same.update(token_budget=token_budget)
+    if not probe:
+        same.update(probe_first=False)
     if _has_open(run):
-        same.exclude(state__in=JudgeRun.ACTIVE).update(
-            state=JudgeRun.State.QUEUED, sentence="", ended_at=None
-        )
+        idle = same.exclude(state=JudgeRun.State.RUNNING)
+        if probe and has_replies(run.pk):
+            idle.update(state=JudgeRun.State.PAUSED, sentence=chunks.AFTER_PROBE)
+        else:
+            idle.update(state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=probe)
     run.refresh_from_db()
 
 
@@ -234,7 +176,7 @@ def _has_open(run: JudgeRun) -> bool:
 
 
 def _enqueue(run: JudgeRun) -> None:
-    if run.by_batch:
+    if run.by_batch and not run.probe_first:
         transaction.on_commit(partial(queue_batches, run.pk))
         return
     chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
@@ -249,7 +191,9 @@ def pause_run(*, run_id: int, user: User | None = None) -> bool:
 @transaction.atomic
 def cancel_run(*, run_id: int, user: User | None = None) -> bool:
     """End a run for good, keeping what it has; False when it has ended already."""
-    sentence = "Cancelled by hand; what it has is kept."
+    is_probe = JudgeRun.objects.filter(pk=run_id, probe_first=True).exists()
+    cause = "Not started after its probe" if is_probe else "Cancelled by hand"
+    sentence = f"{cause}; what it has is kept."
     among = (*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)
     return _end(run_id, JudgeRun.State.CANCELLED, sentence, user, among=among)
 
@@ -271,13 +215,18 @@ def _end(
 
 @transaction.atomic
 def resume_run(*, run_id: int, user: User | None = None) -> bool:
-    """Continue a paused or stopped run where it stood; False when it is not one."""
+    """Continue a paused or stopped run where it stood; False when it is not one.
+
+    A run that waits after its probe is started by it; one whose probe brought no reply asks
+    another question first.
+    """
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    run.probe_first &= not has_replies(run_id)
     resumed = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE).update(
-        state=JudgeRun.State.QUEUED, sentence="", ended_at=None
+        state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=run.probe_first
     )
     if not resumed:
         return False
-    run = JudgeRun.objects.select_related("study").get(pk=run_id)
     record(run.study, "judge run resumed", user=user, run=run.public_id)
     _enqueue(run)
     if not _has_open(run):
@@ -295,7 +244,7 @@ def retry_failed(*, run_id: int, user: User | None = None) -> bool:
     retried = failed.update(state=Judgment.State.PENDING, error="")
     if not retried:
         return False
-    _wake(run, budget=None, token_budget=None, by_batch=run.by_batch)
+    _wake(run, by_batch=run.by_batch, probe=run.probe_first)
     record(run.study, "judge run retried", user=user, run=run.public_id, retried=retried)
     _enqueue(run)
     return True

@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 from django import template
 
 register = template.Library()
@@ -7,3 +9,9 @@ register = template.Library()
 def grouped(number: int) -> str:
     """1234567 as “1,234,567”."""
     return f"{number:,}"
+
+
+@register.filter
+def dollars(amount: Decimal) -> str:
+    """1234.5 as “$1,234.50”, and what is less than a dollar to a hundredth of a cent."""
+    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

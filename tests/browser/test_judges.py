@@ -5,8 +5,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import Attempt, Batch, Judgment
+from judging.models import Attempt, Batch, JudgeRun, Judgment
 from judging.services.campaigns import Plan, start_campaign
+from judging.services.chunks import AFTER_PROBE
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge
@@ -74,3 +75,79 @@ def test_judges_pages_fit_and_pass_axe(signed_in, campaign, viewport, scheme):
     page.get_by_role("button", name="Show what it will take").click()
     page.get_by_role("heading", name="What it will take").wait_for()
     fits_and_reads_well(page)
+
+
+@pytest.fixture
+def probed(campaign):
+    """The campaign after its probes: one reply came, one did not."""
+    first, second = campaign.runs.order_by("pk")[:2]
+    campaign.runs.exclude(pk=first.pk).exclude(pk=second.pk).update(state="done", sentence="Done.")
+    waits = {"state": "paused", "probe_first": True, "tokens": 110, "spent_nano": 2_000_000}
+    JudgeRun.objects.filter(pk=first.pk).update(**waits, sentence=AFTER_PROBE)
+    JudgeRun.objects.filter(pk=second.pk).update(
+        state="stopped_outage", probe_first=True, sentence="The server refuses the key."
+    )
+    return campaign
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_probes_lists_and_growth_fit_and_pass_axe(signed_in, probed, viewport):
+    page = signed_in(viewport=viewport)
+    run, done = probed.runs.earliest("pk"), probed.runs.latest("pk")
+
+    for name, arguments, words in (
+        ("campaign", [probed.public_id], "Starting asks"),
+        ("run", [run.public_id], "certainty 80"),
+        ("list", [], "Waits for you"),
+    ):
+        page.goto(reverse(f"judging:{name}", args=["one", *arguments]), wait_until="networkidle")
+        assert words in page.inner_text("main")
+        for details in page.locator("main details.panel").all():
+            if details.get_attribute("open") is None:
+                details.locator("> summary").click()
+        fits_and_reads_well(page)
+
+    page.goto(reverse("judging:extend", args=["one", done.public_id]))
+    page.get_by_label("Samples").fill("3")
+    page.get_by_role("button", name="Show what is new").click()
+    page.get_by_role("heading", name="What is new").wait_for()
+    fits_and_reads_well(page)
+
+
+def test_runs_are_filtered_and_sorted_by_keyboard_and_the_address_keeps_it(signed_in, probed):
+    page = signed_in()
+    page.goto(reverse("judging:list", args=["one"]))
+
+    page.get_by_label("Judge’s name contains").fill("b-j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**search=b-j**")
+    page.get_by_role("link", name="Tokens").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**sort=tokens**")
+
+    assert page.get_by_role("columnheader", name="Tokens").get_attribute("aria-sort") == "ascending"
+    assert "search=b-j" in page.url
+    assert set(page.locator("tbody th a").all_inner_texts()) == {"b-judge"}
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download CSV").click()
+    assert len(download.value.path().read_text().splitlines()) == 1 + 4
+
+
+def test_a_probe_stays_open_while_the_page_is_fetched_again_and_is_refused_by_keyboard(
+    signed_in, probed
+):
+    page = signed_in()
+    page.goto(reverse("judging:campaign", args=["one", probed.public_id]))
+    second = page.locator("details.panel").nth(1)
+    second.locator("summary").focus()
+    page.keyboard.press("Enter")
+    JudgeRun.objects.filter(pk=probed.runs.latest("pk").pk).update(tokens=7777)
+    page.get_by_role("cell", name="7,777").wait_for()
+    assert second.get_attribute("open") is not None
+
+    page.locator("#probe-heading").locator("xpath=ancestor::section").get_by_role(
+        "button", name="Do not start"
+    ).focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Not started after its probe").first.wait_for()
+    assert page.locator("#probe-heading").count() == 0

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.errors import BadPlan
-from judging.models import Campaign, JudgeRun, Judgment, Jury
+from judging.models import Campaign, JudgeRun, Jury
 from judging.services.campaigns import Plan, feature_grid, read_plan, start_campaign
 from judging.services.runs import work_off
 from tests.factories import make_item, make_persona, make_study, sign_in
@@ -226,6 +226,12 @@ NEW = {
 }  # fmt: skip
 
 
+def press(client, url, data, button="yes"):
+    """Press a button that starts something, after its cost was shown."""
+    shown = client.post(url, {**data, "estimate": "yes"}).context["form"].digest
+    return client.post(url, {**data, "shown": shown, "start": button})
+
+
 def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is_asked(
     study, llm, engine, editor
 ):
@@ -247,7 +253,7 @@ def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor,
     queued: list[int] = []
     monkeypatch.setattr("judging.services.runs.queue_chunk", queued.append)
 
-    response = editor.post(reverse("judging:new", args=["s"]), {**NEW, "start": "yes"})
+    response = press(editor, reverse("judging:new", args=["s"]), NEW)
 
     campaign = Campaign.objects.get()
     assert response.url == reverse("judging:campaign", args=["s", campaign.public_id])
@@ -255,31 +261,22 @@ def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor,
     assert set(campaign.runs.values_list("orders", "samples")) == {("both", 2)}
 
 
-def test_one_item_can_be_tried_first_and_is_not_asked_about_again(
-    study, judges, editor, monkeypatch
-):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
-    make_item(study=study, persona=study.personas.get())
+def test_a_plan_is_not_started_at_a_cost_that_was_not_shown(study, judges, editor):
     url = reverse("judging:new", args=["s"])
+    shown = editor.post(url, {**NEW, "estimate": "yes"}).context["form"].digest
 
-    page = editor.post(url, {**NEW, "limit": "2", "start": "one"}).url
-    asked = set(Judgment.objects.values_list("pk", flat=True))
-    assert len(asked) == 4 * 2 * 2  # runs, orders, samples
+    page = editor.post(url, {**NEW, "samples": "100", "shown": shown, "start": "yes"})
 
-    like = f"{url}?like={Campaign.objects.get().public_id}"
-    assert f'href="{like}">Ask about the rest' in editor.get(page).content.decode()
-    assert editor.get(like).context["form"]["limit"].value() is None
-    editor.post(like, {**NEW, "start": "yes"})
-    assert Judgment.objects.count() == 2 * len(asked)
-    assert asked < set(Judgment.objects.values_list("pk", flat=True))
-    assert "Ask about the rest" not in editor.get(page).content.decode()
+    assert "not the one whose cost was shown" in page.content.decode()
+    assert "800 questions" in page.content.decode()
+    assert not Campaign.objects.exists()
 
 
 def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
     url = reverse("judging:new", args=["s"])
 
     nobody = editor.post(url, {**NEW, "judges": [], "start": "yes"})
-    unpriced = editor.post(url, {**NEW, "budget": "5", "start": "yes"})
+    unpriced = press(editor, url, {**NEW, "budget": "5"})
 
     assert nobody.status_code == unpriced.status_code == 422
     assert 'href="#id_judges"' in nobody.content.decode()
@@ -314,7 +311,8 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
 
     form = editor.get(url).context["form"]
     again = {name: form[name].value() for name in form.fields if form[name].value() is not None}
-    response = editor.post(url, {**again, "batch": "", "token_budget": "10000", "start": "yes"})
+    changed = {"batch": "", "reuse": "", "extend": "", "token_budget": "10000"}
+    response = press(editor, url, {**again, **changed})
 
     assert response.url == page
     campaign.refresh_from_db()

@@ -125,7 +125,7 @@ def test_a_run_that_workers_are_at_is_shown_and_not_paused(study, paid, llm, mon
 
 def test_the_time_is_that_of_the_narrowest_limit(study, llm, engine):
     judge = make_judge(base_url=llm.url, rpm=2, price_input=1, price_output=0)
-    run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = start_run(study_id=study.pk, judge_id=judge.pk, probe=True, enqueue=False)
 
     probe = probe_run(run_id=run.pk)
 

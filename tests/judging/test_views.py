@@ -29,6 +29,7 @@ def urls(run):
     return [
         reverse("judging:panel", args=["s"]),
         reverse("judging:run", args=["s", run.public_id]),
+        reverse("judging:list", args=["s"]),
     ]
 
 
@@ -272,3 +273,87 @@ def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
     assert "5, of which 3 without a reply" in text
     assert "1 rate limited, 2 lost with its worker" in text
     assert "up to $0.1500 of it for requests without a bill" in text
+
+
+@pytest.fixture
+def two_runs(study, run):
+    """Runs of “judge” and “other”; the second was asked more."""
+    answer(run, "one", raw_text="=1+1", certainty=70)
+    other = make_judge(name="other", base_url="http://127.0.0.1:9/v1")
+    second = start_run(study_id=study.pk, judge_id=other.pk, samples=2, enqueue=False)
+    JudgeRun.objects.filter(pk=second.pk).update(state="paused", sentence="x", tokens=5000)
+    return run, second
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", ["judge", "other"]),
+        ("sort=-judge", ["other", "judge"]),
+        ("sort=-tokens", ["other", "judge"]),
+        ("sort=done", ["other", "judge"]),
+        ("sort=nonsense", ["judge", "other"]),
+        ("state=paused", ["other"]),
+        ("search=UDG", ["judge"]),
+        ("search=UDG&state=paused", []),
+        ("campaign=nothing", ["judge", "other"]),
+    ],
+)
+def test_runs_are_filtered_and_sorted_and_a_file_holds_the_same(two_runs, study, query, shown):
+    viewer = sign_in(study, "viewer")
+    url = reverse("judging:list", args=["s"])
+
+    page = viewer.get(f"{url}?{query}")
+    lines = viewer.get(f"{url}?{query}&format=csv").text.splitlines()
+
+    assert [row.run.judge.name for row in page.context["rows"]] == shown
+    assert [line.split(",")[1] for line in lines[1:]] == shown
+    assert lines[0].startswith("run,judge,model,setting,")
+
+
+def test_sorting_keeps_the_filter_and_the_part_that_is_fetched_again_both(two_runs, study):
+    page = sign_in(study, "viewer").get(reverse("judging:list", args=["s"]) + "?search=o&sort=left")
+
+    columns = {column["label"]: column for column in page.context["columns"]}
+    assert columns["Left"] == {"label": "Left", "now": "ascending", "query": "?search=o&sort=-left"}
+    assert columns["Cost"]["query"] == "?search=o&sort=cost"
+    part = reverse("judging:list-panel", args=["s"])
+    assert f'data-src="{part}?search=o&amp;sort=left"' in page.text
+
+
+def test_what_no_run_matches_says_how_to_see_all(two_runs, study):
+    page = sign_in(study, "viewer").get(reverse("judging:list", args=["s"]) + "?search=zzz").text
+
+    assert "No run matches." in page
+    assert "No judge has been asked yet" not in page
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+@pytest.mark.parametrize("has_judges", [True, False])
+def test_an_empty_list_says_the_exact_command(study, role, has_judges):
+    if has_judges:
+        make_judge(base_url="http://127.0.0.1:9/v1")
+
+    page = sign_in(study, role).get(reverse("judging:list", args=["s"])).text
+
+    adding = "python manage.py add_judge NAME --model MODEL --base-url URL --price-input 5"
+    assert (adding in page) is not has_judges
+    assert "python manage.py judge s --judge NAME --setting certainty --probe" in page
+    assert (reverse("judging:new", args=["s"]) in page) is (has_judges and role == "editor")
+
+
+def test_judgments_are_sorted_and_downloaded_as_they_are_filtered(run, study):
+    answer(run, "one", raw_text="=1+1", certainty=30)
+    answer(run, "two", certainty=90)
+    viewer = sign_in(study, "viewer")
+
+    def keys(query):
+        page = viewer.get(urls(run)[1] + query)
+        return [entry.judgment.item.key for entry in page.context["shown"]]
+
+    assert keys("?sort=certain") == ["two", "one"]
+    assert keys("?sort=uncertain") == keys("?sort=") == ["one", "two"]
+    lines = viewer.get(urls(run)[1] + "?search=one&format=csv").text.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("one,")
+    assert ",30,1,'=1+1," in lines[1]  # no spreadsheet takes a reply for a formula

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.errors import BadOption, DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.models import Judge, JudgeRun
-from judging.selectors import RunProgress, run_cost, run_progress
+from judging.selectors import RunProgress, has_replies, run_cost, run_progress
 from judging.services import probes, runs, runtime
 from judging.services.patience import outlive_restart
 from studies.errors import StudyError
@@ -89,10 +89,8 @@ class Command(BaseCommand):
         )
         try:
             if options["probe"] or self._asks_first(judge, options):
-                run = start(enqueue=False)
-                if (options["probe"] or not probes.has_replies(run)) and not self._probe(
-                    run, options
-                ):
+                run = start(probe=True, enqueue=False)
+                if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
                     return
             run = start(enqueue=not options["inline"])
         except BadOption as error:
@@ -188,16 +186,6 @@ def _look(run: JudgeRun) -> RunProgress:
 def _words(run: JudgeRun, probe: probes.Probe) -> str:
     """A probe as a person reads it."""
     judgment = probe.judgment
-    reading = judgment.get_state_display()
-    if judgment.choice:
-        certainty = f", certainty {judgment.certainty}" if judgment.certainty else ""
-        reading = f"{judgment.get_choice_display()}{certainty}"
-    told = judgment.probabilities or {}
-    if told:
-        shares = ", ".join(f"{option} {share:.3f}" for option, share in told.items())
-    else:
-        shares = "asked for, none came" if probe.asked_for_probabilities else "not asked for"
-    form = {None: "not asked for", True: "came as asked for", False: "asked for, none came"}
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
     lines = [
         f"Item {judgment.item.key}, response {judgment.shown_first[1]} first. Prompt:",
@@ -206,16 +194,9 @@ def _words(run: JudgeRun, probe: probes.Probe) -> str:
         f"Reply no. {judgment.replies} of {judgment.model_snapshot or run.judge.model}:",
         probe.reply,
         "",
-        f"Read as: {reading}. {judgment.error}".rstrip(),
-        f"Option probabilities: {shares}.",
-        f"Structured reply: {form[probe.kept_form]}.",
-        f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, "
-        f"{_duration(probe.seconds)}, {money}.",
+        f"Read as: {probe.reading}. {judgment.error}".rstrip(),
+        f"Option probabilities: {probe.probabilities}.",
+        f"Structured reply: {probe.form}.",
+        f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, {probe.time}, {money}.",
     ]
     return "\n".join(lines)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,150 @@
+"""Which run has the parameters that are asked for, or grows to them."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import openai
+from django.utils import timezone
+
+from judging.errors import BadRun
+from judging.models import Judge, JudgeRun
+from studies import features as feature_sets
+from studies.models import Item, Study
+from studies.prompts import wording
+
+GROWING = ("key", "samples", "orders", "parameters")
+
+
+def run_for(
+    study: Study,
+    judge: Judge,
+    *,
+    setting: str = JudgeRun.Setting.STANDARD,
+    features: str = "all",
+    orders: str = JudgeRun.Orders.RANDOM,
+    samples: int = 1,
+    seed: int | None = None,
+    extend: bool = False,
+) -> JudgeRun:
+    """The run that has these parameters; one that is not stored yet where there is none.
+
+    With `extend` the one run that differs in samples or orders alone becomes it; nothing of that
+    is stored here. Raises `BadRun` where there is no such run, or more than one.
+    """
+    keys = feature_sets.resolve(study, features)
+    if keys and "," in features:
+        features = ",".join(keys)
+    seed = study.seed if seed is None else seed
+    prompt_hash = _prompt_hash(study, setting, keys)
+    asked: dict[str, Any] = {
+        "study": study.slug,
+        "judge": judge.name,
+        "backend": judge.backend,
+        "model": judge.model,
+        "temperature": judge.temperature,
+        "top_p": judge.top_p,
+        "max_tokens": judge.max_tokens,
+        "thinking_tokens": judge.thinking_tokens,
+        "structured": judge.structured,
+        "probabilities": judge.probabilities,
+        "own_sources": sorted(judge.own_sources),
+        "setting": setting,
+        "features": features,
+        "feature_keys": keys,
+        "persona_style": study.persona_style,
+        "show_history": study.show_history,
+        "orders": orders,
+        "samples": samples,
+        "seed": seed,
+        "prompts": prompt_hash,
+    }
+    key = parameters_key(asked)
+    if found := JudgeRun.objects.select_related("judge", "study").filter(key=key).first():
+        return found
+    if extend:
+        return _grown(study, judge, asked, key)
+    return JudgeRun(
+        key=key,
+        study=study,
+        judge=judge,
+        setting=setting,
+        features=features,
+        feature_keys=keys,
+        orders=orders,
+        samples=samples,
+        seed=seed,
+        prompt_hash=prompt_hash,
+        touched_at=timezone.now(),  # the sweeper leaves a run alone that was just made
+        # Where the model is served does not make another run, but belongs to the record.
+        parameters={
+            **asked,
+            "base_url": judge.base_url,
+            "software": {"openai": openai.__version__},
+        },
+    )
+
+
+def grown(run: JudgeRun, *, orders: str, samples: int) -> JudgeRun:
+    """`run` as it will be with more samples or both orders; nothing is stored.
+
+    Raises `BadRun` where it cannot go on as it was begun.
+    """
+    try:
+        same = run_for(
+            run.study,
+            run.judge,
+            setting=run.setting,
+            features=run.features,
+            orders=orders,
+            samples=samples,
+            seed=run.seed,
+            extend=True,
+        )
+    except BadRun:
+        same = None
+    if same is None or same.pk != run.pk:
+        raise BadRun(
+            "There is a run with these parameters already, or the study asks in other words by "
+            "now. Start a run of its own instead."
+        )
+    return same
+
+
+def _grown(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
+    """The run that differs in samples or orders alone, as the one that is asked for."""
+    grows = {"samples", "orders"}
+    found = [
+        run
+        for run in JudgeRun.objects.select_related("judge", "study").filter(
+            study=study, judge=judge, is_imported=False
+        )
+        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - grows)
+        and run.samples <= asked["samples"]
+        and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
+    ]
+    if len(found) != 1:
+        raise BadRun(
+            f"--extend needs one run with fewer samples, or one order, and otherwise the same "
+            f"parameters; there are {len(found)}. Leave --extend out to start a run of its own."
+        )
+    (run,) = found
+    run.key, run.samples, run.orders = key, asked["samples"], asked["orders"]
+    run.parameters |= {name: asked[name] for name in grows}
+    return run
+
+
+def parameters_key(parameters: dict[str, Any]) -> str:
+    """One hash for one set of parameters; the run's name in reports."""
+    text = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
+    """Hash of the words of every task that the study's items have."""
+    tasks = sorted({study.task, *Item.objects.filter(study=study).values_list("task", flat=True)})
+    hashes = [wording(task, setting, persona=keys != []).sha256 for task in tasks]
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()

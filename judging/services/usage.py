@@ -1,0 +1,75 @@
+"""What a question of a run uses, and what many of them will."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Avg, Sum
+
+from judging.models import Attempt, Judge, JudgeRun, Judgment
+
+_SAMPLED = 20  # answered questions that speak for the others
+_PER_MILLION = 10**6
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens and time of one question with all its requests; `latency_ms` is None if unknown."""
+
+    prompt_tokens: float
+    completion_tokens: float
+    latency_ms: float | None
+
+    @property
+    def tokens(self) -> float:
+        return self.prompt_tokens + self.completion_tokens
+
+    def dollars(self, judge: Judge, questions: int, *, by_batch: bool) -> Decimal | None:
+        """Cost of so many questions; None where the judge has no price."""
+        if judge.price_input is None or judge.price_output is None:
+            return None
+        each = judge.price_input * Decimal(self.prompt_tokens)
+        each += judge.price_output * Decimal(self.completion_tokens)
+        share = judge.batch_price if by_batch else Decimal(1)
+        return each * questions * share / _PER_MILLION
+
+    def seconds(self, judge: Judge, questions: int) -> float | None:
+        """How long they take by whatever holds the judge back most; None where nobody knows."""
+        if self.latency_ms is None:
+            return None
+        by_slots = questions * self.latency_ms / 1000 / judge.concurrency
+        by_requests = questions * 60 / judge.rpm if judge.rpm else 0.0
+        by_tokens = questions * self.tokens * 60 / judge.tpm if judge.tpm else 0.0
+        return max(by_slots, by_requests, by_tokens)
+
+
+def usage_of(run: JudgeRun) -> Usage | None:
+    """What the first questions of a run used; None before one has brought replies to its end.
+
+    Requests that brought no reply are in it: they are paid for like the others.
+    """
+    ended = [Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED]
+    first = list(
+        Judgment.objects.filter(run=run.pk, state__in=ended, reused_from=None)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:_SAMPLED]
+    )
+    if not first:
+        return None
+    attempts = Attempt.objects.filter(judgment__in=first)
+    used = attempts.aggregate(
+        prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"), latency=Avg("latency_ms")
+    )
+    return Usage(
+        (used["prompt"] or 0) / len(first),
+        (used["completion"] or 0) / len(first),
+        used["latency"],
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time to come, in words."""
+    if seconds < 1.5:
+        return "a second" if seconds else "no time"
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

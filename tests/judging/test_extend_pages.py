@@ -1,0 +1,258 @@
+"""Runs that grow by a page, and answers that are taken over: shown first, asked once."""
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from judging.errors import BadPlan
+from judging.models import JudgeRun
+from judging.services import runs
+from judging.services.campaigns import read_plan
+from judging.services.estimates import estimate_plan, estimate_run
+from judging.services.growing import grown, run_for
+from judging.services.making import count_missing, missing_judgments
+from tests.factories import make_item, make_items, make_study, sign_in
+from tests.judging.conftest import make_judge
+from tests.judging.test_campaigns import press
+from tests.judging.working import asked, judge_all, start
+
+SAME = {"limit": "", "samples": "1", "orders": "r1_first", "budget": "", "token_budget": ""}
+
+
+@pytest.fixture
+def study(transactional_db):
+    study = make_study(slug="s")
+    make_items(study, 4)
+    return study
+
+
+@pytest.fixture
+def judge(llm, engine):
+    return make_judge(base_url=llm.url, price_input=10, price_output=100, concurrency=1)
+
+
+@pytest.fixture
+def run(study, judge):
+    return judge_all(study, judge, orders="r1_first")
+
+
+@pytest.fixture
+def editor(study):
+    return sign_in(study)
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch):
+    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+
+
+def url_of(run):
+    return reverse("judging:extend", args=["s", run.public_id])
+
+
+def facts(page):
+    estimate = page.context["estimate"]
+    return estimate.answered, estimate.reused, estimate.questions
+
+
+@pytest.mark.parametrize(
+    ("change", "new"),
+    [({"samples": "3"}, 8), ({"orders": "both"}, 4), ({"orders": "both", "samples": "2"}, 12)],
+)
+def test_more_samples_and_the_other_order_ask_only_what_they_add(run, editor, llm, change, new):
+    before = asked(llm)
+    page = editor.post(url_of(run), {**SAME, **change, "estimate": "yes"})
+    assert facts(page) == (4, 0, new)
+    # As the run's own replies: 100 tokens in and 10 out, 0.002 dollars each.
+    assert f"{110 * new:,}</dd>" in page.content.decode()
+    assert f"${0.002 * new:.4f}</dd>" in page.content.decode()
+    assert f"Ask {new} questions" in page.content.decode()
+    assert asked(llm) == before
+
+    response = press(editor, url_of(run), {**SAME, **change})
+    runs.work_off(run_id=run.pk)
+
+    assert response.url == reverse("judging:run", args=["s", run.public_id])
+    run.refresh_from_db()
+    assert (JudgeRun.objects.count(), run.state) == (1, "done")
+    assert len(llm.requests) == 4 + new
+    seeds = Counter((body["messages"][0]["content"], body["seed"]) for body in llm.requests)
+    assert set(seeds.values()) == {1}
+
+
+def test_items_that_were_added_are_asked_for_the_first_time(run, study, editor, llm):
+    make_item(study=study, key="zz")
+
+    page = editor.post(url_of(run), {**SAME, "estimate": "yes"})
+    press(editor, url_of(run), SAME)
+    runs.work_off(run_id=run.pk)
+
+    assert facts(page) == (4, 0, 1)
+    assert set(asked(llm).values()) == {1}
+    assert len(llm.requests) == 5
+
+
+def test_a_run_on_some_items_offers_to_stay_with_them(study, judge, editor, llm):
+    run = judge_all(study, judge, orders="r1_first", limit=2)
+
+    assert editor.get(url_of(run)).context["form"]["limit"].value() == 2
+    few = editor.post(url_of(run), {**SAME, "limit": "2", "samples": "2", "estimate": "yes"})
+    all_ = editor.post(url_of(run), {**SAME, "estimate": "yes"})
+    assert (facts(few), facts(all_)) == ((2, 0, 2), (2, 0, 2))
+
+
+def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judge, editor, llm):
+    judge_all(study, judge, orders="both")  # another run: all four of both orders
+    assert len(llm.requests) == 4 + 8
+
+    alone = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
+    told = {**SAME, "samples": "2", "reuse": "on"}
+    page = editor.post(url_of(run), {**told, "estimate": "yes"})
+    press(editor, url_of(run), told)
+    runs.work_off(run_id=run.pk)
+
+    assert (facts(alone), facts(page)) == ((4, 0, 4), (4, 4, 0))
+    assert "Take over 4 answers" in page.content.decode()
+    assert len(llm.requests) == 12
+    run.refresh_from_db()
+    assert (run.state, run.samples) == ("done", 2)
+    assert run.judgments.exclude(reused_from=None).count() == 4
+
+
+def test_nothing_new_offers_no_button(run, editor):
+    page = editor.post(url_of(run), {**SAME, "estimate": "yes"}).content.decode()
+
+    assert "Nothing is new" in page
+    assert 'name="start"' not in page
+
+
+def test_what_was_not_shown_is_not_asked(run, editor, llm):
+    shown = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
+    digest = shown.context["form"].digest
+
+    sent = {**SAME, "samples": "50", "shown": digest, "start": "yes"}
+    page = editor.post(url_of(run), sent).content.decode()
+
+    assert "This is not what was shown" in page
+    run.refresh_from_db()
+    assert (run.samples, run.state) == (1, "done")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [({"samples": "0"}, "samples"), ({"orders": "r2_first"}, "orders"), ({"limit": "-1"}, "limit")],
+)
+def test_a_run_does_not_shrink_or_turn(run, editor, change, field):
+    page = editor.post(url_of(run), {**SAME, **change, "estimate": "yes"})
+
+    assert page.status_code == 422
+    assert f'href="#id_{field}"' in page.content.decode()
+
+
+def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
+    study.persona_style = "sentences" if study.persona_style == "facts" else "facts"
+    study.save(update_fields=["persona_style"])
+
+    page = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
+
+    assert page.status_code == 422
+    assert "the study asks in other words by now" in page.content.decode()
+
+
+def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm):
+    run = judge_all(study, judge, orders="r1_first", budget=Decimal("0.003"))
+    assert run.state == "stopped_budget"
+
+    press(editor, url_of(run), {**SAME, "budget": "5"})
+    runs.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, run.budget, len(llm.requests)) == ("done", 5, 4)
+
+
+def test_viewers_extend_nothing(run, study):
+    viewer = sign_in(study, "viewer")
+
+    assert viewer.get(url_of(run)).status_code == 404
+    page = viewer.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
+    assert "Change or extend" not in page
+
+
+@pytest.mark.parametrize("own", [[], ["gpt"]])
+@pytest.mark.parametrize("limit", [None, 3])
+@pytest.mark.parametrize(
+    ("before", "then"),
+    [
+        ({}, {"samples": 2}),
+        ({"limit": 2}, {"samples": 3}),
+        ({"orders": "r1_first"}, {"orders": "both", "samples": 2}),
+        ({"orders": "both", "limit": 1}, {"orders": "both"}),
+    ],
+)
+def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
+    study = make_study()
+    make_items(study, 3)
+    make_item(study=study, fixed_first="r2")
+    make_item(study=study, r1={"text": "x", "generated_by": {"name": "gpt"}})
+    judge = make_judge(base_url="http://127.0.0.1:9/v1", own_sources=own)
+    run = start(study, judge, **before)
+    there = run.judgments.count()
+
+    bigger = grown(run, orders=then.get("orders", run.orders), samples=then.get("samples", 1))
+    counted = count_missing(bigger, limit)
+    made = [judgment.state for judgment in missing_judgments(bigger, limit)].count("pending")
+    started = start(study, judge, **then, limit=limit, extend=True)
+
+    assert counted == made
+    assert started.pk == run.pk
+    assert run.judgments.exclude(state="skipped").count() - there <= counted
+    assert (
+        estimate_run(started, limit=limit).questions
+        == started.judgments.filter(state="pending").count()
+    )
+
+
+def test_nothing_is_stored_by_looking(study, judge):
+    run = run_for(study, judge, samples=3)
+
+    assert run.pk is None
+    assert estimate_run(run, limit=2).questions == 6
+    assert not JudgeRun.objects.exists()
+
+
+PLAN = {
+    "name": "Web", "judges": ["judge"], "settings": ["standard"], "features": ["all"],
+    "orders": "both", "samples": "2", "limit": "", "budget": "", "token_budget": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "answered", "questions", "count"),
+    [({}, 0, 16, 2), ({"reuse": "on"}, 4, 12, 2), ({"extend": "on"}, 4, 12, 1)],
+)
+def test_a_campaign_counts_what_is_new_and_asks_that(
+    run, study, editor, llm, told, answered, questions, count
+):
+    url = reverse("judging:new", args=["s"])
+    page = editor.post(url, {**PLAN, **told, "estimate": "yes"})
+    estimate = page.context["estimate"]
+    assert (estimate.answered, estimate.questions) == (answered, questions)
+
+    press(editor, url, {**PLAN, **told})
+    for one in JudgeRun.objects.all():
+        runs.work_off(run_id=one.pk)
+
+    assert JudgeRun.objects.count() == count
+    assert len(llm.requests) == 4 + questions
+    again = editor.post(url, {**PLAN, **told, "estimate": "yes"})
+    assert again.context["estimate"].questions == 0
+    assert 'name="start"' not in again.content.decode()
+
+
+def test_a_plan_that_extends_names_one_order(study, judge):
+    text = 'name = "x"\njudges = ["judge"]\nextend = true\n'
+    assert estimate_plan(study, read_plan(text)).questions == 8
+    with pytest.raises(BadPlan, match="extend: name one order"):
+        read_plan(text + 'orders = ["both", "random"]')
