@@ -1,5 +1,5 @@
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def positive(text: str) -> int:
 def option(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise ValueError
+        raise ArgumentTypeError(f"“{text}” has no value; write NAME=VALUE, for example n=500")
     return name.strip(), value
 
 
