@@ -10,6 +10,8 @@ from analysis.errors import AnalysisError
 
 # PNG at three times the size of the screen: about 300 dots an inch in a column of a paper.
 _SCALES = {"svg": 1, "png": 3}
+# As wide as on a wide screen. The height is each drawing's own, which kaleido would not ask for.
+_WIDTH = 720
 _WITHOUT = "Or open report.html in any browser: “Cite and download” saves all figures as one ZIP."
 
 
@@ -31,10 +33,11 @@ def draw_pictures(folder: Path) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     paths = sorted(folder.glob("*.json"))
     figures = [plotly.io.from_json(path.read_text("utf-8")) for path in paths]
+    heights = [figure.layout.height for figure in figures]
     try:
         for format, scale in _SCALES.items():
             names = [path.with_suffix(f".{format}") for path in paths]
-            plotly.io.write_images(figures, names, scale=scale)
+            plotly.io.write_images(figures, names, scale=scale, width=_WIDTH, height=heights)
     except RuntimeError as error:
         why = str(error).strip().partition("\n")[0]
         raise AnalysisError(f"No browser could draw the figures: {why} {_WITHOUT}") from error

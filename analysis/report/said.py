@@ -49,6 +49,11 @@ def say(form: str, **values: object) -> Said:
     return Said(tuple(part for part in parts if part[0]))
 
 
+def places(headline: Mapping[str, Any]) -> list[Any]:
+    """The numbers of each sentence; none in a report of an earlier version."""
+    return headline.get("numbers") or [[] for _ in headline["sentences"]]
+
+
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """A sentence of report.json cut at its numbers: pieces of text, each with its path or “”."""
     done = 0

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.certain_checks import FOLDS
 from analysis.report.headline import LEVEL, MIN_COMPARED
-from analysis.report.said import at
+from analysis.report.said import at, places
 from analysis.report.tables import Column, Table, compact
 from analysis.report.words import SMALL, TOO_SMALL, run_names
 from analysis.stats.clusters import MIN_BLOCKS
@@ -103,7 +103,7 @@ def paths(report: Report) -> list[str]:
     found = [
         number["path"]
         for part in ("headline", "certainty_headline")
-        for numbers in report[part]["numbers"]
+        for numbers in places(report[part])
         for number in numbers
     ]
     for beginning in TOLD:

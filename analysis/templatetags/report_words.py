@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analysis.report import registration, words
-from analysis.report.said import at, pieces
+from analysis.report.said import at, pieces, places
 from analysis.report.tables_sources import CONSTANTS
 
 register = template.Library()
@@ -39,7 +39,7 @@ def with_places(headline: Mapping[str, Any]) -> list[SafeString]:
             "{}",
             ((_place(text, path) if path else text,) for text, path in pieces(sentence, numbers)),
         )
-        for sentence, numbers in zip(headline["sentences"], headline["numbers"], strict=True)
+        for sentence, numbers in zip(headline["sentences"], places(headline), strict=True)
     ]
 
 

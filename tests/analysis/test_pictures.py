@@ -24,12 +24,18 @@ def kaleido(monkeypatch):
 
 
 def test_every_plot_is_drawn_as_svg_and_png(tmp_path, monkeypatch, kaleido):
-    drawn = []
-    monkeypatch.setattr(
-        plotly.io, "write_images", lambda figures, paths, scale: drawn.extend(paths)
-    )
+    drawn, sizes = [], []
+
+    def write(figures, paths, *, scale, width, height):
+        drawn.extend(paths)
+        sizes.extend(zip(figures, height, strict=True))
+
+    monkeypatch.setattr(plotly.io, "write_images", write)
 
     report_with_pictures(tmp_path / "r")
+
+    assert all(figure.layout.height == height for figure, height in sizes)
+    assert len({height for _, height in sizes}) > 1
 
     plots = {path.stem for path in (tmp_path / "r/figures").glob("*.json")}
     assert {path.name for path in drawn} == {
