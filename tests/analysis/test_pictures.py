@@ -1,6 +1,8 @@
 """Figures as pictures: an optional package draws them, and is missed in words."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import plotly.io
 import pytest
@@ -24,7 +26,8 @@ def kaleido(monkeypatch):
 
 
 def test_every_plot_is_drawn_as_svg_and_png(tmp_path, monkeypatch, kaleido):
-    drawn, sizes = [], []
+    drawn: list[Path] = []
+    sizes: list[tuple[Any, int]] = []
 
     def write(figures, paths, *, scale, width, height):
         drawn.extend(paths)
