@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 REPLY = "A]] [[73]]"
@@ -150,38 +151,45 @@ def run_inline(url: str, items: int, slots: int, name: str) -> Result:
 
 
 def run_worker(url: str, items: int, slots: int, name: str) -> Result:
-    """Through a real worker; what it needed to start is not counted."""
+    """Through a real worker; its start is not counted, nor its first request, as for the client."""
     from django.conf import settings
 
     from config.processes import worker_command
-    from judging.models import JudgeRun
 
     log = Path(settings.VAR_DIR) / "worker.log"
     with log.open("wb") as output:
         worker = subprocess.Popen(  # noqa: S603
             worker_command(beat=False), cwd=ROOT, stdout=output, stderr=output
         )
+
+        def judge(**options: Any) -> int:
+            run_id = _start(url, slots, name, enqueue=True, **options)
+            _wait_for(run_id, worker, log)
+            return run_id
+
         try:
             deadline = time.monotonic() + 60
             while b" ready." not in log.read_bytes():
                 if worker.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(f"the worker did not start; see {log}")
                 time.sleep(0.1)
-            run_id: list[int] = []
-
-            def work() -> None:
-                run_id.append(_start(url, slots, name, enqueue=True))
-                while JudgeRun.objects.get(pk=run_id[0]).is_active:
-                    if worker.poll() is not None:
-                        raise RuntimeError(f"the worker ended in mid-run; see {log}")
-                    time.sleep(0.02)
-
-            result = _measure(work, items, lambda: _cpu_of(worker.pid))
-            _verify(run_id[0], items)
+            judge(setting="standard", limit=1)
+            ids: list[int] = []
+            result = _measure(lambda: ids.append(judge()), items, lambda: _cpu_of(worker.pid))
+            _verify(ids[0], items)
         finally:
             worker.terminate()
             worker.wait(timeout=60)
     return result
+
+
+def _wait_for(run_id: int, worker: subprocess.Popen[bytes], log: Path) -> None:
+    from judging.models import JudgeRun
+
+    while JudgeRun.objects.get(pk=run_id).is_active:
+        if worker.poll() is not None:
+            raise RuntimeError(f"the worker ended in mid-run; see {log}")
+        time.sleep(0.02)
 
 
 def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
@@ -201,7 +209,15 @@ def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
     return Result(len(some) / told["seconds"], told["cpu"] / len(some) * 1000)
 
 
-def _start(url: str, slots: int, name: str, *, enqueue: bool) -> int:
+def _start(
+    url: str,
+    slots: int,
+    name: str,
+    *,
+    enqueue: bool,
+    setting: str = "certainty",
+    limit: int | None = None,
+) -> int:
     from judging.services.judges import add_judge
     from judging.services.runs import start_run
     from studies.models import Study
@@ -210,7 +226,9 @@ def _start(url: str, slots: int, name: str, *, enqueue: bool) -> int:
     judge, _ = add_judge(
         name=f"{SLUG} {name}", backend="openai", model="mock", base_url=url, concurrency=slots
     )
-    run = start_run(study_id=study.pk, judge_id=judge.pk, setting="certainty", enqueue=enqueue)
+    run = start_run(
+        study_id=study.pk, judge_id=judge.pk, setting=setting, limit=limit, enqueue=enqueue
+    )
     return run.pk
 
 

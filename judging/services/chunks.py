@@ -21,7 +21,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from judging.engine.limits import Limiter
-from judging.engine.protocol import Outage, OverBudget, Stopped
+from judging.engine.protocol import Outage, OverBudget, Question, Stopped
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.selectors import has_replies
@@ -98,14 +98,20 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
     lease = secrets.token_hex(16)
-    until = timezone.now() + LEASE
-    with _preparing:
-        if run.probe_first:
-            judgments = claim_probe(run, lease, until=until)
-        else:
-            judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
-    if judgments:
-        _ask(run, judgments, lease)
+    try:
+        # In one go: were it two, the first chunk's questions would wait for everybody's claims.
+        with _preparing:
+            until = timezone.now() + LEASE
+            if run.probe_first:
+                judgments = claim_probe(run, lease, until=until)
+            else:
+                judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
+            questions = questions_of(run, judgments)
+        if questions:
+            _ask(run, judgments, questions, lease)
+    finally:
+        # Whatever happens, none stays leased behind.
+        give_back(run_id, Judgment.objects.filter(run=run_id, lease=lease))
     if not settle(run_id=run_id) and run.probe_first:
         _end_probe(run_id, judgments)
     return len(judgments)
@@ -158,8 +164,8 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
     return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
 
 
-def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
-    """Ask about leased judgments and wait; whatever happens, none stays leased behind."""
+def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], lease: str) -> None:
+    """Ask about leased judgments and wait for the end of it."""
     mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()
     ledger = RunLedger(
@@ -168,18 +174,13 @@ def _ask(run: JudgeRun, judgments: list[Judgment], lease: str) -> None:
         is_stopping=runtime.is_stopping,
     )
     try:
-        try:
-            asker = runtime.asker(run.judge, ledger)
-        except BadJudge as error:
-            stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
-            return
-        with _preparing:
-            questions = questions_of(run, judgments)
-        work = running.loop.submit(asker.ask_all(questions))
-        problems = _wait(work, run.judge, mine, ledger, asker.limiter)
-        _judge_problems(run, [problem for problem in problems if problem is not None])
-    finally:
-        give_back(run.pk, Judgment.objects.filter(lease=lease))
+        asker = runtime.asker(run.judge, ledger)
+    except BadJudge as error:
+        stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+        return
+    work = running.loop.submit(asker.ask_all(questions))
+    problems = _wait(work, run.judge, mine, ledger, asker.limiter)
+    _judge_problems(run, [problem for problem in problems if problem is not None])
 
 
 def _wait(

@@ -120,7 +120,12 @@ def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
 
 def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, engine, monkeypatch):
     taken: list[int] = []
-    monkeypatch.setattr(chunks, "_ask", lambda run, judgments, lease: taken.append(len(judgments)))
+
+    def ask(run, judgments, questions, lease):
+        taken.append(len(judgments))
+        run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
+
+    monkeypatch.setattr(chunks, "_ask", ask)
     called: list[int] = []
 
     monkeypatch.setattr(chunks, "TURN_SECONDS", -1)
@@ -142,8 +147,9 @@ def test_ended_runs_are_not_asked_about(run):
 def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
     taken: list[int] = []
 
-    def ask(run, judgments, lease):
+    def ask(run, judgments, questions, lease):
         taken.append(len(judgments))
+        run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
         chunks.take_turn(run_id=run.pk, then=taken.append)  # a second thread, in the middle
 
     monkeypatch.setattr(chunks, "_ask", ask)
