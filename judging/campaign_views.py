@@ -23,8 +23,14 @@ from judging.selectors import (
     run_rows,
 )
 from judging.services import campaigns, runs
-from judging.services.estimates import estimate_cells, estimate_plan
-from judging.services.probes import probe_of
+from judging.services.estimates import (
+    RunEstimate,
+    estimate_cells,
+    estimate_plan,
+    estimate_rest,
+    gather,
+)
+from judging.services.probes import probes_of
 from studies.errors import StudyError
 from studies.models import Membership
 from studies.selectors import get_study
@@ -103,18 +109,31 @@ def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
     waiting = [row for row in rows if row.run.awaits_yes]
     if not waiting:
         return None
-    probes = [(row, probe_of(row.run)) for row in waiting]
-    came = sum(probe is not None for _, probe in probes)
+    probes = probes_of([row.run for row in waiting])
     under_way = [row.run for row in waiting if row.run.is_active]
-    ready = campaigns.ready_after_probe(campaign) if came and not under_way else []
+    ended = len(waiting) - len(under_way)
+    estimate = None
+    if probes and not under_way:
+        rest = [
+            estimate_rest(row.run, probes[row.run.pk]) for row in waiting if row.run.pk in probes
+        ]
+        estimate = gather(rest + _estimates_of_others(campaign, rows))
     return {
-        "probes": probes,
-        "came": came,
-        "ended": len(waiting) - len(under_way),
-        "is_silent": came < len(waiting) - len(under_way),
+        "probes": [(row, probes.get(row.run.pk)) for row in waiting],
+        "ended": ended,
+        "is_silent": len(probes) < ended,
         "is_untaken": any(_is_untaken(run) for run in under_way),
-        "estimate": estimate_cells(campaigns.plan_of(campaign), ready) if ready else None,
+        "estimate": estimate,
     }
+
+
+def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEstimate]:
+    """What starting asks in runs that had replies before the probes."""
+    if all(row.run.probe_first for row in rows):
+        return []
+    plan, cells = campaigns.plan_of(campaign), campaigns.ready_after_probe(campaign)
+    others = [cell for cell in cells if not cell.run.probe_first]
+    return [row for judge in estimate_cells(plan, others).judges for row in judge.rows]
 
 
 def _is_untaken(run: JudgeRun) -> bool:

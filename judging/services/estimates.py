@@ -1,6 +1,7 @@
 """What a run or a campaign will take, before anything is asked."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ from judging.selectors import run_progress
 from judging.services.campaigns import Cell, Plan, cells_of
 from judging.services.growing import grown
 from judging.services.making import chosen_items, count_missing, missing_judgments
+from judging.services.probes import Probe
 from judging.services.reuse import never_asked, take_over
 from judging.services.usage import Usage, duration, usage_of
 from studies.errors import StudyError
@@ -144,11 +146,32 @@ def estimate_plan(study: Study, plan: Plan) -> Estimate:
 
 def estimate_cells(plan: Plan, cells: list[Cell]) -> Estimate:
     """The same for some runs of a plan."""
+    return gather(
+        estimate_run(cell.run, limit=plan.limit, reuse=plan.reuse, by_batch=plan.batch)
+        for cell in cells
+    )
+
+
+def gather(found: Iterable[RunEstimate]) -> Estimate:
+    """Estimates of runs by judge."""
     rows: dict[str, list[RunEstimate]] = defaultdict(list)
-    for cell in cells:
-        row = estimate_run(cell.run, limit=plan.limit, reuse=plan.reuse, by_batch=plan.batch)
-        rows[cell.run.judge.name].append(row)
-    return Estimate([JudgeEstimate(found[0].judge, found) for found in rows.values()])
+    for row in found:
+        rows[row.judge.name].append(row)
+    return Estimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
+
+
+def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
+    """What a run that was probed asks when it is started."""
+    return RunEstimate(
+        judge=run.judge,
+        questions=probe.left,
+        answered=1,
+        reused=0,
+        tokens=probe.tokens,
+        dollars=probe.dollars,
+        seconds=probe.seconds,
+        is_tried=True,
+    )
 
 
 def estimate_run(

@@ -1,13 +1,16 @@
 """One question before many: what a run sends, what comes back, and what the rest will take."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+
+from django.db.models import Count, Min
 
 from judging.engine.parsing import read_form
 from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.services import chunks
-from judging.services.usage import duration, usage_of
+from judging.services.usage import duration, usage_in
 from studies.prompts import build_prompt
 
 
@@ -76,15 +79,33 @@ def probe_run(*, run_id: int) -> Probe:
 
 def probe_of(run: JudgeRun) -> Probe | None:
     """The probe of a run, read from what is stored; None before a reply came."""
-    replied = Attempt.objects.filter(judgment__run=run, outcome=Attempt.Outcome.REPLIED)
-    first = replied.order_by("judgment", "number").first()
-    usage = usage_of(run)
-    if first is None or usage is None:
-        return None
-    judgment = Judgment.objects.select_related("item__persona").get(pk=first.judgment_id)
+    return probes_of([run]).get(run.pk)
+
+
+def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
+    """The probes of those of the runs that have replies, by the run's id; four queries."""
+    ids = [run.pk for run in runs]
+    replied = Attempt.objects.filter(judgment__run__in=ids, outcome=Attempt.Outcome.REPLIED)
+    first = dict(replied.order_by().values_list("judgment__run").annotate(first=Min("judgment")))
+    open_ = Judgment.objects.filter(run__in=ids, state__in=Judgment.OPEN).order_by()
+    left = dict(open_.values_list("run").annotate(n=Count("pk")))
+    judgments = (
+        Judgment.objects.select_related("item__persona")
+        .prefetch_related("attempts")
+        .in_bulk(first.values())
+    )
+    return {
+        run.pk: _probe(run, judgments[first[run.pk]], left.get(run.pk, 0))
+        for run in runs
+        if run.pk in first
+    }
+
+
+def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
     judgment.item.study = run.study
-    last = replied.filter(judgment=judgment).latest("number")
-    left = run.judgments.filter(state__in=Judgment.OPEN).count()
+    attempts = list(judgment.attempts.all())
+    last = [attempt for attempt in attempts if attempt.outcome == Attempt.Outcome.REPLIED][-1]
+    usage = usage_in(attempts)
     return Probe(
         judgment=judgment,
         prompt=build_prompt(

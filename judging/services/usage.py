@@ -1,9 +1,8 @@
 """What a question of a run uses, and what many of them will."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-
-from django.db.models import Avg, Sum
 
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 
@@ -55,15 +54,20 @@ def usage_of(run: JudgeRun) -> Usage | None:
     )
     if not first:
         return None
-    attempts = Attempt.objects.filter(judgment__in=first)
-    used = attempts.aggregate(
-        prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"), latency=Avg("latency_ms")
-    )
-    return Usage(
-        (used["prompt"] or 0) / len(first),
-        (used["completion"] or 0) / len(first),
-        used["latency"],
-    )
+    return usage_in(Attempt.objects.filter(judgment__in=first), questions=len(first))
+
+
+def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
+    """What so many questions used by their requests, each on average."""
+    prompt = completion = 0
+    latencies = []
+    for attempt in attempts:
+        prompt += attempt.prompt_tokens or 0
+        completion += attempt.completion_tokens or 0
+        if attempt.latency_ms is not None:
+            latencies.append(attempt.latency_ms)
+    mean = sum(latencies) / len(latencies) if latencies else None
+    return Usage(prompt / questions, completion / questions, mean)
 
 
 def duration(seconds: float) -> str:

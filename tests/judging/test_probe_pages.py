@@ -340,3 +340,30 @@ def test_workers_that_come_at_once_ask_one_question_among_them(study, judges, ll
 
     run.refresh_from_db()
     assert (sum(taken), len(llm.requests), run.state) == (1, 1, "paused")
+
+
+def test_the_queries_of_the_page_do_not_grow_with_the_probes(
+    study, judges, llm, editor, queued, django_assert_max_num_queries
+):
+    campaign = probed(editor, queued, {**PLAN, "settings": ["standard", "certainty", "tie"]})
+
+    with django_assert_max_num_queries(18):
+        page = editor.get(page_of(campaign, "-panel"))
+
+    assert len(page.context["probing"]["probes"]) == 6
+    assert page.context["probing"]["estimate"].questions == 18
+
+
+def test_after_a_dozen_probes_the_others_are_links_to_their_runs(
+    study, llm, engine, editor, queued
+):
+    names = [f"judge-{n:02}" for n in range(13)]
+    for name in names:
+        make_judge(name=name, base_url=llm.url)
+    campaign = probed(editor, queued, {**PLAN, "judges": names, "settings": ["standard"]})
+    last = reverse("judging:run", args=["s", campaign.runs.latest("pk").public_id])
+
+    page = words(editor, page_of(campaign, "-panel"))
+
+    assert page.count("<h3>Prompt</h3>") == 12
+    assert f'<p><a href="{last}">judge-12: standard' in page
