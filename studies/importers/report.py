@@ -77,7 +77,7 @@ def _counts(counts: Counter[str]) -> str:
 
 def _labels(items: Sequence[ItemRecord]) -> str:
     counts = Counter(str(item.values["first_person"]) for item in items)
-    said = [f"{_LABELS[label]} {counts[label]:,}" for label in _LABELS if counts[label]]
+    said = [f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label]]
     return ", ".join(said)
 
 

@@ -167,7 +167,7 @@ def test_the_report_says_all_that_it_promises():
         "(passing on: non-commercial)",
         "Made by": "prism 1 with seed 20240701",
     }
-    assert facts["Person's own answer"] == "response 1 1, response 2 1"
+    assert facts["Person's own answer"] == "response 1: 1, response 2: 1"
     lengths = facts["Characters (median, 95 %, longest)"]
     assert lengths.startswith("question 33, 52, 52; response ")
 
