@@ -78,8 +78,7 @@ def _fill(
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
     _write_prompts(study, folder / "prompts")
     report = newest_report(study)
-    if report is not None:
-        write_report_copy(report, folder / "report")
+    has_copy = report is not None and write_report_copy(report, folder / "report")
     _write_words(
         folder,
         describe(
@@ -89,7 +88,7 @@ def _fill(
             leaving=leaving,
             parts=ordered,
             left_out=left_out,
-            report=named_report(report),
+            report=named_report(report, is_here=has_copy),
             scores=keeper.scores,
         ),
     )

@@ -22,25 +22,38 @@ def newest_report(study: Study) -> Report | None:
     return None if superseded else report
 
 
-def write_report_copy(report: Report, folder: Path) -> None:
+def write_report_copy(report: Report, folder: Path) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
     The report's own files hold rows by annotator under the names used inside; these do not.
+    False, and nothing is written, where another version of the program computed the result and
+    this one cannot make a page of it.
     """
     if report.result is None or report.finished_at is None:
         raise ValueError(f"report {report.pk} is not done")
-    shown = without_people(report.result)
+    try:
+        shown = without_people(report.result)
+        page = render_html(shown, date=report.finished_at.date())
+        tables, figures = all_tables(shown), all_figures(shown)
+    except KeyError:
+        return False
     folder.mkdir(parents=True)
-    write_text(folder / "report.html", render_html(shown, date=report.finished_at.date()))
+    write_text(folder / "report.html", page)
     write_text(folder / "report.json", to_json(shown))
-    write_tables(list(all_tables(shown).values()), folder / "tables")
-    write_figures(list(all_figures(shown).values()), folder / "figures")
+    write_tables(list(tables.values()), folder / "tables")
+    write_figures(list(figures.values()), folder / "figures")
+    return True
 
 
-def named_report(report: Report | None) -> str:
+def named_report(report: Report | None, *, is_here: bool) -> str:
     """Which report a bundle holds, for its card."""
     if report is None or report.finished_at is None:
         return "No report had been built of the answers that are here."
+    if not is_here:
+        return (
+            f"Report v{report.number} is left out: an older version of the program built it. Build "
+            "it again and export again."
+        )
     return (
         f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
         "about single people or items; the page saves its figures as PNG, SVG and CSV. Hash of "

@@ -206,6 +206,19 @@ def test_a_study_without_a_report_says_so(study, tmp_path):
     assert not (out / "report").exists()
 
 
+def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, db):
+    settings.VAR_DIR = tmp_path
+    study = random_study(1, n_items=12)
+    report = build_queued(report_id=request_report(study_id=study.pk, bootstrap=100).pk)
+    del report.result["headline"]
+    report.save(update_fields=["result"])
+
+    out = export(study, "all", tmp_path / "out")
+
+    assert "Report v1 is left out: an older version" in (out / "README.md").read_text()
+    assert not (out / "report").exists()
+
+
 def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path / "var"
     study = random_study(1)
