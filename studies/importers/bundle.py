@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.importers.faults import Fault, Refused
+from studies.models import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
 MAX_BYTES = 200 * 1024 * 1024
@@ -127,6 +128,13 @@ def _dataset(name: str, data: bytes) -> dict[str, Any]:
         if not isinstance(dataset.get(key, kind()), kind):
             what = "an object" if kind is dict else "text"
             raise _refused(name, f"{key} in dataset.json must be {what}.", "Mend it.")
+    word = dataset.get("source", {}).get("redistribution")
+    if word and word not in REDISTRIBUTION:
+        raise _refused(
+            name,
+            f"source.redistribution in dataset.json is “{word}”.",
+            f"Use one of: {', '.join(REDISTRIBUTION)}.",
+        )
     return dataset
 
 

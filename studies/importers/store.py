@@ -14,7 +14,7 @@ from studies.importers.faults import Fault, Refused
 from studies.importers.read import ReadItems
 from studies.importers.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.sets import SETS
-from studies.models import Item, Persona, Side, Study
+from studies.models import REDISTRIBUTION, Item, Persona, Side, Study
 from studies.sampling import seat_items
 from studies.services import create_study, lock_study, record
 
@@ -247,14 +247,20 @@ def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
 
 
 def _describe(study: Study, files: Sequence[ReadItems]) -> None:
-    """Note where the items come from; what is noted already stays."""
+    """Note where the items come from; what is noted already stays.
+
+    Of what several sources say about passing items on, the strictest holds for the study.
+    """
     for file in files:
         dataset = file.dataset
         about = {key: dataset[key] for key in _ABOUT if dataset.get(key)}
         noted = dict(dataset.get("source", {}))
         if about:
             noted["dataset"] = about
+        both = (noted.get("redistribution"), study.source.get("redistribution"))
         study.source = noted | study.source
+        if said := [word for word in both if word]:
+            study.source["redistribution"] = max(said, key=REDISTRIBUTION.index)
 
 
 def _reading(file: ReadItems) -> dict[str, Any]:

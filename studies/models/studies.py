@@ -1,6 +1,7 @@
 """A study, what happened to it, and who may see it."""
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -13,6 +14,10 @@ class Task(models.TextChoices):
     SURVEY_ANSWER = "survey_answer", "survey answer"
     AUTHORSHIP = "authorship", "authorship"
     QUESTION_ANSWER_AUTHORSHIP = "question_answer_authorship", "question-answer authorship"
+
+
+# What a source says about passing its items on, from the freest word to the strictest.
+REDISTRIBUTION = ("allowed", "unknown", "non-commercial", "forbidden")
 
 
 class Study(models.Model):
@@ -130,6 +135,17 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def clean(self) -> None:
+        """A word about redistribution that nobody acts on would let texts out."""
+        if not isinstance(self.source, dict):
+            raise ValidationError({"source": "The source must be an object of texts by name."})
+        word = self.source.get("redistribution")
+        if word and word not in REDISTRIBUTION:
+            known = ", ".join(REDISTRIBUTION)
+            raise ValidationError(
+                {"source": f"redistribution “{word}” is not known. Use one of: {known}."}
+            )
 
 
 class StudyLog(models.Model):

@@ -62,6 +62,11 @@ def test_create_study_reads_settings_from_a_file_and_options_win(tmp_path):
         ("minutes = 0", "minutes: Ensure this value is greater than or equal to 1."),
         ("currency = 'dollars'", "currency:"),
         ("minutes = 'many'", "minutes:"),
+        ("source = 'web'", "source: The source must be an object"),
+        (
+            "[source]\nredistribution = 'no'",
+            "redistribution “no” is not known. Use one of: allowed",
+        ),
     ],
 )
 def test_create_study_refuses_a_file_with_a_reason(tmp_path, text, message):

@@ -164,6 +164,10 @@ def test_a_bundle_whose_items_were_changed_is_refused():
             "format_version “2.0”; this program reads 1",
         ),
         (json.dumps(DATASET | {"source": "web"}), "source in dataset.json must be an object"),
+        (
+            json.dumps(DATASET | {"source": {"redistribution": "Forbidden"}}),
+            "redistribution in dataset.json is “Forbidden”. Use one of: allowed, unknown,",
+        ),
     ],
 )
 def test_a_description_that_cannot_be_read_refuses_the_bundle(dataset, message):

@@ -1,5 +1,6 @@
 """Items into the database: whole or not at all, and the same again changes nothing."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,6 +15,7 @@ from studies.models import Item, Persona, Study, StudyLog
 from studies.services import freeze
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item, read
+from tests.studies.test_csv import zipped
 from tests.studies.test_released_files import PERSON, preference
 
 pytestmark = pytest.mark.django_db
@@ -143,6 +145,21 @@ def test_create_makes_a_study_from_what_the_files_say():
     study = Study.objects.get(slug="fresh")
     assert result.created_study
     assert (study.state, study.task) == ("open", "authorship")
+
+
+@pytest.mark.parametrize("words", [("allowed", "forbidden"), ("forbidden", "allowed", None)])
+def test_the_strictest_word_about_passing_items_on_holds_for_the_study(words):
+    study = make_study()
+    for number, word in enumerate(words):
+        source = {"name": f"set {number}"} | ({"redistribution": word} if word else {})
+        described = {"format": "thirdperson-items", "format_version": "1.0", "source": source}
+        data = zipped(
+            items__jsonl=jsonl(raw_item(number)), dataset__json=json.dumps(described).encode()
+        )
+        import_items(study.slug, [read(data, name="b.zip")])
+
+    study.refresh_from_db()
+    assert study.source == {"name": "set 0", "redistribution": "forbidden"}
 
 
 def test_a_refused_file_leaves_no_study_behind():
