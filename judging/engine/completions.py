@@ -18,6 +18,8 @@ from judging.engine.protocol import (
     Usage,
 )
 
+_CERTAIN = 1e-3  # the logarithm of a probability is at most 0, give or take its rounding
+_MOST_TOKENS = 10**9  # of one request; who tells more miscounts, and no table holds it
 _KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
 
 
@@ -80,8 +82,10 @@ def option_probabilities(
             end += len(token["token"])
             if end > position:
                 break
-        told = [(top["token"], float(top["logprob"])) for top in token["top_logprobs"]]
+        told = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
     except (TypeError, KeyError, ValueError, UnboundLocalError):
+        return None
+    if not all(p <= _CERTAIN for _, p in told):  # also what is no number
         return None
     sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
     shares = {
@@ -103,11 +107,13 @@ def _usage(usage: object) -> Usage | None:
     total = usage.get("total_tokens")
     if isinstance(total, int):
         completion = max(completion, total - prompt)
-    if prompt < 0 or completion < 0:
+    if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
     details = usage.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return Usage(prompt, completion, thought if isinstance(thought, int) and thought > 0 else 0)
+    if not isinstance(thought, int) or not 0 <= thought <= _MOST_TOKENS:
+        thought = 0
+    return Usage(prompt, completion, thought)
 
 
 def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:

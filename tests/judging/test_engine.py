@@ -127,6 +127,23 @@ def test_a_success_that_is_none_is_told_in_the_words_of_the_server(llm):
         ask(llm.url)
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -1, "completion_tokens": 5},
+        {"prompt_tokens": 10**30, "completion_tokens": 5},
+        {"prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 3 * 10**9},
+        {"prompt_tokens": "ten", "completion_tokens": 5},
+        [],
+    ],
+)
+def test_tokens_that_cannot_be_are_as_good_as_untold(llm, usage):
+    body = json.loads(completion("[[A]]").body) | {"usage": usage}
+    llm.answer = lambda _, n: Answer(body=json.dumps(body).encode())
+
+    assert ask(llm.url).usage is None
+
+
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
 def test_a_key_that_a_server_repeats_is_not_told_on(llm, status):
     llm.answer = lambda body, n: error(status, "Who is Bearer sk-top-secret-1?")

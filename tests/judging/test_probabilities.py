@@ -71,6 +71,8 @@ def test_the_token_of_the_verdict_tells_the_probabilities(tokens, offers_tie, ex
         ("[[A]]", told(("[[B]]", {}))),
         ("Hm.", told(("Hm.", {"Hm.": 1.0}))),
         ("[[A]]", told(("[[A]]", {"The": 1.0}))),
+        ("A]]", told(("A", {"A": math.exp(700)}), ("]]", {}))),
+        ("A]]", told(("A", {"A": math.nan}), ("]]", {}))),
     ],
 )
 def test_what_was_not_told_is_missing(text, logprobs):
