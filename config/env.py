@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+DOTENV = Path(__file__).resolve().parent.parent / ".env"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
@@ -50,6 +51,25 @@ def integer(name: str, default: int, *, low: int, high: int) -> int:
     return number
 
 
+def choice(name: str, default: str, *, among: tuple[str, ...]) -> str:
+    value = text(name, default).upper()
+    if value not in among:
+        raise ImproperlyConfigured(f"{name} must be {' or '.join(among)}, not “{value}”.")
+    return value
+
+
+def folder(name: str, default: Path) -> Path:
+    """A folder, made if need be."""
+    path = Path(text(name, str(default)))
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name}: the folder {path} cannot be made: {error.strerror}. Name another."
+        ) from None
+    return path
+
+
 def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
@@ -82,10 +102,15 @@ def database(name: str, *, default_path: Path) -> dict[str, object]:
             },
             "CONN_MAX_AGE": 600,
         }
+    unreadable = ImproperlyConfigured(
+        f"{name} must be postgresql://user:password@host/name or sqlite:///path."
+    )
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise ImproperlyConfigured(
-            f"{name} must be postgresql://user:password@host/name or sqlite:///path."
-        )
+        raise unreadable
+    try:
+        port = str(parts.port or "")
+    except ValueError:
+        raise unreadable from None
     options = {}
     host = unquote(parts.hostname or "")
     for pair in filter(None, parts.query.split("&")):
@@ -100,7 +125,7 @@ def database(name: str, *, default_path: Path) -> dict[str, object]:
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
-        "PORT": str(parts.port or ""),
+        "PORT": port,
         "OPTIONS": options,
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,

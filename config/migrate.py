@@ -1,8 +1,10 @@
 """Bring the database up to date: `python -m config.migrate`."""
 
 import os
+import sys
 
 import django
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
@@ -45,5 +47,12 @@ def what_is_wrong() -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
-    django.setup()
-    migrate()
+    try:
+        django.setup()
+        migrate()
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
+    except OperationalError:
+        if sentence := what_is_wrong():
+            sys.exit(sentence)
+        raise

@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import IO
 
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
 ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path without its query
 
 
@@ -91,7 +95,7 @@ class Processes:
 
 def all_commands() -> dict[str, dict[str, list[str]]]:
     """The processes of an installation, by what starts them and by name."""
-    port, host = int(os.environ.get("PORT", "8000")), os.environ.get("HOST", "127.0.0.1")
+    port, host = env.integer("PORT", 8000, low=1, high=65535), env.text("HOST", "127.0.0.1")
     return {
         "web": {"web": web_command(port=port, host=host)},
         "worker": {
@@ -104,7 +108,12 @@ def all_commands() -> dict[str, dict[str, list[str]]]:
 def main() -> int:
     """Start what the arguments name, `web` or `worker`; both without arguments."""
     wanted = sys.argv[1:] or ["web", "worker"]
-    commands = all_commands()
+    try:
+        env.load_dotenv(env.DOTENV)
+        commands = all_commands()
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     if unknown := set(wanted) - set(commands):
         sys.stderr.write(f"There is no process “{unknown.pop()}”. Use web, worker or both.\n")
         return 2

@@ -8,10 +8,9 @@ from kombu import Exchange, Queue
 from config import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-env.load_dotenv(BASE_DIR / ".env")
+env.load_dotenv(env.DOTENV)
 
-VAR_DIR = Path(env.text("VAR_DIR", str(BASE_DIR / "var")))
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
 PUBLIC_BASE_URL = env.url("PUBLIC_BASE_URL", "http://localhost:8000").rstrip("/")
 _public = urlsplit(PUBLIC_BASE_URL)
 _https = _public.scheme == "https"
@@ -167,7 +166,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.text("LOG_LEVEL", "INFO").upper()},
+    "root": {
+        "handlers": ["console"],
+        "level": env.choice("LOG_LEVEL", "INFO", among=("DEBUG", "INFO", "WARNING", "ERROR")),
+    },
     "loggers": {
         # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.
         "openai": {"level": "WARNING"},

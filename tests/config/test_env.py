@@ -28,6 +28,21 @@ def test_an_url_without_its_scheme_is_refused(monkeypatch):
         env.url("PUBLIC_BASE_URL")
 
 
+def test_a_word_that_is_none_of_those_known_is_refused(monkeypatch):
+    monkeypatch.setenv("LOG_LEVEL", "loud")
+
+    with pytest.raises(ImproperlyConfigured, match="LOG_LEVEL must be INFO or ERROR, not “LOUD”"):
+        env.choice("LOG_LEVEL", "INFO", among=("INFO", "ERROR"))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VAR_DIR", str(tmp_path / "file" / "var"))
+
+    with pytest.raises(ImproperlyConfigured, match=r"VAR_DIR: the folder .* cannot be made"):
+        env.folder("VAR_DIR", tmp_path)
+
+
 def test_dotenv_fills_in_and_never_overrides(tmp_path, monkeypatch):
     file = tmp_path / ".env"
     file.write_text("# a comment\n\nTP_ONE=from file\nTP_TWO='quoted'\n", encoding="utf-8")
@@ -70,8 +85,9 @@ def test_without_a_database_url_sqlite_takes_write_locks_early(monkeypatch):
     assert database["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
 
 
-def test_another_database_is_refused(monkeypatch):
-    monkeypatch.setenv("DATABASE_URL", "mysql://localhost/tp")
+@pytest.mark.parametrize("url", ["mysql://localhost/tp", "postgresql://localhost:many/tp"])
+def test_another_database_is_refused(monkeypatch, url):
+    monkeypatch.setenv("DATABASE_URL", url)
 
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be postgresql://"):
         env.database("DATABASE_URL", default_path=Path("unused"))

@@ -79,6 +79,16 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
+)
+def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arguments):
+    failed = run(tmp_path, *arguments, DEBUG="maybe")
+
+    assert failed.returncode == 1
+    assert failed.stderr == "DEBUG must be 1 or 0, not “maybe”.\n"
+
+
 @pytest.mark.django_db
 def test_nothing_is_wrong_with_a_database_that_is_up_to_date():
     assert what_is_wrong() == ""

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 
+from config import env, processes
 from config.processes import all_commands
 
 
@@ -11,3 +12,22 @@ def test_the_workers_serve_every_queue_and_one_of_them_keeps_the_schedule():
     served = [command[command.index("--queues") + 1] for command in workers]
     assert sorted(served) == sorted(queue.name for queue in settings.CELERY_TASK_QUEUES)
     assert sum("--beat" in command for command in workers) == 1
+
+
+def test_the_port_may_stand_in_the_file_of_settings(tmp_path, monkeypatch):
+    (tmp_path / ".env").write_text("PORT=8123\n")
+    monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")
+    monkeypatch.setattr("sys.argv", ["processes", "nothing"])
+    monkeypatch.setattr("os.environ", {})
+
+    processes.main()
+
+    assert "127.0.0.1:8123" in all_commands()["web"]["web"]
+
+
+def test_a_port_that_is_none_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")
+    monkeypatch.setenv("PORT", "many")
+
+    assert processes.main() == 2
+    assert capsys.readouterr().err == "PORT must be a whole number, not “many”.\n"
