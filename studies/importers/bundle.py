@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.importers.faults import Fault, Refused
-from studies.models import REDISTRIBUTION
+from studies.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
 MAX_BYTES = 200 * 1024 * 1024

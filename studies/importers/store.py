@@ -14,7 +14,8 @@ from studies.importers.faults import Fault, Refused
 from studies.importers.read import ReadItems
 from studies.importers.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.sets import SETS
-from studies.models import REDISTRIBUTION, Item, Persona, Side, Study
+from studies.models import Item, Persona, Side, Study
+from studies.redistribution import REDISTRIBUTION
 from studies.sampling import seat_items
 from studies.services import create_study, lock_study, record
 

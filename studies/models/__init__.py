@@ -8,12 +8,11 @@ from studies.models.jobs import (
     ImportJob,
 )
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
-from studies.models.studies import REDISTRIBUTION, Membership, Study, StudyLog, Task
+from studies.models.studies import Membership, Study, StudyLog, Task
 
 __all__ = [
     "IMPORT_STALLED_AFTER",
     "READING_STALLED_AFTER",
-    "REDISTRIBUTION",
     "ROWS_READ",
     "Choice",
     "FeatureSet",

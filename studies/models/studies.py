@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from studies.models.keys import export_key, study_seed
+from studies.redistribution import REDISTRIBUTION
 
 
 class Task(models.TextChoices):
@@ -14,10 +15,6 @@ class Task(models.TextChoices):
     SURVEY_ANSWER = "survey_answer", "survey answer"
     AUTHORSHIP = "authorship", "authorship"
     QUESTION_ANSWER_AUTHORSHIP = "question_answer_authorship", "question-answer authorship"
-
-
-# What a source says about passing its items on, from the freest word to the strictest.
-REDISTRIBUTION = ("allowed", "unknown", "non-commercial", "forbidden")
 
 
 class Study(models.Model):
