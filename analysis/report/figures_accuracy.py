@@ -128,14 +128,16 @@ def sheets(report: Report) -> Figure | None:
         shapes=lines,
         annotations=labels,
     )
+    dashed = " Dashed: agreement of people of this accuracy whose errors have nothing in common."
+    if found["from_accuracy"]["agreement"] is None:
+        dashed = ""
     alpha = found["krippendorff_alpha"]["value"]
     tail = "" if alpha is None else f", alpha is {decimal(alpha, 2)}"
     return Figure(
         "sheets",
-        f"Two people agree on {percent(draws['mean'])} of items{tail}",
+        f"Two people agree in {percent(found['percent'])} of pairs{tail}",
         f"{draws['draws']:,} draws of {size} items, one pair of people on each, without "
-        f"replacement (unit {draws['unit']}). Dashed: agreement of people of this accuracy whose "
-        "errors have nothing in common.",
+        f"replacement (unit {draws['unit']}).{dashed}",
         "agreement",
         [drawing],
         variant=_beside_the_article(lines, labels),

@@ -188,7 +188,7 @@ def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
         hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
     )
     told = (
-        f"{point['confidence'] * 100:.0f}: {percent(point['accuracy'])} of {point['n']} right"
+        f"{point['confidence'] * 100:.0f}: {_right(point)} of {point['n']} right"
         for point in points
     )
     return panel(
@@ -267,13 +267,13 @@ def risk_coverage(report: Report) -> Figure | None:
     alt = f"Accuracy against the share of answers accepted. {certified_words(report)}"
     drawing = panel(
         "",
-        f"{alt} At certainty {tau}: {'; '.join(words)}",
+        f"{alt} At certainty {tau}: {'; '.join(words) or 'too few answers to mark'}",
         traces,
         height=380,
         marks={"kind": "coverage", "alt": alt},
         xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
         yaxis=share_axis(
-            "right among them", range=[min(shown) - 0.05, min(1.0, max(shown) + 0.03) + 0.02]
+            "right among them", range=[min(shown) - 0.05, min(1.0, max(shown) + 0.05) + 0.005]
         ),
     )
     return Figure(
@@ -370,3 +370,8 @@ def _curves_title(report: Report) -> str:
     if gaps and max(gaps) < -POINTS:
         return "Judges are less certain than people"
     return "How certain people and judges are"
+
+
+def _right(point: Mapping[str, Any]) -> str:
+    """How many of a point's answers are right: in percent where there are enough of them."""
+    return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])

@@ -53,7 +53,7 @@ def headline(report: Mapping[str, Any]) -> Json:
         _people(people),
         of_judge,
         _verdict(state, name, _many(people), comparison, f"comparison.{index}"),
-        *_when_certain(report["parameters"]["threshold"], name, majority, judge, path),
+        *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
     ]
     return _state(state, *sentences) | _who(judge)
 
@@ -264,10 +264,15 @@ def _verdict(state: str, name: str, people: str, comparison: Mapping[str, Any], 
 
 
 def _when_certain(
-    threshold: float, name: str, majority: Mapping[str, Any], judge: Mapping[str, Any], path: str
+    threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
 ) -> list[Said]:
     """How both did on what they were certain of; different items, so no comparison."""
-    sides = ((name, judge, f"{path}.high", "was"), ("people", majority, f"{PEOPLE}.high", "were"))
+    is_one = people["annotators"] == 1
+    who, verb = ("the only person", "was") if is_one else ("people", "were")
+    sides = (
+        (name, judge, f"{path}.high", "was"),
+        (who, people["majority"], f"{PEOPLE}.high", verb),
+    )
     # Who states no certainty is not spoken of.
     asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
     if not asked:
@@ -277,9 +282,11 @@ def _when_certain(
     if len(asked) == 2 and max(side["high"]["n"] for _, side, _, _ in asked) < TOO_SMALL:
         return [
             say(
-                "Neither {name} nor people were certain (≥ {limit}) often enough to say how "
+                "Neither {name} nor {who} {verb} certain (≥ {limit}) often enough to say how "
                 "often they were right then (n = {judge} and n = {people}).",
                 name=name,
+                who=who,
+                verb=verb,
                 limit=limit,
                 judge=few[0],
                 people=few[1],
@@ -346,6 +353,12 @@ def _no_people(majority: Mapping[str, Any]) -> str | Said:
         return say(
             "People decided no item: their answers tie on {ties}.",
             ties=shown(majority["ties"], f"{PEOPLE}.ties"),
+        )
+    if majority["no_truth"]:
+        return say(
+            "People decided {items} items, but none of them has a right answer that people were "
+            "offered, so there is no accuracy to compare with.",
+            items=shown(majority["no_truth"], f"{PEOPLE}.no_truth"),
         )
     return "No answer of people counts, so there is nobody to compare with."
 

@@ -95,7 +95,14 @@ def _add_pigeonhole(
         if votes.n > PIGEONHOLE_ANSWERS:
             put_interval(single[band], "pigeonhole_ci", None, "too_large")
             continue
+        if np.unique(votes.annotator[rows]).size == 1:
+            put_interval(single[band], "pigeonhole_ci", None, "too_few_annotators")
+            continue
         right = alone[rows].astype(np.float64)
+        if right.size and right.min() == right.max():
+            # Resamples of what is all the same are all the same: that is no certainty.
+            put_interval(single[band], "pigeonhole_ci", None, "no_variation")
+            continue
         found = pigeonhole_bootstrap(
             partial(_share, right),
             votes.item[rows],

@@ -98,6 +98,8 @@ def render_html(
             (cells, cells[2].text, cells[3].text) for cells in tables["methods"].table.cells
         ],
         "prompts": _prompts(report),
+        # Templates find the method of that name before the key “items” of a dictionary.
+        "item_table": tables.get("items"),
         "item_rows": list(_item_rows(report, tables)),
         "threshold": threshold_words(report),
         "threshold_standing": threshold_standing(report),

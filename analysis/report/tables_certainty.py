@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.tables import Column, Table
 from analysis.report.tables_accuracy import CONDITIONAL
-from analysis.report.words import run_names
+from analysis.report.words import TOO_SMALL, run_names
 
 Report = Mapping[str, Any]
 
@@ -214,9 +214,14 @@ def _span(neighbours: Sequence[int]) -> str | None:
     return f"{neighbours[0]}–{neighbours[-1]}"
 
 
+def _percent_of(bar: Mapping[str, Any]) -> float | None:
+    """The accuracy of a bar that is high enough to have one."""
+    return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
+
+
 def histogram(report: Report) -> Table:
     rows = [
-        [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], bar["accuracy"]]
+        [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], _percent_of(bar)]
         for who, side in certain_sides(report)
         for bar in side["certainty"]["histogram"]
     ]
@@ -227,4 +232,10 @@ def histogram(report: Report) -> Table:
         Column("Right", "count"),
         Column("Accuracy", "percent"),
     )
-    return Table("certainty_histogram", "Right and wrong answers by certainty", columns, rows)
+    return Table(
+        "certainty_histogram",
+        "Right and wrong answers by certainty",
+        columns,
+        rows,
+        f"Accuracy from {TOO_SMALL} answers on.",
+    )

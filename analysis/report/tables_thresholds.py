@@ -136,7 +136,9 @@ def recalibration(report: Report) -> Table:
         rows.append(
             [who, found["n"]]
             + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
-            + [measures["skill"]["ci"], measures["auroc"]["value"], measures["auroc"]["ci"]]
+            # Where nothing varies, resamples are all alike: that is no certainty.
+            + [measures["skill"]["ci"] if found["raw"] is not None else None]
+            + [measures["auroc"]["value"], measures["auroc"]["ci"]]
         )
     columns = (
         Column("Who"),

@@ -60,7 +60,7 @@ const MARKS = {
       Plotly.restyle(place, { x: [x], y: [y] }, index);
       if (at >= 0) told.push(`${line.name} ${oneDecimal(100 * y[0])} % at ${oneDecimal(100 * x[0])} %`);
     });
-    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${told.join("; ")}`;
+    place.previousElementSibling.textContent = `${alt} At certainty ${threshold}: ${told.join("; ") || "too few answers to mark"}`;
     say(place, explored ? `marks: certainty ≥ ${threshold}, explored` : "");
   },
   line(place, _, threshold, explored) {

@@ -383,7 +383,7 @@ def test_without_a_plan_the_threshold_is_not_called_registered():
 
     assert all_tables(report)["table_b"].threshold == "80, set before the data"
     text = page_words(report)
-    assert "This comparison is explored" in text
+    assert "Every number here is explored, none is registered." in text
     assert "80, set before the data in the study's settings" in text
     assert "registered threshold" not in text
 

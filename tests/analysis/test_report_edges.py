@@ -34,6 +34,8 @@ def test_a_study_without_anything():
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
     assert report["judges"] == report["comparison"] == report["selective"] == []
     assert "Nobody has answered yet" in page
+    assert "There are no items, so nothing is hard or easy." in page
+    assert "Items, one by one" not in page
 
 
 def test_people_without_judges():
@@ -77,6 +79,8 @@ def test_one_annotator():
 
     assert report["human"]["agreement"]["bootstrap"]["mean_reason"] == "no_pairs"
     assert report["human"]["individual"]["ci_reason"] == "too_few_annotators"
+    low = report["human"]["individual"]["low"]
+    assert low["pigeonhole_ci_reason"] == "too_few_annotators"
 
 
 def test_people_who_always_tie():
@@ -199,6 +203,49 @@ def test_a_certainty_of_exactly_80_is_high_and_a_mean_of_79_5_is_low():
 
     majority = report["human"]["majority"]
     assert (majority["high"]["n"], majority["low"]["n"], majority["at_threshold"]) == (1, 1, 1)
+
+
+def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
+    study = make_study(allow_tie=False)
+    rater, run = make_rater(study=study), make_run(study=study, setting="tie")
+    for _ in range(3):
+        item = make_item(study=study, first_person="tie")
+        answer(rater, item, "r1", 60)
+        judge_item(run, item, "tie")
+
+    report, _ = whole(study)
+
+    assert report["headline"]["state"] == "judges_only"
+    assert report["headline"]["sentences"][1].startswith("People decided 3 items, but none of them")
+
+
+def test_what_never_varies_has_no_interval_of_width_zero():
+    study = make_study()
+    raters = [make_rater(study=study) for _ in range(3)]
+    run = make_run(study=study)
+    for _ in range(40):
+        item = make_item(study=study, first_person="r1")
+        for rater in raters:
+            answer(rater, item, "r1", 50)
+        judge_item(run, item, "r1", 50)
+
+    report, page = whole(study)
+
+    assert report["human"]["individual"]["low"]["pigeonhole_ci_reason"] == "no_variation"
+    assert {row[6] for row in all_tables(report)["recalibration"].rows} == {None}
+    assert "At certainty 80: too few answers to mark" in page
+
+
+def test_a_bar_of_fewer_than_ten_answers_has_no_percentage():
+    study = make_study()
+    rater = make_rater(study=study)
+    for number in range(19):
+        answer(rater, make_item(study=study, first_person="r1"), "r1", 30 if number < 9 else 60)
+
+    report, _ = whole(study)
+
+    bars = {row[1]: row[2:] for row in all_tables(report)["certainty_histogram"].rows}
+    assert (bars["30–39"], bars["60–69"]) == ([9, 9, None], [10, 10, 1.0])
 
 
 def test_both_orders_that_disagree_are_a_tie_and_not_an_error():
