@@ -14,8 +14,10 @@ from analysis.report.build import build_report
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force
+from tests.analysis import brute_force_details as details
 from tests.analysis import brute_force_groups as by_hand
 from tests.analysis import brute_force_intervals as intervals
+from tests.analysis import brute_force_sides as by_side
 from tests.analysis.builders import make_run, random_study
 from tests.analysis.test_report_numbers import (
     assert_agreement,
@@ -251,3 +253,108 @@ def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
         else:
             assert before[side] is None
             assert before[f"{side}_reason"] == "no_exclusions"
+
+
+def test_every_item_and_its_verdicts(study, report, counted):
+    for row in report["items"]:
+        expected = by_side.votes(counted, row["item"])
+        assert {name: n for name, n in row["votes"].items() if n} == expected
+        sides = [(row["people"], counted.majority, counted.people)]
+        for judge, entry in zip(report["judges"], row["judges"], strict=True):
+            run = judge["run"]
+            sides.append((entry, counted.verdicts[run], counted.judges[run]))
+        for found, said, scored in sides:
+            choice, certainty = by_side.verdict_of(said[row["item"]])
+            assert (found["choice"], found["correct"]) == (
+                choice,
+                scored.get(row["item"], (None,))[0],
+            )
+            assert same(found["certainty"], certainty)
+
+
+def test_use_of_certainty(report, counted):
+    for found, rows in by_side.all_sides(report, counted):
+        stated = [(certainty, right) for right, certainty in rows if certainty is not None]
+        for key, value in by_side.calibration(stated).items():
+            assert same(found["calibration"][key], value), key
+        certainty = found["certainty"]
+        assert [pair(bar) for bar in certainty["histogram"]] == by_side.histogram(stated)
+        assert [pair(band) for band in certainty["bands"]] == by_side.bands(stated)
+        assert [
+            (step["threshold"], step["at"], *pair(step)) for step in certainty["sweep"]
+        ] == by_side.sweep(stated)
+
+
+def test_all_sides_at_the_coverage_of_single_people(report, counted):
+    seen = 0
+    for versus in report["comparison"]:
+        panel = versus["certainty"]["like_for_like"]
+        people, replies = by_side.singles(counted, versus["run"])
+        if not people:
+            assert panel["coverage"] is None
+            assert panel["human_single"]["matched_accuracy"] is None
+            continue
+        coverage = sum(certainty >= brute_force.HIGH for certainty, _ in people) / len(people)
+        assert same(panel["coverage"], coverage)
+        for side, rows in (("human_single", people), ("model_single", replies)):
+            expected = details.matched(rows, coverage) if rows else None
+            assert same(panel[side]["matched_accuracy"], expected), side
+            seen += expected is not None
+    assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)
+
+
+def test_who_is_certain_where_and_the_same_mistakes(report, counted):
+    for versus in report["comparison"]:
+        own = counted.judges[versus["run"]]
+        cells = versus["certainty"]["high_sets"]["cells"]
+        for name, (people, judge) in by_side.high_cells(own, counted.people).items():
+            assert (pair(cells[name]["people"]), pair(cells[name]["judge"])) == (people, judge)
+        found, expected = versus["same_mistakes"], by_side.mistakes(own, counted.people)
+        assert {key: found[key] for key in expected} == expected
+
+
+def test_certainties_item_by_item(report, counted):
+    for versus in report["comparison"]:
+        said = counted.verdicts[versus["run"]]
+        pairs = details.certainty_pairs(counted.items, said, counted.majority)
+        assert versus["certainty"]["items"] == len(pairs)
+        if len(pairs) >= 3:
+            for key, value in details.correlations(pairs).items():
+                assert same(versus["certainty"][key], value), key
+
+
+def test_bands_on_common_items(study, report, counted):
+    whole = [versus for versus in report["comparison"] if versus["features"] == "all"]
+    runs = {run.key: run for run in study.judge_runs.all()}
+    expected = [
+        details.by_band(
+            counted.items, counted.verdicts[v["run"]], counted.majority, runs[v["run"]], study
+        )
+        for v in whole
+    ]
+    adjusted = iter(details.holm([b[band]["p"] for b in expected for band in ("high", "low")]))
+    for versus, bands in zip(whole, expected, strict=True):
+        for band in ("high", "low"):
+            found, theirs = versus["by_band"][band], bands[band]
+            assert {key: found[key] for key in "nbc"} == {key: theirs[key] for key in "nbc"}
+            assert same(found["p"], theirs["p"])
+            assert same(found["p_holm"], next(adjusted))
+
+
+def test_sides_ties_and_several_judges(report, counted):
+    for judge in report["judges"]:
+        expected = by_side.position(counted, judge["run"])
+        found = {key: judge["position"][key] for key in ("share_a", "truth_share_a")}
+        assert all(same(found[key], expected[key]) for key in found)
+        assert pair(judge["position"]["right_when_a"]) == expected["right_when_a"]
+        assert pair(judge["position"]["right_when_b"]) == expected["right_when_b"]
+        if judge["setting"] == "tie":
+            assert (judge["ties"]["n"], judge["ties"]["ties"]) == by_side.ties(
+                counted.verdicts[judge["run"]]
+            )
+    several = report["several_judges"]
+    runs = [entry["run"] for entry in several["runs"]]
+    if runs:
+        n, q = by_side.cochran([counted.judges[run] for run in runs])
+        assert several["n"] == n
+        assert same(several["q"], q)
