@@ -168,11 +168,11 @@ def _write(
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
     """Write the page and the tables across studies, in place of old ones; returns the page."""
     tables, folder, page = tables_across(results), out / "tables", out / "report.html"
+    date = timezone.now().date()
+    page.write_text(render_across(results, tables, date=date), encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)
     write_tables(tables, folder)
-    date = timezone.now().date()
-    page.write_text(render_across(results, tables, date=date), encoding="utf-8")
     return page
 
 

@@ -135,6 +135,8 @@ def _keep_what_is_not_ours(slugs: list[str], out: Path) -> None:
         check_place(out, OF_REPORT, is_ours=holds_report(out))
         return
     folders = [*(out / slug for slug in slugs), out / "pooled"]
-    check_place(out, ("report.html", "tables"), is_ours=any(map(holds_report, folders)))
+    # What we made has a page beside its tables; tables alone are somebody else's.
+    is_ours = (out / "report.html").exists() and any(map(holds_report, [out, *folders]))
+    check_place(out, ("report.html", "tables"), is_ours=is_ours)
     for folder in folders:
         check_place(folder, OF_REPORT, is_ours=holds_report(folder))
