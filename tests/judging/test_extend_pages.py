@@ -164,6 +164,8 @@ def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
 def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm):
     run = judge_all(study, judge, orders="r1_first", budget=Decimal("0.003"))
     assert run.state == "stopped_budget"
+    page = editor.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
+    assert "raise it under “Change or extend”" in page
 
     press(editor, url_of(run), {**SAME, "budget": "5"})
     runs.work_off(run_id=run.pk)

@@ -1,6 +1,7 @@
 """The probe on the pages: asked by a worker, shown whole, and started or refused by a button."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -90,7 +91,11 @@ def test_the_page_asks_nothing_itself_and_each_run_asks_one_question_in_a_worker
     campaign = Campaign.objects.get()
     assert response.url == page_of(campaign)
     assert (llm.requests, len(queued)) == ([], 2)
-    assert "0 of 2 runs asked their first question" in words(editor, page_of(campaign))
+    page = words(editor, page_of(campaign))
+    assert "0 of 2 runs asked their first question" in page
+    assert "No worker has taken it yet" not in page
+    JudgeRun.objects.update(touched_at=campaign.created_at - timedelta(minutes=1))
+    assert "No worker has taken it yet" in words(editor, page_of(campaign))
 
     work(queued)
 
