@@ -22,7 +22,9 @@ class Connections:
         self._url = httpcore2.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
-        self._headers = [("Host", url.netloc.decode()), *headers.items()]
+        # Without a word about it a server may compress what it sends.
+        plain = ("Accept-Encoding", "identity")
+        self._headers = [("Host", url.netloc.decode()), plain, *headers.items()]
         self.key = headers.get("Authorization", "").removeprefix("Bearer ")
         self._extensions = {
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}

@@ -75,3 +75,11 @@ def test_the_proxy_of_the_environment_is_used_but_where_it_says_not_to(llm, monk
         "judge.example", "Basic bWU6c2VjcmV0",
     )  # fmt: skip
     assert "proxy-authorization" not in direct
+
+
+def test_servers_are_told_not_to_compress(llm):
+    llm.answer = lambda body, n: OK
+
+    post(llm.url, [1])
+
+    assert llm.headers[0]["accept-encoding"] == "identity"
