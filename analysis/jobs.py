@@ -70,8 +70,12 @@ def carry_out(jobs: type[J], job_id: int, work: Callable[[J, Progress], Mapping[
 def _signs_of_life(running: QuerySet[J]) -> Iterator[None]:
     """Say every ten seconds that the worker is there, however long one step of the work takes.
 
-    By a thread, and so a connection, of its own: what is silent has lost its worker.
+    By a thread, and so a connection, of its own: what is silent has lost its worker. Inside a
+    transaction it would wait for that to end, and nobody would see what it says.
     """
+    if connection.in_atomic_block:
+        yield
+        return
     ended = threading.Event()
 
     def tell() -> None:

@@ -134,6 +134,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         ("reports/", "reports"),
         ("reports/plan/", "report-plan"),
         ("exports/", "exports"),
+        ("judges/", "judges"),
         ("judges/new/", "judges-ask"),
         ("reports/annotators/", "annotators-beside-judges"),
     ):
@@ -147,6 +148,8 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
     page.goto(f"/studies/{STUDY}/judges/panel/")
     page.click("tbody a")
     yield "judge-run"
+    page.goto(page.url.rstrip("/") + "/extend/")
+    yield "judge-run-extend"
     page.goto(f"/studies/{STUDY}/reports/")
     page.click("tbody a")
     yield "report-in-app"

@@ -1,6 +1,7 @@
 """Building reports: the command, the task, and what is left behind when something goes wrong."""
 
 import json
+import threading
 import time
 from datetime import timedelta
 from io import StringIO
@@ -222,6 +223,20 @@ def test_a_worker_gives_signs_of_life_while_one_step_takes_long(var_dir, queued,
 
     assert seen[-1] is False
     assert done.state == Report.State.DONE
+
+
+def test_inside_a_transaction_no_thread_is_started_that_would_wait_for_it(queued, monkeypatch):
+    monkeypatch.setattr(jobs, "_EVERY_SECONDS", 0.01)
+    report = request_report(study_id=make_study().pk, bootstrap=100)
+    threads = [threading.active_count()]
+
+    def work(job, on_progress):
+        threads.append(threading.active_count())
+        return {"result": {}}
+
+    jobs.carry_out(Report, report.pk, work)
+
+    assert threads[0] == threads[1]
 
 
 def test_running_the_task_twice_changes_nothing(var_dir, queued):
