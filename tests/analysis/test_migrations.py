@@ -16,6 +16,14 @@ def migrate(name: str):
     return executor.loader.project_state([("analysis", name)]).apps
 
 
+@pytest.fixture(autouse=True)
+def newest_afterwards():
+    """Other tests of this process use the same tables."""
+    yield
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
 def test_reports_of_before_versions_were_counted_are_numbered_by_study_and_age():
     studies = [make_study(), make_study()]
     before = migrate("0003_exports").get_model("analysis", "Report").objects
