@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from studies.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
 MAX_BYTES = 200 * 1024 * 1024
+# What reading a damaged or locked zip raises.
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 
@@ -58,9 +61,13 @@ def open_bytes(name: str, data: bytes) -> Bundle:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _bundle(name, _members(name, archive))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        message = f"the zip file cannot be read: {error}."
-        raise _refused(name, message, "Pack the folder again, without a password.") from error
+    except BROKEN_ZIP as error:
+        raise bad_zip(name, error) from error
+
+
+def bad_zip(name: str, error: Exception) -> Refused:
+    message = f"the zip file cannot be read: {error}."
+    return _refused(name, message, "Pack the folder again, without a password.")
 
 
 def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:

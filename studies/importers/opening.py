@@ -1,21 +1,20 @@
 """From what somebody names (files, folders, zips) to checked items, whatever the format."""
 
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from studies.errors import BadOption
-from studies.importers.bundle import open_path
+from studies.importers.bundle import BROKEN_ZIP, bad_zip, open_path
 from studies.importers.faults import Fault, Refused
 from studies.importers.read import ReadItems, read_bundle
 from studies.importers.readers import REQUIRED
 from studies.importers.records import ItemRecord
 from studies.importers.sets import SETS
 from studies.importers.sets.base import DEFAULT_SEED, DataSet
-from studies.importers.sets.files import Files, Part, bad_zip, parts_of, role_of
+from studies.importers.sets.files import Files, Part, parts_of, role_of
 from studies.importers.sets.options import parse_options
 from studies.importers.sets.tally import Tally, Watch
 from studies.importers.validate import Validator
@@ -23,7 +22,6 @@ from studies.importers.validate import Validator
 FORMATS = ("auto", "jsonl", "csv", "prism", "opinionqa", "ec", "pr", "personalized-judge")
 _BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
 _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
-_BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 
 
 def read_paths(
@@ -83,7 +81,7 @@ def read_set(
             item = validator.item(line, raw)
             if item is not None:
                 items.append(item)
-    except _BROKEN_ZIP as error:
+    except BROKEN_ZIP as error:
         raise bad_zip(", ".join(names), error) from error
     unused = [part.name for part in parts if part not in files.used() and "/" not in part.name]
     if unused:
@@ -151,7 +149,7 @@ def _is_bundle(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except _BROKEN_ZIP as error:
+    except BROKEN_ZIP as error:
         raise bad_zip(path.name, error) from error
     return any(n.rpartition("/")[2] in _BUNDLE and n.count("/") <= 1 for n in names)
 

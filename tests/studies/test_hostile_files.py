@@ -1,11 +1,14 @@
 """Whatever stands in a file, it is imported or refused with reasons: nothing breaks."""
 
 import copy
+import io
+import zipfile
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from studies.importers.bundle import open_bytes
 from studies.importers.faults import Refused
 from tests.studies.files import faults, jsonl, raw_item, read
 
@@ -89,3 +92,15 @@ def test_any_cells_are_taken_or_refused(cells):
     found = faults(data, name="items.csv")
 
     assert found or len(read(data, name="items.csv").items) == 1
+
+
+def test_a_zip_with_damaged_bytes_is_refused_in_words():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("items.jsonl", b'{"id": "a"}\n' * 500)
+    data = bytearray(packed.getvalue())
+    start = len("items.jsonl") + 30  # where the header of the first file ends
+    data[start : start + 8] = b"\xff" * 8
+
+    with pytest.raises(Refused, match="the zip file cannot be read"):
+        open_bytes("items.zip", bytes(data))

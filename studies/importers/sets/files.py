@@ -3,7 +3,6 @@
 import csv
 import json
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from studies.importers.bundle import MAX_BYTES
+from studies.importers.bundle import BROKEN_ZIP, MAX_BYTES, bad_zip
 from studies.importers.faults import Fault, Refused
 from studies.importers.readers import BadLine, json_lines
 from studies.importers.sets.tally import Tally
@@ -56,13 +55,8 @@ def parts_of(path: Path) -> list[Part]:
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}."
         raise _refused(path.name, message, "Check the path.") from error
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except BROKEN_ZIP as error:
         raise bad_zip(path.name, error) from error
-
-
-def bad_zip(name: str, error: Exception) -> Refused:
-    message = f"the zip file cannot be read: {error}."
-    return _refused(name, message, "Pack the folder again, without a password.")
 
 
 def _in_folder(path: Path) -> list[Part]:
