@@ -18,24 +18,16 @@ FOR_TRANSLATORS = (
     gettext_noop("Confident"),
     gettext_noop("Highly Confident"),
     gettext_noop(
-        "The user profile provides insufficient or minimal evidence. "
-        "The decision is largely based on weak or indirect hints."
+        "Close to a guess. What you know about this person says little about your choice."
+    ),
+    gettext_noop("A hint or two point to your choice, but the other one could easily be right."),
+    gettext_noop("Several things point to your choice, but there is real room for doubt."),
+    gettext_noop(
+        "Most of what you know points to your choice. You would be surprised to be wrong."
     ),
     gettext_noop(
-        "There is noticeable evidence supporting a preference, though it is not comprehensive, "
-        "and other interpretations are possible."
-    ),
-    gettext_noop(
-        "You find clear and convincing evidence that supports your prediction, "
-        "though it is not entirely decisive."
-    ),
-    gettext_noop(
-        "The user profile contains strong evidence that clearly supports your prediction, "
-        "with very little ambiguity."
-    ),
-    gettext_noop(
-        "The user profile provides direct and explicit evidence that decisively supports "
-        "your prediction."
+        "What you know about this person all but settles it. "
+        "You can hardly imagine the other choice."
     ),
 )
 

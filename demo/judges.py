@@ -26,7 +26,7 @@ MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
 WAVERS = 0.15  # share of draws that another request seed decides anew
 ENOUGH_FACTS = 3
 
-_PROFILE = re.compile(r"^\[User Profile\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
+_PROFILE = re.compile(r"^\[Person\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
