@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -81,6 +82,45 @@ def url(name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "ht
             f"{name} must be an URL with {' or '.join(schemes)}://, not “{value}”."
         )
     return value
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where e-mail is handed over; without a host there is none."""
+
+    host: str = ""
+    port: int = 25
+    user: str = ""
+    password: str = ""
+    ssl: bool = False
+    starttls: bool = False
+
+
+_MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def mail_server(name: str) -> MailServer:
+    """smtp://, smtp+tls:// (encrypted after the greeting) or smtps:// with user:password@host."""
+    value = text(name)
+    if not value:
+        return MailServer()
+    parts = urlsplit(value)
+    try:
+        port = parts.port or _MAIL_PORTS[parts.scheme]
+    except (KeyError, ValueError):
+        port = 0
+    if not port or not parts.hostname:
+        raise ImproperlyConfigured(
+            f"{name} must be smtp+tls://user:password@host:587, smtps://… or smtp://…."
+        )
+    return MailServer(
+        host=parts.hostname,
+        port=port,
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        ssl=parts.scheme == "smtps",
+        starttls=parts.scheme == "smtp+tls",
+    )
 
 
 def database(name: str, *, default_path: Path) -> dict[str, object]:

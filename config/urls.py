@@ -7,12 +7,22 @@ from django.views.generic import RedirectView
 
 from annotation.prolific.receiver import webhook
 from config.health import healthz
+from studies import account_views
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
     path("healthz", healthz, name="healthz"),
-    path("accounts/login/", auth.LoginView.as_view(), name="login"),
+    path("accounts/login/", account_views.SignIn.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("accounts/password/", account_views.change_password, name="password_change"),
+    path("accounts/password/reset/", account_views.reset_password, name="password_reset"),
+    path(
+        "accounts/password/new/<uidb64>/<token>/",
+        account_views.NewPassword.as_view(),
+        name="password_reset_confirm",
+    ),
+    # The administration's own page would check the present password without a limit.
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/", admin.site.urls),
     path("studies/", include("studies.urls")),
     path("studies/<slug:slug>/people/", include("annotation.researcher_urls")),

@@ -6,10 +6,13 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from studies.account_forms import AdminSignInForm
 from studies.editing import FROZEN_FIELDS, save_settings
 from studies.errors import FrozenStudy
-from studies.models import FeatureSet, Item, Membership, Persona, Study, StudyLog
+from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
 from studies.services import record
+
+admin.site.login_form = AdminSignInForm
 
 
 class LookOnly(admin.ModelAdmin):
@@ -99,3 +102,10 @@ class StudyLogAdmin(LookOnly):
     list_display = ("created_at", "study", "event", "user", "detail")
     list_filter = ("event", "study")
     list_select_related = ("study", "user")
+
+
+@admin.register(SignIn)
+class SignInAdmin(LookOnly):
+    list_display = ("created_at", "outcome", "user", "address")
+    list_filter = ("outcome",)
+    search_fields = ("address", "user__username")

@@ -1,5 +1,7 @@
 """What can go wrong with a study; the message says what, where and how to mend it."""
 
+import datetime as dt
+
 
 class StudyError(Exception):
     """Base of this app's errors."""
@@ -23,3 +25,11 @@ class BadOption(StudyError):
     def __init__(self, name: str, message: str) -> None:
         self.name = name
         super().__init__(message)
+
+
+class TooManyAttempts(StudyError):
+    """Somebody tried to sign in too often; `wait` is how long until the next attempt."""
+
+    def __init__(self, wait: dt.timedelta) -> None:
+        self.wait = wait
+        super().__init__(f"too many attempts to sign in; the next one in {wait}")

@@ -1,11 +1,23 @@
 """What a worker does for this app."""
 
+import smtplib
+
 from celery import shared_task
 
-from studies import importing
+from studies import importing, password_reset
 
 
 @shared_task
 def import_file(job_id: int) -> None:
     """Import a queued file; running it twice imports it once."""
     importing.run_import(job_id=job_id)
+
+
+@shared_task(
+    autoretry_for=(OSError, smtplib.SMTPException),
+    retry_backoff=10,
+    retry_backoff_max=300,
+    max_retries=5,
+)
+def send_reset_link(email: str) -> None:
+    password_reset.send_link(email=email)

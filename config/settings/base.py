@@ -109,6 +109,16 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 if env.flag("TRUST_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Without a server nobody can reset a password by e-mail, and the page says whom to ask.
+_mail = env.mail_server("EMAIL_URL")
+EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
+EMAIL_USE_SSL, EMAIL_USE_TLS, EMAIL_TIMEOUT = _mail.ssl, _mail.starttls, 20
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", f"thirdperson@{_public.hostname}")
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+# How many proxies stand in a row before the web server and add to X-Forwarded-For; with none the
+# header is whatever the client wrote, and is not read.
+TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0, low=0, high=10)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
 CELERY_BROKER_URL = env.url(

@@ -8,6 +8,7 @@ from studies.models.jobs import (
     ImportJob,
 )
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
+from studies.models.sign_ins import SignIn
 from studies.models.studies import Membership, Study, StudyLog, Task
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Membership",
     "Persona",
     "Side",
+    "SignIn",
     "Study",
     "StudyLog",
     "Task",

@@ -111,3 +111,29 @@ def test_a_server_without_a_key_does_not_start(tmp_path, monkeypatch):
 
     with pytest.raises(ImproperlyConfigured, match="SECRET_KEY is not set"):
         env.secret_key("SECRET_KEY", embedded=False, path=tmp_path / "secret_key")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("", env.MailServer()),
+        ("smtp://localhost", env.MailServer(host="localhost", port=25)),
+        (
+            "smtp+tls://ada:p%40ss@mail.example.org",
+            env.MailServer("mail.example.org", 587, "ada", "p@ss", starttls=True),
+        ),
+        ("smtps://mail.example.org:4650", env.MailServer("mail.example.org", 4650, ssl=True)),
+    ],
+)
+def test_a_mail_server_is_read_from_its_address(monkeypatch, value, expected):
+    monkeypatch.setenv("EMAIL_URL", value)
+
+    assert env.mail_server("EMAIL_URL") == expected
+
+
+@pytest.mark.parametrize("value", ["mail.example.org", "http://mail.example.org", "smtp://h:port"])
+def test_a_mail_server_that_cannot_be_read_is_named(monkeypatch, value):
+    monkeypatch.setenv("EMAIL_URL", value)
+
+    with pytest.raises(ImproperlyConfigured, match=r"EMAIL_URL must be smtp\+tls://"):
+        env.mail_server("EMAIL_URL")
