@@ -1,5 +1,7 @@
 """What can go wrong on a person's way through a study; nothing was stored when one is raised."""
 
+import datetime as dt
+
 
 class AnnotationError(Exception):
     """Base of this app's errors."""
@@ -19,6 +21,14 @@ class NoItems(StudyNotOpen):
 
 class EntryRefused(AnnotationError):
     """The id is not one that may enter: malformed, an unfilled placeholder, not invited."""
+
+
+class TooManyStarts(AnnotationError):
+    """Too many people started from one address; `wait` is how long until the next one may."""
+
+    def __init__(self, wait: dt.timedelta) -> None:
+        super().__init__(f"too many starts from one address; the next one in {wait}")
+        self.wait = wait
 
 
 class TookPartBefore(AnnotationError):

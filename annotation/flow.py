@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotation import assignment, quotas
+from annotation import assignment, holding, quotas
 from annotation.codes import ensure_codes
 from annotation.errors import AlreadyEnded, WrongStep
 from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending, QuotaCell
@@ -120,6 +120,8 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
     if (moment := _MOMENTS.get(state)) and getattr(annotator, moment) is None:
         setattr(annotator, moment, now)
         fields.append(moment)
+    if holding.renew(annotator, now):
+        fields.append("first_answer_by")
     annotator.save(update_fields=fields)
     AnnotatorEvent.objects.create(
         annotator=annotator, user=user, event="state", before=before, after=state, detail=detail

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods
 
-from annotation import services
+from annotation import holding, services
 from annotation.errors import DraftChanged
 from annotation.flow import ending_of, step_of
 from annotation.forms import AnswerForm, DraftForm
@@ -87,6 +87,9 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             form=form,
         )
         return render(request, "annotation/task.html", context, status=REFUSED)
+    if holding.lapsed(annotator):
+        # They only read for long: the first answer takes seats again, as far as they are free.
+        annotator = services.resume(annotator_id=annotator.pk)
     services.record_answer(
         annotator_id=annotator.pk,
         assignment_id=assignment.pk,

@@ -22,6 +22,7 @@ urlpatterns = [
     path("prolific/bonuses/", settling.pay_bonuses, name="prolific-bonuses"),
     path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
     path("", views.people, name="list"),
+    path("release/", views.release, name="release"),
     path("annotator/", person_views.person, name="person"),
     path("checks/", setup_views.checks, name="checks"),
     path("codes/", views.codes, name="codes"),

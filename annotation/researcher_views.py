@@ -2,17 +2,24 @@
 
 import csv
 from collections.abc import Iterable, Mapping
+from typing import cast
 
+from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
+from annotation import holding
 from annotation.codes import codes_of
+from annotation.errors import PlacesError
 from annotation.models import Annotator, Ending
 from annotation.overview import Person, coverage, describe, funnel, people_of, quota_grid
 from annotation.quality import NOTHING, RULES, Quality, quality_of
+from annotation.services.unanswered import release_unanswered
 from studies.importers.faults import spreadsheet_text
 from studies.listing import role_of
 from studies.models import Membership, Study
@@ -61,10 +68,39 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
         "kept": _query(state=chosen, flag=flag),
+        **_unanswered(request, study),
         "state": chosen,
         "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
     }
     return render(request, "annotation/researcher/people.html", context)
+
+
+def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
+    """What people hold who never answered; on a platform it is the platform that decides."""
+    if study.entry == Study.Entry.PROLIFIC:
+        return {}
+    silent = holding.never_answered(study)
+    return {
+        "silent": silent.count(),
+        "silent_seats": holding.seats_held(silent),
+        "first_answer_minutes": settings.FIRST_ANSWER_MINUTES,
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+    }
+
+
+@require_POST
+@login_required
+def release(request: HttpRequest, slug: str) -> HttpResponse:
+    """Release what people hold who never answered."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    try:
+        number = release_unanswered(study_id=study.pk, user=cast(User, request.user))
+    except PlacesError as error:
+        messages.error(request, str(error))
+    else:
+        people = "1 person" if number == 1 else f"{number:,} people"
+        messages.success(request, f"Released what {people} held without an answer.")
+    return redirect("people:list", slug)
 
 
 # What a researcher sets up on the platform for each code; nobody ever enters the others.

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import services
 from annotation.deadline import deadline_of
-from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
+from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore, TooManyStarts
 from annotation.flow import ending_of, step_of
 from annotation.forms import AboutForm, ConsentForm, FeedbackForm
 from annotation.item_views import next_url
@@ -31,10 +31,13 @@ from annotation.prolific.entry import verify_entry
 from annotation.selectors import completion_code
 from annotation.texts import consent_text
 from annotation.tokens import read_start_token, start_token
+from studies.addresses import client_address
+from studies.limits import minutes
 from studies.markdown import render_markdown
 from studies.models import Study
 
 REFUSED = 422
+TOO_MANY = 429
 
 
 @require_http_methods(["GET", "POST"])
@@ -91,7 +94,15 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
             study_id=study.pk,
             resume_code=code,
             fresh_code=read_start_token(request.POST.get("start", "")),
+            address=client_address(request),
         )
+    except TooManyStarts as error:
+        wait = minutes(error.wait)
+        response = render(
+            request, "annotation/start.html", {**context, "wait": wait}, status=TOO_MANY
+        )
+        response.headers["Retry-After"] = str(60 * wait)
+        return response
     except EntryRefused:
         return render(
             request, "annotation/start.html", {**context, "unknown": True}, status=REFUSED

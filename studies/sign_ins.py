@@ -7,36 +7,19 @@ from the same address.
 
 import datetime as dt
 import logging
-import math
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from studies.errors import TooManyAttempts
+from studies.limits import Limit, minutes
 from studies.models import SignIn
 
 logger = logging.getLogger(__name__)
 
 _KEPT_FOR = dt.timedelta(days=90)
-
-
-@dataclass(frozen=True)
-class Limit:
-    """So many failed attempts within this time; the next one waits."""
-
-    attempts: int
-    within: dt.timedelta
-
-    def wait(self, attempts: QuerySet[SignIn]) -> dt.timedelta | None:
-        """How long until another attempt is let through; None where one is now."""
-        now = timezone.now()
-        recent = attempts.filter(created_at__gt=now - self.within).order_by("-created_at")
-        decisive = recent.values_list("created_at", flat=True)[self.attempts - 1 : self.attempts]
-        return next((moment + self.within - now for moment in decisive), None)
 
 
 # One account from one address; one address over all accounts, where a whole university may sit;
@@ -97,8 +80,8 @@ def may_ask_for_reset(*, email: str, address: str) -> bool:
 
 def sentence(wait: dt.timedelta) -> str:
     """What somebody reads who has to wait."""
-    minutes = max(1, math.ceil(wait.total_seconds() / 60))
-    time = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    number = minutes(wait)
+    time = "1 minute" if number == 1 else f"{number} minutes"
     return f"Too many failed attempts to sign in. Wait {time}, then try again."
 
 

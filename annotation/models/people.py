@@ -167,6 +167,13 @@ class Annotator(models.Model):
         null=True, blank=True, help_text="Seats and quota come back then; empty after the end."
     )
 
+    first_answer_by = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Without a first answer seats and quota come back then; empty after it.",
+    )
+
     class Meta:
         ordering = ["pk"]
         constraints = [
@@ -205,6 +212,11 @@ class Annotator(models.Model):
                 fields=["expires_at"],
                 condition=Q(expires_at__isnull=False),
                 name="annotator_expiry",
+            ),
+            models.Index(
+                fields=["first_answer_by"],
+                condition=Q(first_answer_by__isnull=False),
+                name="annotator_first_answer",
             ),
         ]
 
@@ -251,6 +263,22 @@ class RelatedStudy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study_id} after {self.related_id}"
+
+
+class LinkStart(models.Model):
+    """Somebody started by an open link; says from where, and not who. Deleted within a day."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    address = models.CharField(max_length=64, help_text="A keyed hash of the network address.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["study", "address", "created_at"], name="link_start_by_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.created_at:%H:%M}"
 
 
 class CompletionCode(models.Model):

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation import assignment as seats
+from annotation import holding
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
 from annotation.wording import wording_for
@@ -48,7 +49,9 @@ def record_answer(
             freeze(study.pk)
         # Whoever ends this person's part waits for this lock, and this for them.
         annotator = (
-            Annotator.objects.select_for_update(no_key=True).only("state").get(pk=annotator_id)
+            Annotator.objects.select_for_update(no_key=True)
+            .only("state", "first_answer_by")
+            .get(pk=annotator_id)
         )
         assignment = (
             Assignment.objects.select_for_update(no_key=True, of=("self",))
@@ -92,6 +95,7 @@ def record_answer(
             for field, value in submission.items():
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
+        holding.answered(annotator)
         AnnotationRevision.objects.create(
             annotation=annotation, number=annotation.revision, **submission
         )

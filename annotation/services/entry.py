@@ -8,6 +8,7 @@ from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
 from annotation.identity import check_ids, identity_hash, identity_hashes
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
 from annotation.services.related import took_part_before
+from annotation.services.starts import count_start
 from studies.models import Study
 
 
@@ -37,17 +38,22 @@ def enter(
     return _come_back(known, study)
 
 
-def enter_by_link(*, study_id: int, resume_code: str = "", fresh_code: str = "") -> Annotator:
+def enter_by_link(
+    *, study_id: int, resume_code: str = "", fresh_code: str = "", address: str = ""
+) -> Annotator:
     """Make an annotator with a random resume code, or find the one whose code is given.
 
     `fresh_code` is a random code that a start page was made with: a second press of its button
-    finds whom the first one made. Raises `EntryRefused` when the code is unknown, `StudyNotOpen`
-    for somebody new.
+    finds whom the first one made. Starts are limited by `address`, where one is given. Raises
+    `EntryRefused` when the code is unknown; for somebody new `StudyNotOpen` and `TooManyStarts`.
     """
     study = Study.objects.get(pk=study_id)
     if study.entry != Study.Entry.LINK:
         raise EntryRefused("this study is entered with an id")
     if not resume_code:
+        is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
+        if address and study.state == Study.State.OPEN and not is_second_press:
+            count_start(study, address)
         return _arrive(study, resume_code=fresh_code or random_code(10))
     code = resume_code.strip().upper()
     known = Annotator.objects.filter(study=study, resume_code=code).first()

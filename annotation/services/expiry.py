@@ -1,9 +1,8 @@
 """Giving back what people hold whose time is over, lazily and by schedule."""
 
 from django.db import transaction
-from django.utils import timezone
 
-from annotation import flow
+from annotation import flow, holding
 from annotation.models import Annotator
 from studies.models import Study
 from studies.services import lock_study
@@ -14,7 +13,7 @@ def release_expired(*, study_id: int | None = None) -> int:
 
     One transaction a study, so that no study waits for another.
     """
-    due = Annotator.objects.filter(state__in=flow.ACTIVE, expires_at__lt=timezone.now())
+    due = Annotator.objects.filter(holding.is_over(), state__in=flow.ACTIVE)
     stopped = Annotator.objects.filter(
         state__in=flow.ACTIVE, study__state=Study.State.CLOSED, is_imported=False
     )
@@ -39,7 +38,7 @@ def expire_due(study: Study) -> int:
         study=study, state__in=flow.ACTIVE
     )
     if study.state != Study.State.CLOSED:
-        active = active.filter(expires_at__lt=timezone.now())
+        active = active.filter(holding.is_over())
     ended = 0
     for annotator in active.order_by("pk"):
         annotator.study = study

@@ -160,6 +160,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
 }
 # How long an export lies ready for download; one that names people lies a day.
 EXPORT_DAYS = env.integer("EXPORT_DAYS", 14, low=1, high=3650)
+# Open links: how many people may start from one address within an hour (0: any number), and how
+# long seats and places of a group wait for a first answer.
+LINK_STARTS_PER_HOUR = env.integer("LINK_STARTS_PER_HOUR", 60, low=0, high=1_000_000)
+FIRST_ANSWER_MINUTES = env.integer("FIRST_ANSWER_MINUTES", 15, low=1, high=1440)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
 PROLIFIC_BASE_URL = env.url("PROLIFIC_BASE_URL", "https://api.prolific.com/api/v1/")

@@ -1,0 +1,68 @@
+"""How long seats and places wait for a first answer, where anybody may start by an open link.
+
+On a platform and on a list of invited ids it is known who holds them; there the time limit of the
+study is enough.
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation.models import Annotator, Assignment
+from studies.models import Study
+
+State = Annotator.State
+
+# From the first of these on, somebody may hold a place of a group, and at last seats.
+_HOLDS = frozenset({State.SCREENED, State.INSTRUCTED, State.QUALIFIED, State.ANNOTATING})
+_ACTIVE = frozenset({State.ARRIVED, State.CONSENTED, *_HOLDS})
+
+
+def renew(annotator: Annotator, now: dt.datetime) -> bool:
+    """Give somebody who moves on time for a first answer; True when that changed anything."""
+    if annotator.state not in _HOLDS or annotator.study.entry != Study.Entry.LINK:
+        return False
+    if annotator.first_answer_by is None and annotator.state != State.SCREENED:
+        return False
+    annotator.first_answer_by = now + dt.timedelta(minutes=settings.FIRST_ANSWER_MINUTES)
+    return True
+
+
+def answered(annotator: Annotator) -> None:
+    """From the first answer on, the time limit of the study alone holds."""
+    if annotator.first_answer_by is not None:
+        annotator.first_answer_by = None
+        annotator.save(update_fields=["first_answer_by"])
+
+
+def is_over() -> Q:
+    """Whose time is over, of those under way."""
+    now = timezone.now()
+    return Q(expires_at__lt=now) | Q(first_answer_by__lt=now)
+
+
+def lapsed(annotator: Annotator) -> bool:
+    """Whether the person lost what they held before their first answer, and may have it again."""
+    return annotator.state == State.TIMED_OUT and annotator.first_answer_by is not None
+
+
+def never_answered(study: Study) -> QuerySet[Annotator]:
+    """Those under way who hold seats or a place of a group and have answered nothing yet."""
+    seated = Assignment.objects.filter(
+        annotator__study=study, is_surplus=False, state=Assignment.State.RESERVED
+    )
+    answered = Assignment.objects.filter(annotator__study=study, annotation__isnull=False)
+    return (
+        Annotator.objects.filter(study=study, state__in=_ACTIVE, is_imported=False)
+        .filter(Q(pk__in=seated.values("annotator")) | Q(quota=Annotator.Quota.RESERVED))
+        .exclude(pk__in=answered.values("annotator"))
+    )
+
+
+def seats_held(people: QuerySet[Annotator]) -> int:
+    """How many seats these people hold without an answer."""
+    return Assignment.objects.filter(
+        annotator__in=people, is_surplus=False, state=Assignment.State.RESERVED
+    ).count()

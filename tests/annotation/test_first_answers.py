@@ -1,0 +1,238 @@
+"""Open links: a script cannot keep the seats from everybody else."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation import services
+from annotation.models import Annotator, LinkStart
+from annotation.services.unanswered import release_unanswered
+from annotation.tasks import release_expired_seats
+from studies.models import Study, StudyLog
+from tests.annotation.pages.walking import post_answer
+from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(entry="link", items_per_annotator=3, annotations_per_item=2, minutes=20)
+    make_items(study, 3)
+    return study
+
+
+def seats_taken(study: Study) -> int:
+    return sum(study.all_items.values_list("seats_taken", flat=True))
+
+
+def start(study: Study, address: str = "198.51.100.7"):
+    client = Client(REMOTE_ADDR=address)
+    return client, client.post(f"/s/{study.slug}/")
+
+
+def go_to_items(study: Study, address: str = "198.51.100.7") -> Client:
+    client, _ = start(study, address)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{study.slug}/instructions/")
+    return client
+
+
+def pass_time(study: Study, minutes: int) -> None:
+    """Let so much time pass for everybody, and the schedule run."""
+    for annotator in study.annotators.all():
+        for name in ("expires_at", "first_answer_by"):
+            if moment := getattr(annotator, name):
+                setattr(annotator, name, moment - timedelta(minutes=minutes))
+        annotator.save()
+    release_expired_seats()
+
+
+def test_seats_come_back_soon_from_who_never_answers(study):
+    go_to_items(study)
+    assert seats_taken(study) == 3
+
+    pass_time(study, minutes=14)
+    assert seats_taken(study) == 3
+    pass_time(study, minutes=2)
+
+    assert seats_taken(study) == 0
+    assert Annotator.objects.get().state == "timed_out"
+
+
+def test_more_time_does_not_hold_seats_without_an_answer(study):
+    go_to_items(study)
+    annotator = Annotator.objects.get()
+    pass_time(study, minutes=14)
+    Annotator.objects.update(expires_at=timezone.now() + timedelta(minutes=3))
+    services.extend(annotator_id=annotator.pk)
+
+    pass_time(study, minutes=2)
+
+    assert seats_taken(study) == 0
+
+
+def test_after_the_first_answer_the_time_of_the_study_holds(study):
+    client = go_to_items(study)
+    post_answer(client, client.get(f"/s/{study.slug}/task/"))
+
+    pass_time(study, minutes=30)
+
+    assert seats_taken(study) == 3
+    assert Annotator.objects.get().first_answer_by is None
+
+
+def test_who_read_for_long_answers_as_if_nothing_had_been(study):
+    client = go_to_items(study)
+    page = client.get(f"/s/{study.slug}/task/")
+    pass_time(study, minutes=16)
+
+    response = post_answer(client, page)
+
+    annotator = Annotator.objects.get()
+    assert response.headers["Location"] == f"/s/{study.slug}/task/2/"
+    assert annotator.state == "annotating"
+    assert seats_taken(study) == 3
+    assert annotator.assignments.get(position=1).annotation.standing == "counted"
+    pass_time(study, minutes=16)
+    assert seats_taken(study) == 3
+
+
+def test_the_time_for_a_first_answer_starts_again_with_each_step(study):
+    client, _ = start(study)
+    client.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
+    pass_time(study, minutes=14)
+    client.post(f"/s/{study.slug}/instructions/")
+    pass_time(study, minutes=14)
+
+    assert seats_taken(study) == 3
+
+
+@pytest.mark.parametrize("entry", ["prolific", "list"])
+def test_people_known_otherwise_keep_their_time(entry):
+    study = make_study(entry=entry, items_per_annotator=3, annotations_per_item=2, minutes=20)
+    make_items(study, 3)
+    if entry == "list":
+        study.invitations.create(key="p1")
+    walk_in(study, "p1")
+
+    pass_time(study, minutes=40)
+
+    assert seats_taken(study) == 3
+
+
+def test_starts_are_limited_by_address_and_nobody_is_made_beyond(study, settings):
+    settings.LINK_STARTS_PER_HOUR = 3
+    for _ in range(3):
+        assert start(study)[1].status_code == 303
+
+    _, refused = start(study)
+    _, elsewhere = start(study, "203.0.113.5")
+
+    assert refused.status_code == 429
+    assert "Please wait 60 minutes, then press Start again." in refused.content.decode()
+    assert refused.headers["Retry-After"] == "3600"
+    assert elsewhere.status_code == 303
+    assert Annotator.objects.count() == 4
+
+
+def test_a_forged_header_starts_nobody_more(study, settings):
+    settings.LINK_STARTS_PER_HOUR = 3
+    for number in range(5):
+        Client(REMOTE_ADDR="198.51.100.7").post(
+            f"/s/{study.slug}/", headers={"X-Forwarded-For": f"203.0.113.{number}"}
+        )
+
+    assert Annotator.objects.count() == 3
+
+
+def test_coming_back_is_no_start(study, settings):
+    settings.LINK_STARTS_PER_HOUR = 1
+    client, _ = start(study)
+    code = Annotator.objects.get().resume_code
+
+    again = Client(REMOTE_ADDR="198.51.100.7").post(f"/s/{study.slug}/", {"code": code})
+
+    assert client.post(f"/s/{study.slug}/").status_code == 303
+    assert again.status_code == 303
+
+
+def test_an_address_is_kept_as_a_hash_apart_from_the_person(study):
+    start(study)
+
+    stored = LinkStart.objects.get()
+    assert "198.51" not in str(LinkStart.objects.values())
+    LinkStart.objects.update(created_at=timezone.now() - timedelta(hours=13))
+    start(study)
+    assert not LinkStart.objects.filter(pk=stored.pk).exists()
+
+
+def test_a_script_of_forty_cannot_keep_a_study_from_people(settings):
+    study = make_study(entry="link", items_per_annotator=3, annotations_per_item=2)
+    make_items(study, 60)
+    for _ in range(40):
+        go_to_items(study)
+    assert seats_taken(study) == 120
+
+    pass_time(study, minutes=16)
+    go_to_items(study, "203.0.113.5")
+
+    assert seats_taken(study) == 3
+
+
+def test_a_press_releases_seats_of_people_who_never_answered(study):
+    silent, busy = go_to_items(study), go_to_items(study)
+    post_answer(busy, busy.get(f"/s/{study.slug}/task/"))
+    researcher = sign_in(study)
+
+    page = researcher.get(f"/studies/{study.slug}/people/").content.decode()
+    researcher.post(f"/studies/{study.slug}/people/release/")
+    after = researcher.get(f"/studies/{study.slug}/people/").content.decode()
+
+    assert "Seats held by people who never answered" in page
+    assert "1 person holds 3 seats" in page
+    assert "1 person holds" not in after
+    assert seats_taken(study) == 3
+    assert StudyLog.objects.get(event="unanswered seats released").detail == {
+        "people": 1,
+        "seats": 3,
+    }
+    assert silent.get(f"/s/{study.slug}/task/").status_code == 303
+
+
+def test_viewers_see_the_seats_and_cannot_release_them(study):
+    go_to_items(study)
+    viewer = sign_in(study, "viewer")
+
+    page = viewer.get(f"/studies/{study.slug}/people/").content.decode()
+
+    assert "1 person holds 3 seats" in page
+    assert "Release these seats" not in page
+    assert viewer.post(f"/studies/{study.slug}/people/release/").status_code == 404
+    assert seats_taken(study) == 3
+
+
+def test_on_prolific_nothing_is_released():
+    study = make_study(items_per_annotator=3, annotations_per_item=2)
+    make_items(study, 3)
+    walk_in(study)
+    owner = sign_in(study, "owner")
+
+    page = owner.get(f"/studies/{study.slug}/people/").content.decode()
+    owner.post(f"/studies/{study.slug}/people/release/")
+
+    assert "never answered" not in page
+    assert seats_taken(study) == 3
+
+
+def test_release_leaves_who_has_answered(study):
+    client = go_to_items(study)
+    annotator = Annotator.objects.get()
+    answer_all(annotator)
+
+    assert release_unanswered(study_id=study.pk) == 0
+    assert client.get(f"/s/{study.slug}/task/").status_code == 303
+    annotator.refresh_from_db()
+    assert annotator.state == "annotating"
