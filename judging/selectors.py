@@ -196,8 +196,8 @@ def run_cost(run: JudgeRun) -> RunCost:
     outcomes = dict(attempts.order_by().values_list("outcome").annotate(n=Count("pk")))
     ended = ~Q(outcome=Attempt.Outcome.SENT)
     sums = attempts.aggregate(
-        prompt=Sum("prompt_tokens"),
-        completion=Sum("completion_tokens"),
+        prompt=Sum("prompt_tokens", filter=ended),
+        completion=Sum("completion_tokens", filter=ended),
         reasoning=Sum("reasoning_tokens"),
         nano=Sum("cost_nano", filter=ended),
         estimated=Sum("cost_nano", filter=ended & Q(cost_is_estimate=True)),

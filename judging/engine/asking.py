@@ -12,6 +12,7 @@ from judging.engine.protocol import (
     Answer,
     AttemptEnd,
     Backend,
+    Crowded,
     Fault,
     Ledger,
     Misconfigured,
@@ -95,10 +96,9 @@ class Asker:
         number, replies, faults = question.attempts, question.replies, 0
         successes = self.limiter.successes
         while True:
-            permit = await self.limiter.acquire(expected_tokens(question))
             number += 1
+            permit = await self._leave(question, number)
             try:
-                await self._ledger.open(question, number)
                 end, reply, fault = await self._send(question, replies, permit)
                 # Before the slot is free: nobody may follow into what has just failed.
                 outage = self._report(permit, fault)
@@ -125,6 +125,28 @@ class Asker:
             await self._ledger.close(question, number, end, replies, answer)
             if answer is not None:
                 return
+
+    async def _leave(self, question: Question, number: int) -> Permit:
+        """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
+        if permit := await self._open(question, number):
+            return permit
+        async with self._ledger.line.first() as wait:
+            while not (permit := await self._open(question, number)):
+                await wait()
+        return permit
+
+    async def _open(self, question: Question, number: int) -> Permit | None:
+        """None where the budget has no room beside what is under way."""
+        permit = await self.limiter.acquire(expected_tokens(question))
+        try:
+            await self._ledger.open(question, number)
+        except Crowded:
+            self.limiter.release(permit, is_unused=True)
+            return None
+        except BaseException:
+            self.limiter.release(permit)
+            raise
+        return permit
 
     async def _send(
         self, question: Question, replies: int, permit: Permit

@@ -53,6 +53,7 @@ class Permit:
     since: float
     epoch: int
     successes: int
+    tokens: int = 0
 
 
 class Bucket:
@@ -66,6 +67,7 @@ class Bucket:
         return max(0.0, self._free_at - BURST_SECONDS - now)
 
     def take(self, now: float, amount: float) -> None:
+        """Take so much; give it back where `amount` is negative and `now` the time of taking."""
         self._free_at = max(self._free_at, now) + amount * self._seconds_each
 
 
@@ -153,9 +155,14 @@ class Limiter:
                 self.release(future.result())
             raise
 
-    def release(self, permit: Permit) -> None:
-        """Give the slot back; exactly once for every permit."""
+    def release(self, permit: Permit, *, is_unused: bool = False) -> None:
+        """Give the slot back; exactly once for every permit.
+
+        One that is unused, for which nothing was sent, is not counted against the rates.
+        """
         self._in_flight -= 1
+        if is_unused:
+            self._draw(permit.since, -1, -permit.tokens)
         self._let_go()
 
     def succeeded(self, permit: Permit) -> None:
@@ -268,11 +275,14 @@ class Limiter:
             self._waiting.popleft()
             self._in_flight += 1
             self.moved_at = now
-            if self._requests:
-                self._requests.take(now, 1)
-            if self._tokens:
-                self._tokens.take(now, tokens)
-            future.set_result(Permit(now, self._epoch, self.successes))
+            self._draw(now, 1, tokens)
+            future.set_result(Permit(now, self._epoch, self.successes, tokens))
+
+    def _draw(self, now: float, requests: int, tokens: int) -> None:
+        if self._requests:
+            self._requests.take(now, requests)
+        if self._tokens:
+            self._tokens.take(now, tokens)
 
     def _wake_in(self, delay: float) -> None:
         if self._timer is not None:

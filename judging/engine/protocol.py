@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from judging.engine.line import Line
+
 Side = Literal["A", "B", "C"]
 State = Literal["done", "unparseable", "refused", "error"]
 
@@ -28,6 +30,10 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,10 @@ class Halted(Stopped):
     """Somebody paused or cancelled the run, or the process is ending."""
 
 
+class Crowded(Exception):
+    """The budget has no room beside what is under way, which may turn out to cost less."""
+
+
 class LedgerFailed(Exception):
     """The ledger could not be written; nothing may be sent without it."""
 
@@ -170,8 +180,14 @@ class Backend(Protocol):
 
 
 class Ledger(Protocol):
+    line: Line
+    """Where who found the budget crowded waits."""
+
     async def open(self, question: Question, number: int) -> None:
-        """Return when attempt `number` is stored. Raises `Stopped` when it must not be sent."""
+        """Return when attempt `number` is stored.
+
+        Raises `Stopped` when it must not be sent, and `Crowded` when it may later.
+        """
 
     async def close(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None

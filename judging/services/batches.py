@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from django.db import transaction
-from django.db.models import Q, Sum
+from django.db.models import Q
 from django.utils import timezone
 
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
@@ -36,9 +37,10 @@ from judging.engine.protocol import (
     Rejected,
 )
 from judging.errors import BadJudge
-from judging.models import NANO, Batch, Campaign, JudgeRun, Judgment
+from judging.models import Batch, JudgeRun, Judgment
 from judging.selectors import has_replies
 from judging.services import chunks, ledger, runtime
+from judging.services.budgets import Room, room_of
 from judging.services.judges import api_key, openai_settings
 from judging.services.patience import outlive_restart
 from judging.services.questions import questions_of
@@ -123,7 +125,8 @@ def _prepare(run: JudgeRun) -> Batch | None:
         questions = questions[: _in_one_file(run, questions)]
         rows = _rows(run, batch, judgments)
         openings = [rows.opening(question, question.attempts + 1) for question in questions]
-        fitting = _fitting(run, questions, openings, rows)
+        room = room_of(run.pk)
+        fitting = _fitting(openings, room)
         left_over = [judgment.pk for judgment in judgments[fitting:]]
         chunks.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
         refused = _apply(openings[:fitting])
@@ -132,11 +135,11 @@ def _prepare(run: JudgeRun) -> Batch | None:
         else:
             batch.requests = fitting
             batch.most_nano = sum(opening.most_nano or 0 for opening in openings[:fitting])
-            batch.most_tokens = sum(_tokens(rows, q) for q in questions[:fitting])
+            batch.most_tokens = sum(opening.most.total for opening in openings[:fitting])
             batch.save()
             return batch
-    # What an open batch turns out to have cost less than it could may make room.
-    if not refused and not run.batches.filter(state__in=Batch.OPEN).exists():
+    # What is under way, here or in other runs, may make room by costing less than it could.
+    if not refused and not room.may_grow:
         chunks.stop(
             run_id=run.pk,
             state=JudgeRun.State.STOPPED_BUDGET,
@@ -156,44 +159,19 @@ def _in_one_file(run: JudgeRun, questions: Sequence[Question]) -> int:
     return len(questions)
 
 
-def _fitting(
-    run: JudgeRun,
-    questions: Sequence[Question],
-    openings: Sequence[ledger.Opening],
-    rows: ledger.Rows,
-) -> int:
-    """How many of the questions the budgets have room for, whatever the replies will cost."""
-    nano, tokens = _left(run)
-    for number, (question, opening) in enumerate(zip(questions, openings, strict=True)):
+def _fitting(openings: Sequence[ledger.Opening], room: Room) -> int:
+    """How many of the requests the budgets have room for, whatever the replies will cost."""
+    nano = inf if room.nano is None else room.nano
+    tokens = inf if room.tokens is None else room.tokens
+    for number, opening in enumerate(openings):
+        # Unknown is not free.
+        if opening.most_nano is None and room.nano is not None:
+            return number
         nano -= opening.most_nano or 0
-        tokens -= _tokens(rows, question)
+        tokens -= opening.most.total
         if nano < 0 or tokens < 0:
             return number
-    return len(questions)
-
-
-def _left(run: JudgeRun) -> tuple[float, float]:
-    """Money (in billionths) and tokens that nothing has been spent on, nor is about to be."""
-    holders: list[tuple[JudgeRun | Campaign, Q]] = [(run, Q(pk=run.pk))]
-    holders += [(campaign, Q(campaigns=campaign)) for campaign in run.campaigns.all()]
-    nano = tokens = float("inf")
-    for holder, members in holders:
-        runs = JudgeRun.objects.filter(members)
-        spent = runs.aggregate(nano=Sum("spent_nano"), tokens=Sum("tokens"))
-        open_batches = Batch.objects.filter(run__in=runs, state__in=Batch.OPEN)
-        held = open_batches.aggregate(nano=Sum("most_nano"), tokens=Sum("most_tokens"))
-        if holder.budget is not None:
-            left = int(holder.budget * NANO) - (spent["nano"] or 0) - (held["nano"] or 0)
-            nano = min(nano, left)
-        if holder.token_budget is not None:
-            left = holder.token_budget - (spent["tokens"] or 0) - (held["tokens"] or 0)
-            tokens = min(tokens, left)
-    return nano, tokens
-
-
-def _tokens(rows: ledger.Rows, question: Question) -> int:
-    most = rows.most(question)
-    return most.prompt_tokens + most.completion_tokens
+    return len(openings)
 
 
 def _rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.Rows:

@@ -171,6 +171,7 @@ def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], le
     ledger = RunLedger(
         writer=running.writer,
         rows=Rows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
+        line=runtime.line_of(run.pk),
         is_stopping=runtime.is_stopping,
     )
     try:
@@ -249,14 +250,22 @@ def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
     """
     held = judgments.filter(state=Judgment.State.LEASED)
     in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
-    # Locked, so that none of them is answered between this look and the next line.
-    if costs := list(in_flight.select_for_update(no_key=True).values_list("cost_nano", flat=True)):
+    if in_flight.exists():
+        # Locked, so that none of them is answered between this look and the next line; the run
+        # first, as whoever stores answers does.
+        JudgeRun.objects.select_for_update(no_key=True).get(pk=run_id)
+        lost = list(
+            in_flight.select_for_update(no_key=True).values_list(
+                "cost_nano", "prompt_tokens", "completion_tokens"
+            )
+        )
         in_flight.update(
             outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
         )
         JudgeRun.objects.filter(pk=run_id).update(
-            spent_nano=F("spent_nano") + sum(nano or 0 for nano in costs),
-            retries=F("retries") + len(costs),
+            spent_nano=F("spent_nano") + sum(nano or 0 for nano, *_ in lost),
+            tokens=F("tokens") + sum((sent or 0) + (got or 0) for _, sent, got in lost),
+            retries=F("retries") + len(lost),
         )
     return release(held)
 

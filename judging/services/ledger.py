@@ -13,23 +13,27 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
+from judging.engine.line import Line
 from judging.engine.protocol import (
     Answer,
     AttemptEnd,
+    Crowded,
     Halted,
     LedgerFailed,
-    OverBudget,
     Question,
     Stopped,
     Usage,
 )
 from judging.models import NANO, Attempt, JudgeRun
+from judging.services.budgets import Purse
 from judging.services.judges import room_of
 from judging.services.writer import Writer
 from studies.models import Choice, Side
 from studies.services import freeze
 
 Prices = tuple[Decimal, Decimal]
+# What a chat template, or the form of a structured reply, may add to a prompt.
+_FRAME_TOKENS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Opening:
     number: int
     sent_at: datetime
     most_nano: int | None  # what it can cost at most; stays when nobody ever answers
-    has_campaign_budget: bool = False
+    most: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +92,15 @@ class Rows:
         self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
         self._sides = sides
         self._freezes = run.study.frozen_at is None  # spares a query per batch later on
-        self._has_campaign_budget = (
-            run.campaigns.exclude(budget=None, token_budget=None).exists() if run.pk else False
-        )
-        self._room = room_of(judge)
+        self._room, self._thinks = room_of(judge), judge.thinking_tokens > 0
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input * price_share, judge.price_output * price_share
 
     def opening(self, question: Question, number: int) -> Opening:
-        return Opening(
-            self._run_id,
-            question.id,
-            number,
-            timezone.now(),
-            price(self._prices, self.most(question)),
-            self._has_campaign_budget,
-        )
+        most = self.most(question)
+        cost = price(self._prices, most)
+        return Opening(self._run_id, question.id, number, timezone.now(), cost, most)
 
     def closing(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
@@ -132,18 +128,33 @@ class Rows:
         )
 
     def most(self, question: Question) -> Usage:
-        """Tokens that a request can use at most."""
-        return Usage(len(question.prompt) // 3 + 1, self._room)
+        """Tokens that a request can use at most: no tokenizer makes more of a text than bytes."""
+        return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
 
     def _guess(self, question: Question, text: str) -> Usage:
-        """Tokens of a reply whose usage nobody told: rather too many than too few."""
-        return Usage(len(question.prompt) // 3 + 1, len(text) // 3 + 1)
+        """The most that a reply can have used whose usage nobody told."""
+        most = self.most(question)
+        if self._thinks:  # what it thought does not show in its words
+            return most
+        return Usage(most.prompt_tokens, min(self._room, _bytes(text) + 1))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class RunLedger:
     """`engine.protocol.Ledger` of one leased chunk of a run."""
 
-    def __init__(self, *, writer: Writer, rows: Rows, is_stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        *,
+        writer: Writer,
+        rows: Rows,
+        line: Line,
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self.line = line
         self._writer = writer
         self._rows = rows
         self._is_stopping = is_stopping
@@ -160,7 +171,7 @@ class RunLedger:
         self._under_way[question.id] = time.monotonic()
         try:
             await self._writer.write(self._rows.opening(question, number))
-        except (Stopped, LedgerFailed):
+        except (Stopped, Crowded, LedgerFailed):
             del self._under_way[question.id]  # nothing is sent
             raise
 
@@ -169,6 +180,7 @@ class RunLedger:
     ) -> None:
         await self._writer.write(self._rows.closing(question, number, end, replies, answer))
         self._under_way.pop(question.id, None)
+        self.line.tell()
 
 
 def _contents(shown_first: str) -> dict[str, str]:
@@ -190,13 +202,15 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
     with transaction.atomic(), connection.cursor() as cursor:
         if closings:
             _freeze(closings)
+        purse = Purse.lock(row.run_id for row in rows)
+        if closings:
             _add_to_runs(cursor, closings)
             _close_attempts(cursor, closings)
             _store_replies(cursor, closings)
-        refusals = _refusals(cursor, openings)
-        if granted := [row for row in openings if row.run_id not in refusals]:
+        refusals = _refusals(purse, openings) if openings else {}
+        if granted := [row for row in openings if id(row) not in refusals]:
             _open_attempts(cursor, granted)
-    return [refusals.get(row.run_id) if isinstance(row, Opening) else None for row in rows]
+    return [refusals.get(id(row)) for row in rows]
 
 
 def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
@@ -226,65 +240,34 @@ def _freeze(closings: Sequence[Closing]) -> None:
         freeze(study_id)
 
 
-def _refusals(cursor: CursorWrapper, rows: Sequence[Opening]) -> dict[int, Exception]:
-    """Runs that may send nothing more, and why."""
+def _refusals(purse: Purse, rows: Sequence[Opening]) -> dict[int, Exception]:
+    """Why attempts must not be sent, or not yet; by the row's `id`."""
+    purse.count()
     refusals: dict[int, Exception] = {}
-    for run_id in {row.run_id for row in rows}:
-        cursor.execute(
-            "SELECT state, budget, token_budget, spent_nano, tokens"
-            " FROM judging_judgerun WHERE id = %s",
-            [run_id],
-        )
-        state, *limits_and_use = cursor.fetchone()
+    for row in rows:
+        state = purse.states[row.run_id]
         if state not in JudgeRun.ACTIVE:
-            refusals[run_id] = Halted(f"The run is {JudgeRun.State(state).label}.")
-        elif sentence := _used_up(*limits_and_use):
-            refusals[run_id] = OverBudget(f"The budget of {sentence}")
-    for run_id in {row.run_id for row in rows if row.has_campaign_budget} - refusals.keys():
-        cursor.execute(_CAMPAIGN_USE, [run_id])
-        for name, budget, token_budget, spent, tokens in cursor.fetchall():
-            if sentence := _used_up(budget, token_budget, spent, tokens, option="budget in it"):
-                refusals[run_id] = OverBudget(f"The budget of campaign “{name}”, {sentence}")
+            refusals[id(row)] = Halted(f"The run is {JudgeRun.State(state).label}.")
+        elif refusal := purse.take(row.run_id, row.most_nano, row.most):
+            refusals[id(row)] = refusal
     return refusals
-
-
-_CAMPAIGN_USE = """
-SELECT c.name, c.budget, c.token_budget, SUM(r.spent_nano), SUM(r.tokens)
-FROM judging_campaign_runs mine
-JOIN judging_campaign c ON c.id = mine.campaign_id
-JOIN judging_campaign_runs member ON member.campaign_id = c.id
-JOIN judging_judgerun r ON r.id = member.judgerun_id
-WHERE mine.judgerun_id = %s AND (c.budget IS NOT NULL OR c.token_budget IS NOT NULL)
-GROUP BY c.id, c.name, c.budget, c.token_budget
-"""
-
-
-def _used_up(
-    budget: Any, token_budget: int | None, spent_nano: int, tokens: int, *, option: str = ""
-) -> str:
-    """The end of a sentence where nothing more may be spent; empty otherwise."""
-    if budget is not None and spent_nano >= int(Decimal(str(budget)) * NANO):
-        return (
-            f"${Decimal(str(budget)).normalize():f} is used up: ${spent_nano / NANO:.4f} spent. "
-            f"Give the same command a higher {option or '--budget'}."
-        )
-    if token_budget is not None and tokens >= token_budget:
-        return (
-            f"{token_budget:,} tokens is used up: {tokens:,} spent. "
-            f"Give the same command a higher {option or '--token-budget'}."
-        )
-    return ""
 
 
 def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
     now = _moment(timezone.now())
     execute_many(
         cursor,
-        "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, cost_nano,"
-        " cost_is_estimate, text, error, request_id, created_at)"
-        " VALUES (%s, %s, 'sent', %s, %s, %s, '', '', '', %s)",
-        [(r.judgment_id, r.number, _moment(r.sent_at), r.most_nano, True, now) for r in rows],
-    )
+        "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, prompt_tokens,"
+        " completion_tokens, cost_nano, cost_is_estimate, text, error, request_id, created_at)"
+        " VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, '', '', '', %s)",
+        [
+            (
+                r.judgment_id, r.number, _moment(r.sent_at), r.most.prompt_tokens,
+                r.most.completion_tokens, r.most_nano, True, now,
+            )
+            for r in rows
+        ],
+    )  # fmt: skip
 
 
 def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
@@ -340,7 +323,7 @@ def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     for row in rows:
         spent[row.run_id][0] += row.cost_nano or 0
         if row.usage is not None:
-            spent[row.run_id][1] += row.usage.prompt_tokens + row.usage.completion_tokens
+            spent[row.run_id][1] += row.usage.total
         spent[row.run_id][2] += row.end.outcome != "replied"
     now = _moment(timezone.now())
     execute_many(

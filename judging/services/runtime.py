@@ -7,6 +7,7 @@ from typing import Any
 from django.db import connection
 
 from judging.engine.asking import Asker
+from judging.engine.line import Line
 from judging.engine.loop import EngineLoop
 from judging.engine.protocol import Backend
 from judging.models import Judge
@@ -24,6 +25,7 @@ class _Runtime:
 _lock = threading.Lock()
 _runtime: _Runtime | None = None
 _stopping = threading.Event()
+_lines: dict[int, Line] = {}  # of the runs, by their ids
 
 
 def get() -> _Runtime:
@@ -34,6 +36,13 @@ def get() -> _Runtime:
             _stopping.clear()
             _runtime = _Runtime(EngineLoop(), Writer(ledger.apply, ledger.apply_again))
         return _runtime
+
+
+def line_of(run_id: int) -> Line:
+    """Where the questions of a run wait for room in its budget."""
+    get()
+    with _lock:
+        return _lines.setdefault(run_id, Line())
 
 
 def stop_asking() -> None:
@@ -55,6 +64,7 @@ def shut_down() -> None:
     global _runtime
     with _lock:
         runtime, _runtime = _runtime, None
+        _lines.clear()  # they belong to the loop that ends
     if runtime is not None:
         runtime.loop.stop()
         # Looked up in the thread that opened it: every thread has a connection of its own.

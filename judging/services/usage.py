@@ -62,6 +62,8 @@ def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
     prompt = completion = 0
     latencies = []
     for attempt in attempts:
+        if attempt.outcome == Attempt.Outcome.SENT:
+            continue  # what it can use at most says nothing of what it will
         prompt += attempt.prompt_tokens or 0
         completion += attempt.completion_tokens or 0
         if attempt.latency_ms is not None:

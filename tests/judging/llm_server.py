@@ -53,6 +53,10 @@ def error(status: int, message: str = "no", code: str = "", **headers: str) -> A
     return Answer(status, body, {k.replace("_", "-"): v for k, v in headers.items()})
 
 
+class _Http(ThreadingHTTPServer):
+    request_queue_size = 128  # so many may come at once
+
+
 class LlmServer:
     """Counts what it is asked; `answer` gets the request's body and its number, from 1."""
 
@@ -65,7 +69,7 @@ class LlmServer:
         self.most_at_once = 0
         self._lock = threading.Lock()
         self._log = log
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http = _Http(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()

@@ -1,15 +1,55 @@
-"""What a run costs, and budgets that are kept."""
+"""What a run costs, and budgets that nothing is spent beyond."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
+from judging.engine.protocol import AttemptEnd, Crowded, OverBudget, Usage
 from judging.errors import BadRun
+from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.selectors import run_cost
+from judging.services import chunks, ledger
+from judging.services.campaigns import Plan, start_campaign
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.working import judge_all, start, states
+
+# One token of a prompt costs a thousandth of a dollar, a reply nothing: what a request costs at
+# most is known to the cent.
+PRICED = {"price_input": 1000, "price_output": 0}
+
+
+def billed(llm, *, delay=0.0):
+    """A server that bills as many tokens of a prompt as it has words."""
+
+    def answer(body, number):
+        tokens = len(body["messages"][0]["content"].split())
+        reply = completion("[[A]]")
+        reply.body = reply.body.replace(b'"prompt_tokens": 100', b'"prompt_tokens": %d' % tokens)
+        return Answer(body=reply.body, delay=delay)
+
+    llm.answer = answer
+
+
+def bill_of(llm):
+    """What all that the server was asked costs, by its own count."""
+    words = sum(len(body["messages"][0]["content"].split()) for body in llm.requests)
+    return Decimal(words) / 1000
+
+
+def most_of(run):
+    """What its dearest request can cost at most, in dollars, and in tokens."""
+    rows = ledger.Rows(run, "x", dict(run.judgments.values_list("pk", "shown_first")))
+    questions = chunks.questions_of(run, list(run.judgments.select_related("item")))
+    openings = [rows.opening(question, 1) for question in questions]
+    nano = max(opening.most_nano or 0 for opening in openings)
+    return Decimal(nano) / NANO, max(opening.most.total for opening in openings)
 
 
 def test_the_cost_is_what_the_server_says_times_the_price(llm, engine):
@@ -24,52 +64,103 @@ def test_the_cost_is_what_the_server_says_times_the_price(llm, engine):
     assert run.tokens == 330
 
 
-def test_a_budget_is_checked_before_every_request(llm, engine):
-    judge = make_judge(base_url=llm.url, price_input=1000, price_output=0, concurrency=1)
+@pytest.mark.parametrize("slots", [1, 16, 64])
+def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, engine, slots):
+    judge = make_judge(base_url=llm.url, concurrency=slots, **PRICED)
     study = make_study()
-    make_items(study, 10)
+    make_items(study, 80)
+    billed(llm, delay=0.01)
+    most, _ = most_of(start(study, judge))
+    budget = 3 * most
 
-    run = judge_all(study, judge, budget=Decimal("0.25"))  # a request costs 0.10
+    run = judge_all(study, judge, budget=budget)
 
     assert run.state == "stopped_budget"
-    assert run.sentence.startswith("The budget of $0.25 is used up: $0.3000 spent.")
-    assert len(llm.requests) == 3
-    assert states(run) == {"done": 3, "pending": 7}
-
-
-def test_a_budget_is_exceeded_by_no_more_than_what_is_under_way(llm, engine):
-    judge = make_judge(base_url=llm.url, price_input=1000, price_output=0, concurrency=8)
-    study = make_study()
-    make_items(study, 60)
-    llm.answer = lambda body, n: Answer(body=completion("[[A]]").body, delay=0.01)
-
-    run = judge_all(study, judge, budget=Decimal(2))
-
-    assert run.state == "stopped_budget"
-    assert 20 <= len(llm.requests) <= 20 + 8
+    assert run.spent == bill_of(llm) <= budget
+    assert budget - run.spent < most  # used as far as another one at its most had room
+    assert run.sentence.startswith(
+        f"The budget of ${budget.normalize():f} has no room for another request: "
+        f"${run.spent:.4f} spent, and one more can cost up to $0."
+    )
+    assert run.sentence.endswith("Give the same command a higher --budget.")
+    assert states(run) == {"done": len(llm.requests), "pending": 80 - len(llm.requests)}
 
 
 def test_a_higher_budget_continues_the_run(llm, engine):
-    judge = make_judge(base_url=llm.url, price_input=1000, price_output=0, concurrency=1)
+    judge = make_judge(base_url=llm.url, concurrency=4, **PRICED)
     study = make_study()
-    make_items(study, 4)
-    judge_all(study, judge, budget=Decimal("0.15"))
+    make_items(study, 6)
+    billed(llm)
+    most, _ = most_of(start(study, judge))
+    first = judge_all(study, judge, budget=most)
+    assert (first.state, len(llm.requests) < 6) == ("stopped_budget", True)
 
-    run = judge_all(study, judge, budget=Decimal(5))
+    run = judge_all(study, judge, budget=7 * most)
 
-    assert (run.state, len(llm.requests)) == ("done", 4)
+    assert (run.state, len(llm.requests)) == ("done", 6)
+
+
+def test_a_budget_without_room_for_one_request_asks_nothing(llm, engine):
+    judge = make_judge(base_url=llm.url, **PRICED)
+    study = make_study()
+    make_items(study, 2)
+
+    run = judge_all(study, judge, budget=Decimal("0.05"))
+
+    assert (run.state, llm.requests) == ("stopped_budget", [])
+    assert "$0.0000 spent, and one more can cost up to" in run.sentence
 
 
 def test_a_budget_in_tokens_needs_no_price(judge, llm):
     study = make_study()
     make_items(study, 40)
-    make_judge(concurrency=1)
+    _, most = most_of(start(study, judge))
+    budget = most + 500
 
-    run = judge_all(study, judge, token_budget=500)
+    run = judge_all(study, judge, token_budget=budget)
 
     assert run.state == "stopped_budget"
-    assert "500 tokens" in run.sentence
-    assert len(llm.requests) == 5
+    assert budget - most < run.tokens == 110 * len(llm.requests) <= budget
+    assert f"{budget:,} tokens has no room for another request: " in run.sentence
+
+
+def test_requests_that_fail_after_they_left_are_part_of_the_budget(llm, engine):
+    judge = make_judge(base_url=llm.url, concurrency=16, outage_seconds=1, **PRICED)
+    study = make_study()
+    make_items(study, 20)
+    llm.answer = lambda body, n: Answer(drops=True)
+    most, _ = most_of(start(study, judge))
+    budget = 2 * most
+
+    run = judge_all(study, judge, budget=budget)
+
+    assert run.spent == run_cost(run).estimated <= budget
+    assert len(llm.requests) <= 2
+
+
+def test_a_prompt_counts_at_most_a_token_for_each_byte(judge):
+    study = make_study()
+    make_item(study=study, question="Was wählt „江南春“?")
+    run = start(study, judge)
+    question = chunks.questions_of(run, list(run.judgments.all()))[0]
+
+    most = ledger.Rows(run, "x", {question.id: "r1"}).most(question)
+
+    assert most.prompt_tokens >= len(question.prompt.encode()) > len(question.prompt)
+    assert most.completion_tokens == 1024
+
+
+def test_a_reply_whose_usage_nobody_told_counts_at_most_and_says_so(llm, engine):
+    judge = make_judge(base_url=llm.url, thinking_tokens=500, price_input=0, price_output=1)
+    study = make_study()
+    make_item(study=study)
+    reply = completion("[[A]]")
+    llm.answer = lambda body, n: Answer(body=reply.body.replace(b'"usage"', b'"no_usage"'))
+
+    run = judge_all(study, judge)
+
+    # What it thought does not show in its words: all the room that it had.
+    assert run.spent == run_cost(run).estimated == Decimal(1524) / 10**6
 
 
 def test_unknown_prices_are_not_free(judge, llm):
@@ -78,3 +169,147 @@ def test_unknown_prices_are_not_free(judge, llm):
 
     with pytest.raises(BadRun, match="no price, so a budget cannot be kept: unknown is not free"):
         start(study, judge, budget=Decimal(1))
+
+
+def test_a_price_that_is_gone_in_mid_run_ends_a_run_with_a_budget(llm, engine):
+    judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
+    study = make_study()
+    make_items(study, 2)
+    run = start(study, judge, budget=Decimal(1))
+    Judge.objects.update(price_input=None, price_output=None)
+
+    run = judge_all_again(run)
+
+    assert (run.state, llm.requests) == ("stopped_budget", [])
+    assert "has no price" in run.sentence
+
+
+def judge_all_again(run):
+    chunks.judge_chunk(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+# What follows writes to the ledger as several workers do.
+
+
+@pytest.fixture
+def runs(transactional_db):
+    """Two runs of one campaign, none of whose requests costs more than 10."""
+    study = make_study()
+    make_items(study, 30)
+    for name in ("one", "two"):
+        make_judge(name=name, base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
+    plan = Plan("Both", ["one", "two"], orders=["r1_first"])
+    campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+    runs = list(campaign.runs.order_by("pk"))
+    for run in runs:
+        run.judgments.update(state="leased", lease="x", leased_until=timezone.now())
+    return SimpleNamespace(campaign=campaign, runs=runs)
+
+
+def openings_of(run, count, *, start=0, tokens=10):
+    return [
+        ledger.Opening(run.pk, pk, 1, timezone.now(), tokens * NANO, Usage(tokens, 0))
+        for pk in run.judgments.order_by("pk").values_list("pk", flat=True)[start : start + count]
+    ]
+
+
+def closing_of(opening, *, spent):
+    usage = Usage(spent, 0)
+    return ledger.Closing(
+        opening.run_id, 0, opening.judgment_id, "x", opening.number, AttemptEnd("replied", 1),
+        usage, False, spent * NANO, 1, None, "", None, False,
+    )  # fmt: skip
+
+
+def sent():
+    return Attempt.objects.filter(outcome="sent").count()
+
+
+def set_budget(holder, dollars=None, tokens=None):
+    type(holder).objects.filter(pk=holder.pk).update(budget=dollars, token_budget=tokens)
+
+
+@pytest.mark.parametrize("money", [True, False])
+def test_what_is_under_way_is_held_until_it_is_known_what_it_cost(runs, money):
+    run = runs.runs[0]
+    set_budget(run, **({"dollars": 25} if money else {"tokens": 25}))
+    first = openings_of(run, 3)
+
+    refusals = ledger.apply(first)
+
+    assert [type(refusal) for refusal in refusals] == [type(None), type(None), Crowded]
+    # One of them turns out to have cost 4 of its 10: now there is room for the third.
+    assert ledger.apply([closing_of(first[0], spent=4), first[2]]) == [None, None]
+    # Nothing is under way any more, and 12 are spent of 25: one more has room, two have not.
+    ledger.apply([closing_of(opening, spent=4) for opening in first[1:]])
+    more = openings_of(run, 2, start=3)
+    assert [type(r) for r in ledger.apply(more)] == [type(None), Crowded]
+    ledger.apply([closing_of(more[0], spent=10)])
+    (over,) = ledger.apply([more[1]])
+    assert isinstance(over, OverBudget)
+    assert "one more can cost up to" in str(over) or "one more can use up to" in str(over)
+
+
+def test_the_budget_of_a_campaign_holds_for_all_its_runs(runs):
+    set_budget(runs.campaign, dollars=25)
+    one, two = runs.runs
+    (mine,) = openings_of(one, 1)
+    assert ledger.apply([mine, *openings_of(two, 1)]) == [None, None]
+
+    (crowded,) = ledger.apply(openings_of(two, 1, start=1))
+    assert isinstance(crowded, Crowded)
+    ledger.apply([closing_of(mine, spent=9)])
+    (still,) = ledger.apply(openings_of(two, 1, start=1))
+
+    assert isinstance(still, Crowded)
+    assert sent() == 1
+
+
+def test_what_a_killed_worker_had_under_way_is_spent_at_its_most(runs):
+    run = runs.runs[0]
+    set_budget(run, dollars=25, tokens=100)
+    ledger.apply(openings_of(run, 2))
+
+    chunks.give_back(run.pk, Judgment.objects.filter(run=run))
+
+    run.refresh_from_db()
+    assert (run.spent, run.tokens) == (20, 20)
+    (over,) = ledger.apply(openings_of(run, 1, start=2))
+    assert isinstance(over, OverBudget)
+
+
+def test_what_a_batch_holds_is_not_waited_for(runs):
+    run = runs.runs[0]
+    set_budget(run, dollars=15)
+    ledger.apply(openings_of(run, 1))
+    Batch.objects.create(run=run, requests=1, public_id="x", state="submitted", provider_id="b")
+
+    (over,) = ledger.apply(openings_of(run, 1, start=1))
+
+    assert isinstance(over, OverBudget)
+    assert "$10.0000 held for what is with the provider" in str(over)
+
+
+@pytest.mark.parametrize("holder", ["run", "campaign"])
+def test_workers_that_write_at_the_same_time_give_no_room_away_twice(runs, holder):
+    set_budget(runs.campaign if holder == "campaign" else runs.runs[0], dollars=105)
+    gate = threading.Barrier(4)
+
+    def work(number):
+        run = runs.runs[number % 2 if holder == "campaign" else 0]
+        gate.wait()
+        try:
+            for opening in openings_of(run, 7, start=number * 7):
+                if ledger.apply([opening]) == [None]:
+                    ledger.apply([closing_of(opening, spent=8)])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+
+    spent = sum(JudgeRun.objects.values_list("spent_nano", flat=True)) / NANO
+    assert 95 < spent <= 105
+    assert sent() == 0

@@ -1,0 +1,207 @@
+"""Budgets: what is spent, what is under way, and whether one more request has room beside both.
+
+The most that a request can cost is in the ledger before it leaves, and stays there until what it
+did cost takes its place in one transaction. Whoever opens a request holds the rows of its run, and
+of the campaigns with a budget that the run is in: two workers never give the same room away.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db import connection
+
+from judging.engine.protocol import Crowded, OverBudget, Usage
+from judging.models import NANO, Campaign, JudgeRun
+
+# In one statement: between two of them a request could end, and be in neither sum.
+_USE = """
+SELECT r.id, r.spent_nano, r.tokens, COALESCE(h.nano, 0), COALESCE(h.tokens, 0),
+       COALESCE(h.live, 0), COALESCE(h.with_provider, 0)
+FROM judging_judgerun r
+LEFT JOIN (
+    SELECT j.run_id, SUM(a.cost_nano) AS nano,
+           SUM(a.prompt_tokens + a.completion_tokens) AS tokens,
+           SUM(CASE WHEN j.state = 'leased' AND b.id IS NULL THEN 1 ELSE 0 END) AS live,
+           SUM(CASE WHEN b.id IS NULL THEN 0 ELSE 1 END) AS with_provider
+    FROM judging_attempt a
+    CROSS JOIN judging_judgment j
+    LEFT JOIN judging_batch b
+        ON b.public_id = j.lease AND b.state IN ('prepared', 'submitted')
+    WHERE a.outcome = 'sent' AND j.id = a.judgment_id AND j.run_id IN ({marks})
+    GROUP BY j.run_id
+) h ON h.run_id = r.id
+WHERE r.id IN ({marks})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the budgets of a run have left, None where there is none of a kind.
+
+    `may_grow` says that something is under way which may turn out to cost less than it could.
+    """
+
+    nano: int | None
+    tokens: int | None
+    may_grow: bool
+
+
+@dataclass(slots=True)
+class _Budget:
+    """One budget and its use; `name` is empty for a run's own."""
+
+    name: str
+    runs: set[int]
+    nano: int | None
+    tokens: int | None
+    spent_nano: int = 0
+    spent_tokens: int = 0
+    held_nano: int = 0
+    held_tokens: int = 0
+    live: int = 0  # requests under way whose end comes soon
+    with_provider: int = 0  # requests in batches, which may take a day
+
+    @classmethod
+    def of(
+        cls, name: str, runs: set[int], dollars: Decimal | None, tokens: int | None
+    ) -> "_Budget":
+        return cls(name, runs, None if dollars is None else int(dollars * NANO), tokens)
+
+    def use(
+        self, nano: int, tokens: int, held_nano: int, held_tokens: int, live: int, waiting: int
+    ) -> None:
+        self.spent_nano, self.spent_tokens = nano, tokens
+        self.held_nano, self.held_tokens = held_nano, held_tokens
+        self.live, self.with_provider = live, waiting
+
+    def has_room(self, nano: int | None, most: Usage) -> bool:
+        if self.nano is not None and (
+            nano is None or self.spent_nano + self.held_nano + nano > self.nano
+        ):
+            return False
+        return self.tokens is None or self.spent_tokens + self.held_tokens + most.total <= (
+            self.tokens
+        )
+
+    def hold(self, nano: int | None, most: Usage) -> None:
+        self.held_nano += nano or 0
+        self.held_tokens += most.total
+        self.live += 1
+
+    def refusal(self, nano: int | None, most: Usage) -> Exception:
+        """Why one more request, which can use so much, has no room."""
+        if self.nano is not None and nano is None:
+            return OverBudget(
+                "Its judge has no price, so its budget cannot be kept: unknown is not free. Give "
+                "the price with add_judge --price-input and --price-output."
+            )
+        if self.live:
+            return Crowded("What is under way may use up what is left of the budget.")
+        of = f"campaign “{self.name}”, " if self.name else ""
+        if self.nano is not None and self.spent_nano + self.held_nano + (nano or 0) > self.nano:
+            budget, option = f"${_dollars(self.nano)}", "--budget"
+            spent, held = f"${self.spent_nano / NANO:.4f}", f"${self.held_nano / NANO:.4f}"
+            one = f"cost up to ${(nano or 0) / NANO:.4f}"
+        else:
+            budget, option = f"{self.tokens or 0:,} tokens", "--token-budget"
+            spent, held = f"{self.spent_tokens:,}", f"{self.held_tokens:,}"
+            one = f"use up to {most.total:,}"
+        held = f"{held} held for what is with the provider, " if self.with_provider else ""
+        return OverBudget(
+            f"The budget of {of}{budget} has no room for another request: {spent} spent, {held}"
+            f"and one more can {one}. Give the same command a higher "
+            f"{'budget in it' if self.name else option}."
+        )
+
+
+def _dollars(nano: int) -> str:
+    return f"{(Decimal(nano) / NANO).normalize():f}"
+
+
+class Purse:
+    """The budgets that some runs have to keep, while requests of theirs are opened."""
+
+    def __init__(self, states: dict[int, str], budgets: list[_Budget]) -> None:
+        self.states = states  # of each run
+        self._budgets = budgets
+
+    @classmethod
+    def lock(cls, run_ids: Iterable[int]) -> "Purse":
+        """Hold the rows of runs, and of the campaigns whose budgets they have to keep, until the
+        transaction ends; always in the same order."""
+        ids = sorted(set(run_ids))
+        runs = list(
+            JudgeRun.objects.select_for_update(no_key=True)
+            .filter(pk__in=ids)
+            .order_by("pk")
+            .values_list("pk", "state", "budget", "token_budget")
+        )
+        budgets = [
+            _Budget.of("", {pk}, dollars, tokens)
+            for pk, _, dollars, tokens in runs
+            if dollars is not None or tokens is not None
+        ]
+        return cls({pk: state for pk, state, *_ in runs}, budgets + _campaign_budgets(ids))
+
+    def count(self) -> None:
+        """Look at what is spent and under way by now."""
+        everybody = sorted(set().union(*(budget.runs for budget in self._budgets)))
+        if not everybody:
+            return
+        marks = ", ".join(["%s"] * len(everybody))
+        with connection.cursor() as cursor:
+            cursor.execute(_USE.format(marks=marks), [*everybody, *everybody])
+            uses = {pk: [int(use) for use in row] for pk, *row in cursor.fetchall()}
+        for budget in self._budgets:
+            budget.use(*map(sum, zip(*(uses[pk] for pk in budget.runs), strict=True)))
+
+    def take(self, run_id: int, nano: int | None, most: Usage) -> Exception | None:
+        """Hold what a request of a run can use at most; what refuses it where there is no room."""
+        budgets = [budget for budget in self._budgets if run_id in budget.runs]
+        # One that nothing can make room in is the reason to name.
+        refusals = [b.refusal(nano, most) for b in budgets if not b.has_room(nano, most)]
+        if refusals:
+            return next((r for r in refusals if isinstance(r, OverBudget)), refusals[0])
+        for budget in budgets:
+            budget.hold(nano, most)
+        return None
+
+    def room(self, run_id: int) -> Room:
+        budgets = [budget for budget in self._budgets if run_id in budget.runs]
+        nano = [b.nano - b.spent_nano - b.held_nano for b in budgets if b.nano is not None]
+        tokens = [
+            b.tokens - b.spent_tokens - b.held_tokens for b in budgets if b.tokens is not None
+        ]
+        return Room(
+            nano=min(nano, default=None),
+            tokens=min(tokens, default=None),
+            may_grow=any(b.live or b.with_provider for b in budgets),
+        )
+
+
+def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
+    """The budgets of the campaigns that some of the runs are in, whose rows are locked."""
+    links = Campaign.runs.through.objects
+    ids = set(
+        links.filter(judgerun__in=run_ids)
+        .exclude(campaign__budget=None, campaign__token_budget=None)
+        .values_list("campaign", flat=True)
+    )
+    if not ids:
+        return []
+    campaigns = list(
+        Campaign.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk")
+    )
+    members: dict[int, set[int]] = defaultdict(set)
+    for campaign, run in links.filter(campaign__in=ids).values_list("campaign", "judgerun"):
+        members[campaign].add(run)
+    return [_Budget.of(c.name, members[c.pk], c.budget, c.token_budget) for c in campaigns]
+
+
+def room_of(run_id: int) -> Room:
+    """What the budgets of a run have left, which others cannot use until the transaction ends."""
+    purse = Purse.lock([run_id])
+    purse.count()
+    return purse.room(run_id)

@@ -1,0 +1,64 @@
+"""Two workers that share a budget, one of which is killed: nothing is spent beyond it."""
+
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from tests.judging.site import ROOT, Site, wait_for, write_items
+
+ITEMS, SLOTS, BUDGET = 200, 16, 12
+EACH = Decimal("0.1")  # the server bills 100 tokens of a prompt, at a thousandth of a dollar each
+
+
+@pytest.mark.e2e
+@pytest.mark.sqlite  # test_budgets writes to the ledger from several threads on PostgreSQL
+def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_path):
+    site = Site(tmp_path)
+    log = tmp_path / "requests.log"
+    log.touch()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.judging.llm_server", "--log", str(log), "--delay", "0.2"],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    workers = []
+    try:
+        url = server.stdout.readline().strip()
+        write_items(tmp_path / "items.jsonl", ITEMS)
+        site.manage("migrate", "-v", "0")
+        site.manage("import_items", "money", str(tmp_path / "items.jsonl"), "--create")
+        site.manage(
+            "add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS),
+            "--price-input", "1000", "--price-output", "0",
+        )  # fmt: skip
+        workers = [site.worker(log=name) for name in ("one.log", "two.log")]
+        site.manage("judge", "money", "--judge", "j", "--budget", str(BUDGET), "--yes")
+        answered = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
+        wait_for("20 answers", lambda: site.sql(answered)[0][0] >= 20)
+        os.killpg(workers[0].pid, signal.SIGKILL)
+        workers[0].wait()
+        # Instead of waiting until the dead worker's leases run out.
+        past = "leased_until = '2020-01-01 00:00:00'"
+        site.sql(f"UPDATE judging_judgment SET {past} WHERE state = 'leased'")
+        site.sweep()
+        state = "SELECT state FROM judging_judgerun"
+        wait_for("the end of the run", lambda: site.sql(state)[0][0] == "stopped_budget")
+        sent = "SELECT count(*) FROM judging_attempt WHERE outcome = 'sent'"
+        wait_for("the last answers", lambda: site.sql(sent)[0][0] == 0)
+
+        ((nano, sentence),) = site.sql("SELECT spent_nano, sentence FROM judging_judgerun")
+        asked = len(log.read_text().splitlines())
+        assert asked * EACH <= Decimal(nano) / 10**9 <= BUDGET
+        assert "has no room for another request" in sentence
+        assert asked > 40
+    finally:
+        for worker in workers:
+            if worker.poll() is None:
+                worker.terminate()
+                worker.wait(timeout=60)
+        server.kill()
+        server.wait()
+        server.stdout.close()
