@@ -4,12 +4,13 @@ Every function here runs under the lock of the Study row, so arrivals of one stu
 other. Skipping locked rows would turn people away while seats are open.
 """
 
+import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.balance import Showing, choose_orders, mix_in, spread_groups
 from annotation.models import Annotation, Annotator, Assignment
@@ -26,8 +27,8 @@ def assign(annotator_id: int) -> list[Assignment]:
 
     The least covered items come first, from a random point of the shuffled order. Where fewer
     seats are open than the study asks of a person, the rest is surplus on the least covered
-    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only. Attention
-    checks are mixed in and hold no seats either.
+    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only, the items of
+    somebody who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats either.
     """
     annotator = Annotator.objects.get(pk=annotator_id)
     study = lock_study(annotator.study_id)
@@ -37,15 +38,20 @@ def assign(annotator_id: int) -> list[Assignment]:
 
     rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
     wanted = study.items_per_annotator
+    orders_of_other = _stand_in(annotator) if annotator.works_surplus else {}
     seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
-    surplus = list(_least_covered(study, wanted - len(seats), rng, besides=seats))
+    surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
+    others = [*seats, *surplus]
+    surplus += _least_covered(study, wanted - len(others), rng, besides=others)
     if not seats and not surplus:
         return []
     # Their own randomness: whether a study has checks changes nobody's items and orders.
     checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
     checks = checks_for(study, checks_rng)
-    orders = choose_orders(_showings(seats, surplus), rng) | choose_orders(
-        _showings([], checks), checks_rng
+    orders = (
+        choose_orders(_showings(seats, surplus), rng)
+        | orders_of_other
+        | choose_orders(_showings([], checks), checks_rng)
     )
     seat_ids = {item.pk for item in seats}
     items = mix_in(spread_groups([*seats, *surplus], rng), checks, checks_rng)
@@ -61,6 +67,23 @@ def assign(annotator_id: int) -> list[Assignment]:
         )
         for position, item in enumerate(items, start=1)
     )
+
+
+def _stand_in(annotator: Annotator) -> dict[int, str]:
+    """The items, with the response shown first, of somebody under way in the annotator's group.
+
+    Who works beyond a full group takes over the place and every seat if that person leaves. It is
+    the one under way for longest; each further stand-in takes the next one.
+    """
+    group = Annotator.objects.filter(quota_cell=annotator.quota_cell, excluded_at=None)
+    under_way = group.filter(
+        quota=Annotator.Quota.RESERVED, state=Annotator.State.ANNOTATING
+    ).order_by("started_at", "pk")
+    if annotator.quota_cell_id is None or not (holders := list(under_way)):
+        return {}
+    earlier = group.filter(works_surplus=True, assignments__isnull=False).distinct().count()
+    seats = holders[earlier % len(holders)].assignments.filter(is_surplus=False)
+    return dict(seats.exclude(state=Assignment.State.RELEASED).values_list("item", "shown_first"))
 
 
 def checks_for(study: Study, rng: random.Random) -> list[Item]:
@@ -136,43 +159,79 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
 
 
 def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
-    """Take up released assignments again: the unanswered ones, or the answered ones.
+    """Take up released assignments again; `answered` says that the work is whole.
 
     Where the seat is still free the assignment takes it, elsewhere it becomes surplus. Whose
     place went to somebody else takes no seat before the work is whole: who may not finish would
-    keep it from the one who came instead.
+    keep it from the one who came instead. Until then their answers stay released.
     """
-    wanted = Q(state=Assignment.State.RELEASED)
+    released = Q(state=Assignment.State.RELEASED)
     if lost_place and answered:
-        wanted |= Q(state=Assignment.State.ANSWERED, is_surplus=True, item__split=Item.Split.MAIN)
-    released = list(
+        released |= Q(state=Assignment.State.ANSWERED, is_surplus=True, item__split=Item.Split.MAIN)
+    elif lost_place:
+        released &= Q(annotation=None)
+    taken_up = list(
         annotator.assignments.select_for_update(no_key=True, of=("self",))
-        .filter(wanted, annotation__isnull=not answered)
+        .filter(released)
+        .annotate(has_answer=Exists(Annotation.objects.filter(assignment=OuterRef("pk"))))
         .order_by("pk")
     )
-    item_ids = [a.item_id for a in released]
     free: set[int] = set()
     if not annotator.works_surplus and (answered or not lost_place):
+        item_ids = [a.item_id for a in taken_up]
         free = set(
             Item.everything.filter(pk__in=item_ids, seats_taken__lt=F("seats_needed")).values_list(
                 "pk", flat=True
             )
         )
-    seated = [a for a in released if a.item_id in free]
-    surplus = [a for a in released if a.item_id not in free]
-    state = Assignment.State.ANSWERED if answered else Assignment.State.RESERVED
-
     _items(free).update(seats_taken=F("seats_taken") + 1)
-    if answered:
-        _items(free).update(answered=F("answered") + 1)
-    for group, is_surplus in ((seated, False), (surplus, True)):
-        ids = [a.pk for a in group]
+    _items(a.item_id for a in taken_up if a.has_answer and a.item_id in free).update(
+        answered=F("answered") + 1
+    )
+    for is_surplus, has_answer in itertools.product((False, True), repeat=2):
+        ids = [
+            a.pk
+            for a in taken_up
+            if (a.item_id not in free) == is_surplus and a.has_answer == has_answer
+        ]
+        state = Assignment.State.ANSWERED if has_answer else Assignment.State.RESERVED
         Assignment.objects.filter(pk__in=ids).update(state=state, is_surplus=is_surplus)
         Annotation.objects.filter(assignment__in=ids).exclude(
             standing=Annotation.Standing.CHECK
         ).update(
             standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
         )
+
+
+def within_reach(annotator: Annotator) -> Counter[int]:
+    """The open seats that the annotator's own items have for them, as `forecast.OpenSeats`.
+
+    Those are the seats that they would fill with a place: neither the ones that they hold nor
+    those of items that they skipped.
+    """
+    rows = (
+        annotator.assignments.filter(
+            item__split=Item.Split.MAIN, item__seats_taken__lt=F("item__seats_needed")
+        )
+        .filter(Q(is_surplus=True) | Q(state=Assignment.State.RELEASED))
+        .exclude(state=Assignment.State.SKIPPED)
+        .annotate(width=F("item__seats_needed") - F("item__seats_taken"))
+        .order_by()
+        .values_list("width")
+        .annotate(items=Count("pk"))
+    )
+    return Counter(dict(rows))
+
+
+def seat_surplus(annotator: Annotator) -> None:
+    """Give a locked annotator the open seats of the items that they judge as surplus."""
+    surplus = annotator.assignments.select_for_update(no_key=True, of=("self",)).filter(
+        is_surplus=True,
+        state__in=[Assignment.State.RESERVED, Assignment.State.ANSWERED],
+        item__split=Item.Split.MAIN,
+    )
+    for assignment in surplus.order_by("pk"):
+        _take_seat(assignment)
 
 
 def fill_from_surplus(among: Q) -> None:
@@ -195,14 +254,20 @@ def fill_from_surplus(among: Q) -> None:
         .order_by("annotation__answered_at", "pk")
     )
     for assignment in waiting:
-        taken = Item.everything.filter(
-            pk=assignment.item_id, seats_taken__lt=F("seats_needed")
-        ).update(seats_taken=F("seats_taken") + 1, answered=F("answered") + 1)
-        if taken:
-            Assignment.objects.filter(pk=assignment.pk).update(is_surplus=False)
-            Annotation.objects.filter(assignment=assignment).update(
-                standing=Annotation.Standing.COUNTED
-            )
+        _take_seat(assignment)
+
+
+def _take_seat(assignment: Assignment) -> None:
+    """Let a locked surplus assignment take a seat of its item, if one is open."""
+    is_answered = assignment.state == Assignment.State.ANSWERED
+    taken = Item.everything.filter(pk=assignment.item_id, seats_taken__lt=F("seats_needed")).update(
+        seats_taken=F("seats_taken") + 1, answered=F("answered") + int(is_answered)
+    )
+    if taken:
+        Assignment.objects.filter(pk=assignment.pk).update(is_surplus=False)
+        Annotation.objects.filter(assignment=assignment).update(
+            standing=Annotation.Standing.COUNTED
+        )
 
 
 def _items(item_ids: Iterable[int]) -> QuerySet[Item]:

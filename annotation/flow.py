@@ -15,10 +15,10 @@ from django.contrib.auth.models import User
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotation import assignment, holding, quotas
+from annotation import assignment, group_places, holding, quotas
 from annotation.codes import ensure_codes
 from annotation.errors import AlreadyEnded, WrongStep
-from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending, QuotaCell
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
 from studies.models import Study
 from studies.services import lock_study
 
@@ -142,7 +142,7 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
     annotator.save(update_fields=["expires_at", "failed_attention"])
     if state == State.COMPLETED:
         quotas.fill(annotator)
-        assignment.fill_from_surplus(Q(annotator=annotator))
+        use_surplus(annotator.study, among=Q(annotator=annotator))
     else:
         withdrawn = state == State.WITHDREW
         standing = Annotation.Standing.WITHDRAWN if withdrawn else Annotation.Standing.RELEASED
@@ -156,29 +156,19 @@ def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEA
 
     Surplus work that is there already takes them at once.
     """
-    group = annotator.quota_cell if annotator.quota else None
     seats = assignment.release_seats(annotator, standing=standing)
     quotas.release(annotator)
-    if group is not None:
-        hand_on(group)
-    assignment.fill_from_surplus(Q(item__assignments__annotator=annotator))
+    use_surplus(annotator.study, among=Q(item__assignments__annotator=annotator))
     return seats
 
 
-def hand_on(group: QuotaCell) -> None:
-    """Give open places of a group to those who work beyond it, the earliest first."""
-    beyond = group.annotators.filter(works_surplus=True, excluded_at=None)
-    going_on = Q(state__in=ACTIVE) | Q(state=State.COMPLETED)
-    for annotator in beyond.filter(going_on).order_by("screened_at", "pk"):
-        if has_lost_place(annotator):
-            continue
-        if not quotas.reserve(annotator):
-            return
-        annotator.works_surplus = False
-        annotator.save(update_fields=["works_surplus"])
-        if annotator.state == State.COMPLETED:
-            quotas.fill(annotator)
-            assignment.fill_from_surplus(Q(annotator=annotator))
+def use_surplus(study: Study, *, among: Q) -> None:
+    """Let surplus work take open seats: at these assignments by who has a place, then by others.
+
+    The others are those who work beyond their group: see `group_places`.
+    """
+    assignment.fill_from_surplus(among)
+    group_places.hand_on(study)
 
 
 def unanswered(annotator: Annotator) -> int:
@@ -216,19 +206,16 @@ def resume(annotator: Annotator) -> Annotator:
 
 def take_back(annotator: Annotator, *, answered: bool = False) -> None:
     """Take quota place and seats again, as far as they are free; the rest becomes surplus."""
-    lost = has_lost_place(annotator)
+    lost = group_places.has_lost_place(annotator)
     waits = lost and not answered
     if waits and not annotator.assignments.exists():
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])
     if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
-        if not quotas.reserve(annotator):
+        if not group_places.take_again(annotator):
             annotator.works_surplus = True
             annotator.save(update_fields=["works_surplus"])
     assignment.retake_seats(annotator, answered=answered, lost_place=lost)
-
-
-def has_lost_place(annotator: Annotator) -> bool:
-    """Whether the platform has given the person's place to others, as far as was read."""
-    newest = annotator.prolific_submissions.order_by("-started_at", "-pk").first()
-    return newest is not None and newest.status in ("RETURNED", "TIMED-OUT")
+    if annotator.works_surplus:
+        group_places.hand_on(annotator.study)
+        annotator.refresh_from_db(fields=["works_surplus", "quota"])

@@ -1,11 +1,12 @@
 """How many seats and places a study has, and what more of them would take."""
 
-import math
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import F, Max, Sum
+from django.db.models import Sum
 
+from annotation.forecast import Forecast, forecast_of, widened
 from annotation.models import QuotaCell
 from studies.models import Item, Study
 from studies.money import format_money
@@ -39,21 +40,22 @@ class Places:
     items: int
     seats: int
     taken: int
-    people: int
     groups: tuple[Group, ...]
+    forecast: Forecast
 
     @property
     def open(self) -> int:
         return self.seats - self.taken
 
     @property
-    def room(self) -> int | None:
-        """How many more people the groups let in; None where there are no groups."""
-        return sum(group.open for group in self.groups) if self.groups else None
+    def people(self) -> int:
+        """How many people fill the open seats."""
+        return self.forecast.needed
 
     @property
-    def lacks_room(self) -> bool:
-        return self.room is not None and self.room < self.people
+    def room(self) -> int | None:
+        """How many more people the groups let in; None where there are no groups."""
+        return self.forecast.room
 
     @property
     def pay(self) -> str:
@@ -67,25 +69,23 @@ def places_of(
     planned = max(annotations_per_item, study.annotations_per_item)
     more = planned - study.annotations_per_item
     items = Item.objects.filter(study=study, seats_needed__gt=0)
-    now = items.aggregate(
-        seats=Sum("seats_needed"),
-        taken=Sum("seats_taken"),
-        widest=Max(F("seats_needed") - F("seats_taken")),
-    )
+    now = items.aggregate(seats=Sum("seats_needed"), taken=Sum("seats_taken"))
     count = items.count()
-    seats, taken = (now["seats"] or 0) + more * count, now["taken"] or 0
-    # Nobody sits twice at one item, and nobody gets more items than there are.
-    each = min(study.items_per_annotator, count)
-    people = max(math.ceil((seats - taken) / each), (now["widest"] or 0) + more) if each else 0
     wanted = targets or {}
+    groups = tuple(
+        Group(cell, wanted.get(cell.pk, cell.target)) for cell in study.quota_cells.all()
+    )
+    forecast = forecast_of(study)
     return Places(
         study=study,
         annotations_per_item=planned,
         items=count,
-        seats=seats,
-        taken=taken,
-        people=people,
-        groups=tuple(
-            Group(cell, wanted.get(cell.pk, cell.target)) for cell in study.quota_cells.all()
+        seats=(now["seats"] or 0) + more * count,
+        taken=now["taken"] or 0,
+        groups=groups,
+        forecast=dataclasses.replace(
+            forecast,
+            seats=widened(forecast.seats, by=more, items=count),
+            room=sum(group.open for group in groups) if groups else None,
         ),
     )

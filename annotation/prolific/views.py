@@ -17,6 +17,7 @@ from annotation.prolific import demographics, launch, running
 from annotation.prolific.account import Account, connect, is_local, read_account
 from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.forms import PlanForm
+from annotation.prolific.outlook import look_ahead
 from annotation.prolific.settle import pace_of, totals
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import subscribe
@@ -107,6 +108,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
             "refill": "AWAITING REVIEW" in statuses,
         },
         "counts": sorted(counts.items()),
+        "warning": look_ahead(study).warning,
         "recruitment": recruitment,
         "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
     }

@@ -6,7 +6,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation import flow, quotas
-from annotation.assignment import fill_from_surplus
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
 
@@ -55,6 +54,6 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
     if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
         flow.take_back(annotator, answered=True)
         quotas.fill(annotator)
-        fill_from_surplus(Q(annotator=annotator))
+        flow.use_surplus(annotator.study, among=Q(annotator=annotator))
     AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
     return annotator

@@ -7,7 +7,6 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation import flow
-from annotation.assignment import fill_from_surplus
 from annotation.errors import PlacesError
 from annotation.models import QuotaCell
 from studies.editing import save_settings
@@ -49,13 +48,13 @@ def raise_places(
         before, study.annotations_per_item = study.annotations_per_item, annotations_per_item
         save_settings(study, changed=["annotations_per_item"], user=user)
         record(study, "seats added", user=user, before=before, after=annotations_per_item)
-        fill_from_surplus(Q(annotator__study=study))
     for pk, target in targets.items():
         cell = cells[pk]
         if target > cell.target:
             QuotaCell.objects.filter(pk=pk).update(target=target)
-            flow.hand_on(cell)
             record(
                 study, "group's places", user=user, group=str(cell), before=cell.target,
                 after=target,
             )  # fmt: skip
+    # What there is already takes the new places, before anybody is paid for them.
+    flow.use_surplus(study, among=Q(annotator__study=study))

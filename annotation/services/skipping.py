@@ -27,5 +27,5 @@ def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     Draft.objects.filter(assignment=assignment).delete()
     if assignment.state != Assignment.State.SKIPPED:
         seats.skip(assignment)
-        seats.fill_from_surplus(Q(item=assignment.item_id))
+        flow.use_surplus(annotator.study, among=Q(item=assignment.item_id))
     return assignment

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from annotation import flow, services
 from annotation.errors import AnnotationError
+from annotation.forecast import forecast_of
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quotas import Cell, Question, set_quotas
 from annotation.services.places import raise_places
@@ -136,9 +137,27 @@ def check(study: Study) -> None:
 
 def live(study: Study, history: list[tuple[str, int | str]]) -> None:
     for event, argument in history:
+        before = forecast_of(study).missing
         with contextlib.suppress(AnnotationError):
             happen(study, event, argument)
         check(study)
+        # Only who skips an item, and who asks for more answers, makes places too few.
+        if event not in ("skip", "raise"):
+            assert forecast_of(study).missing <= before
+
+
+def end_everybody(study: Study) -> None:
+    for annotator in study.annotators.filter(state__in=flow.ACTIVE):
+        services.time_out(annotator_id=annotator.pk)
+
+
+def fill_groups(study: Study) -> None:
+    """Let somebody new work on every place that is open."""
+    for cell in study.quota_cells.all():
+        for _ in range(cell.open):
+            annotator = walk_in(study, gender=cell.criteria.get("gender", "prefer_not_to_say"))
+            answer_all(annotator)
+            services.complete(annotator_id=annotator.pk)
 
 
 # Somebody skips, loses their seats to others, comes back, and finishes after all.
@@ -158,23 +177,79 @@ _WAITED = [
 _LATE_SKIP = [("arrive", "woman"), ("mark_returned", 0), ("skip", 0), ("answer_all", 0)]
 
 
+# A second man has done other items than the first one, who leaves.
+_STOOD_BY = [
+    ("arrive", "man"), ("answer_all", 0), ("arrive", "man"), ("answer_all", 1), ("complete", 1),
+    ("arrive", "woman"), ("arrive", "woman"), ("withdraw", 0),
+]  # fmt: skip
+# A man comes back after others have taken a part of his items.
+_CAME_BACK = [
+    ("arrive", "man"), ("answer", 0), ("time_out", 0), ("arrive", "woman"), ("answer_all", 1),
+    ("arrive", "woman"), ("resume", 0), ("answer_all", 0), ("complete", 0),
+]  # fmt: skip
+
+
+def make_grouped() -> Study:
+    """Four places in three groups, just enough for every seat."""
+    study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
+    make_items(study, ITEMS)
+    set_quotas(
+        study_id=study.pk,
+        questions=[GENDER],
+        cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
+    )
+    return study
+
+
 @settings(max_examples=40, deadline=None)
 @given(events)
 @example(_RESUMED)
 @example(_LATE_SKIP)
 def test_counters_and_rows_agree_after_every_event(history):
     with transaction.atomic():
-        study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
-        make_items(study, ITEMS)
-        set_quotas(
-            study_id=study.pk,
-            questions=[GENDER],
-            cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
-        )
+        study = make_grouped()
 
         live(study, history)
 
         transaction.set_rollback(True)
+
+
+@settings(max_examples=8, deadline=None)
+@given(events)
+@example(_STOOD_BY)
+@example(_CAME_BACK)
+def test_full_groups_mean_full_items_or_it_is_said_how_many_places_are_missing(history):
+    with transaction.atomic():
+        study = make_grouped()
+        live(study, history)
+
+        end_everybody(study)
+        missing = forecast_of(study).missing
+        fill_groups(study)
+
+        study.refresh_from_db()
+        forecast = forecast_of(study)
+        assert forecast.room == 0
+        assert forecast.missing == missing
+        assert forecast.unfilled == forecast.open == short_of(study)
+        assert (missing == 0) == (forecast.open == 0)
+        if not {"skip", "raise"} & {event for event, _ in history}:
+            assert missing == 0
+        # So many more people, in whichever group, fill every item.
+        cell = study.quota_cells.first()
+        raise_places(
+            study_id=study.pk, version=study.version, targets={cell.pk: cell.target + missing},
+            annotations_per_item=study.annotations_per_item,
+        )  # fmt: skip
+        fill_groups(study)
+        assert short_of(study) == 0
+
+        transaction.set_rollback(True)
+
+
+def short_of(study: Study) -> int:
+    """How many answers are missing at all items together."""
+    return sum(item.seats_needed - item.answered for item in study.all_items.all())
 
 
 @settings(max_examples=12, deadline=None)
@@ -186,8 +261,7 @@ def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(
         make_items(study, ITEMS)
         live(study, history)
 
-        for annotator in study.annotators.filter(state__in=flow.ACTIVE):
-            services.time_out(annotator_id=annotator.pk)
+        end_everybody(study)
         # Enough for every seat, if each arrival takes what is open.
         study.refresh_from_db()
         seats = study.annotations_per_item

@@ -158,7 +158,8 @@ def test_the_page_shows_the_cost_first_and_opens_the_places_when_sent_again(stud
     study.refresh_from_db()
     assert study.annotations_per_item == 2
     assert "$27.00" in shown
-    assert "The groups let 4 more people in, and 6 are needed" in shown
+    assert "10 seats stay open even when every place left is used" in shown
+    assert "2 more places are needed (2 in the groups), which costs $9.00 in pay" in shown
     done = editor.post(address(study), {**asked, "version": str(study.version), "sure": "yes"})
 
     study.refresh_from_db()

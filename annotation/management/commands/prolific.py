@@ -13,6 +13,7 @@ from annotation.prolific.account import connect
 from annotation.prolific.bonuses import Line
 from annotation.prolific.checks import Preview
 from annotation.prolific.errors import LaunchRefused
+from annotation.prolific.outlook import look_ahead
 from annotation.prolific.plan import DEVICES, Plan
 from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
 from annotation.prolific.sync import follow
@@ -166,6 +167,8 @@ class Command(BaseCommand):
         if pace := pace_of(study):
             hourly = format_money(pace.per_hour, study.currency)
             self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
+        if warning := look_ahead(study).warning:
+            self.stdout.write(warning)
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:
         self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")

@@ -1,0 +1,159 @@
+"""Whether the places that are left bring enough people for the seats that are open.
+
+Seats belong to items, places belong to people: a study can only be filled when the people who may
+still come are at least as many as its open seats take. Everybody gets `each` different items.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, F
+
+from annotation.models import Annotator
+from studies.models import Item, Study
+from studies.money import format_money
+
+# Open seats at one item → how many items have so many.
+OpenSeats = Mapping[int, int]
+
+
+def count_open(seats: OpenSeats) -> int:
+    return sum(width * items for width, items in seats.items())
+
+
+def people_needed(seats: OpenSeats, each: int) -> int:
+    """How many newcomers it takes to fill these seats when nobody sits twice at one item.
+
+    Exact: so many people who each take the items with the most open seats fill all of them.
+    """
+    widest = max((width for width, items in seats.items() if items), default=0)
+    return max(math.ceil(count_open(seats) / each), widest) if each else 0
+
+
+def seats_filled(seats: OpenSeats, each: int, people: int) -> int:
+    """The most of these seats that so many newcomers can fill."""
+    within = sum(min(width, people) * items for width, items in seats.items())
+    return min(each * people, within)
+
+
+def widened(seats: OpenSeats, *, by: int, items: int) -> OpenSeats:
+    """The open seats once each of `items` items needs so many more answers."""
+    full = items - sum(seats.values())
+    return Counter({width + by: n for width, n in {**seats, 0: full}.items()})
+
+
+def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
+    """The open seats once one seat is taken at each item of `taken`."""
+    left = Counter(seats)
+    for width, items in taken.items():
+        left[width] -= items
+        left[width - 1] += items
+    return left
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What becomes of the open seats if everybody under way finishes.
+
+    `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
+    the open group places, None in a study without groups; `places_left` is what the recruiting
+    platform still fills, None where that is unknown or there is none.
+    """
+
+    seats: OpenSeats
+    each: int
+    on_the_way: int = 0
+    admitted: int = 0
+    room: int | None = None
+    places_left: int | None = None
+    reward: int = 0
+    currency: str = ""
+
+    @property
+    def open(self) -> int:
+        return count_open(self.seats)
+
+    @property
+    def needed(self) -> int:
+        """How many people without items yet the open seats take."""
+        return people_needed(self.seats, self.each)
+
+    @property
+    def missing_room(self) -> int:
+        """How many group places are too few."""
+        return 0 if self.room is None else max(0, self.needed - self.admitted - self.room)
+
+    @property
+    def missing_places(self) -> int:
+        """How many places on the platform are too few."""
+        if self.places_left is None:
+            return 0
+        return max(0, self.needed - self.on_the_way - self.places_left)
+
+    @property
+    def missing(self) -> int:
+        """How many more people have to be let in than the places left allow."""
+        return max(self.missing_room, self.missing_places)
+
+    @property
+    def unfilled(self) -> int:
+        """How many seats stay open when every place left is used."""
+        people = max(0, self.needed - self.missing)
+        return self.open - seats_filled(self.seats, self.each, people)
+
+    @property
+    def pay(self) -> int:
+        """What the missing people earn, in minor units and without the platform's fee."""
+        return self.missing * self.reward
+
+    @property
+    def warning(self) -> str:
+        """What is missing, in a sentence; empty where the places left are enough."""
+        if not self.missing:
+            return ""
+        seats = "1 seat stays" if self.unfilled == 1 else f"{self.unfilled:,} seats stay"
+        places = "1 more place is" if self.missing == 1 else f"{self.missing:,} more places are"
+        pay = format_money(self.pay, self.currency)
+        where = []
+        if self.missing_room:
+            where.append(f"{self.missing_room:,} in the groups")
+        if self.missing_places:
+            where.append(f"{self.missing_places:,} on Prolific")
+        return (
+            f"{seats} open even when every place left is used. {places} needed "
+            f"({', '.join(where)}), which costs {pay} in pay."
+        )
+
+
+def forecast_of(study: Study, *, places_left: int | None = None) -> Forecast:
+    """The forecast of a study as it stands; four queries."""
+    items = Item.objects.filter(study=study, seats_needed__gt=0)
+    # An end clears the time limit, so this is whoever is under way and has no items yet.
+    on_the_way = Annotator.objects.filter(
+        study=study, assignments=None, works_surplus=False, expires_at__isnull=False
+    )
+    cells = list(study.quota_cells.all())
+    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if cells else on_the_way
+    return Forecast(
+        seats=open_seats(study),
+        each=min(study.items_per_annotator, items.count()),
+        on_the_way=on_the_way.count(),
+        admitted=admitted.count(),
+        room=sum(cell.open for cell in cells) if cells else None,
+        places_left=places_left,
+        reward=study.reward,
+        currency=study.currency,
+    )
+
+
+def open_seats(study: Study) -> OpenSeats:
+    """How many items have one open seat, how many have two, and so on."""
+    rows = (
+        Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
+        .annotate(width=F("seats_needed") - F("seats_taken"))
+        .values_list("width")
+        .annotate(items=Count("pk"))
+    )
+    return Counter(dict(rows))

@@ -1,0 +1,95 @@
+"""Group places and seats stay in step: full groups mean full items, whoever leaves."""
+
+from collections import Counter
+
+import pytest
+
+from annotation import services
+from annotation.models import Annotator
+from annotation.quotas import Cell, Question, set_quotas
+from studies.models import Item, Study
+from tests.factories import answer_all, make_items, make_study, walk_in
+
+pytestmark = pytest.mark.django_db
+
+GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+
+
+def make_grouped(*, each: int, per_person: int, items: int, seats: int) -> Study:
+    """Two groups of `each` places that are just enough for every seat."""
+    study = make_study(items_per_annotator=per_person, annotations_per_item=seats)
+    make_items(study, items)
+    set_quotas(
+        study_id=study.pk,
+        questions=[GENDER],
+        cells=[Cell(each, {"gender": "woman"}), Cell(each, {"gender": "man"})],
+    )
+    return study
+
+
+def take_part(study: Study, gender: str) -> Annotator:
+    annotator = walk_in(study, gender=gender)
+    answer_all(annotator)
+    return services.complete(annotator_id=annotator.pk)
+
+
+def open_places(study: Study) -> Counter[str]:
+    return Counter({cell.criteria["gender"]: cell.open for cell in study.quota_cells.all()})
+
+
+def short_items(study: Study) -> int:
+    return sum(item.seats_needed - item.answered for item in Item.objects.filter(study=study))
+
+
+def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
+    """Twelve men and eight women come to ten places each; two men with places return."""
+    study = make_grouped(each=10, per_person=4, items=40, seats=2)
+    men = [take_part(study, "man") for _ in range(12)]
+    for _ in range(8):
+        take_part(study, "woman")
+
+    for leaver in men[:2]:
+        services.mark_returned(annotator_id=leaver.pk)
+    for _ in range(2):
+        take_part(study, "woman")
+    for gender, places in open_places(study).items():
+        for _ in range(places):
+            take_part(study, gender)
+
+    assert set(open_places(study).values()) == {0}
+    assert short_items(study) == 0
+
+
+def test_who_works_beyond_a_group_stands_in_for_somebody_under_way_there():
+    study = make_grouped(each=2, per_person=4, items=8, seats=2)
+    first, second = walk_in(study, gender="man"), walk_in(study, gender="man")
+
+    stand_ins = [walk_in(study, gender="man") for _ in range(3)]
+
+    assert [showings(a) for a in stand_ins] == [showings(a) for a in (first, second, first)]
+
+
+def test_a_stand_in_takes_the_place_and_every_seat_of_who_leaves():
+    study = make_grouped(each=2, per_person=4, items=8, seats=2)
+    leaver = walk_in(study, gender="man")
+    take_part(study, "man")
+    stand_in = walk_in(study, gender="man")
+    first = stand_in.assignments.get(position=1)
+    services.record_answer(
+        annotator_id=stand_in.pk, assignment_id=first.pk, choice="r1", certainty=50
+    )
+
+    services.mark_returned(annotator_id=leaver.pk)
+
+    first.refresh_from_db()
+    assert (first.is_surplus, first.annotation.standing) == (False, "counted")
+    answer_all(stand_in)
+    assert not services.complete(annotator_id=stand_in.pk).works_surplus
+    for _ in range(2):
+        take_part(study, "woman")
+    assert set(open_places(study).values()) == {0}
+    assert short_items(study) == 0
+
+
+def showings(annotator: Annotator) -> dict[int, str]:
+    return dict(annotator.assignments.values_list("item", "shown_first"))
