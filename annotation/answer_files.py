@@ -10,7 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from studies.importers.answer_rows import read_answer_rows
 from studies.importers.bundle import File
-from studies.importers.faults import Fault, Refused
+from studies.importers.faults import Fault, Faults, Refused
 from studies.importers.readers import BadLine
 from studies.models import Choice, Side
 
@@ -81,7 +81,7 @@ class _Checker:
 
     def __init__(self, file: str, item_keys: set[str], taken: set[str]) -> None:
         self.file, self.item_keys, self.taken = file, item_keys, taken
-        self.faults: list[Fault] = []
+        self.faults = Faults()
         self.lines: dict[tuple[str, str], Line] = {}
         self.left_out = 0
 

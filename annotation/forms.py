@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
 from studies.prompts import BANDS, band_of
+from studies.typed import whole_number
 
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
@@ -143,9 +144,8 @@ class AnswerForm(ParticipantForm):
         """The level that was selected, else the one that the certainty lies in."""
         if self.is_bound and self["level"].value():
             return str(self["level"].value())
-        text = str(self["certainty"].value() or "")
-        inside = text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= 100
-        return band_of(int(text)).slug if inside else ""
+        certainty = whole_number(str(self["certainty"].value() or ""), most=100)
+        return band_of(certainty).slug if certainty else ""
 
 
 class DraftForm(forms.Form):

@@ -16,6 +16,7 @@ from annotation.services.places import raise_places
 from annotation.services.related import set_related_studies
 from studies.models import Membership, Study
 from studies.selectors import get_study, studies_for
+from studies.typed import whole_number
 
 _REFUSED = 422
 _MOST = 1_000
@@ -63,10 +64,10 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST) -> int:
-    text = request.POST.get(name, "").strip()
-    if not text.isascii() or not text.isdigit() or not least <= int(text[:12]) <= most:
+    number = whole_number(request.POST.get(name, ""), most=most)
+    if number is None or number < least:
         raise PlacesError(f"Enter whole numbers from what there is now to {most:,}")
-    return int(text)
+    return number
 
 
 def _others(request: HttpRequest, study: Study) -> list[Study]:

@@ -22,6 +22,7 @@ from annotation.participant import may_preview, see_other, study_page
 from annotation.progress import Place, Progress
 from annotation.texts import consent_text
 from studies.models import Item, Side, Study
+from studies.typed import whole_number
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
@@ -78,9 +79,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     items = list(items_of(study, step)[:_ITEMS])
     if not items:
         return render(request, "annotation/preview_empty.html", common)
-    asked = request.GET.get("item", "1")
-    number = min(int(asked), len(items)) if asked.isascii() and asked.isdigit() else 1
-    number = max(1, number)
+    number = min(whole_number(request.GET.get("item", "1")) or 1, len(items))
     item = items[number - 1]
     data = request.POST if request.method == "POST" else None
     form = AnswerForm(data, study=study, task=item.task)

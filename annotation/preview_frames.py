@@ -18,6 +18,7 @@ from annotation.wording import setting_of
 from studies.models import Item, Side, Study
 from studies.prompts import build_prompt
 from studies.selectors import get_study
+from studies.typed import whole_number
 
 
 def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -73,6 +74,5 @@ def _item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
     total = items.count()
     if not total:
         return None
-    number = min(int(asked), total) if asked.isascii() and asked.isdigit() else 1
-    number = max(1, number)
+    number = min(whole_number(asked) or 1, total)
     return items[number - 1], number, total

@@ -1,8 +1,7 @@
 """What researchers see of people; under pseudonyms, and only of their own studies."""
 
-import csv
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
@@ -20,7 +19,7 @@ from annotation.models import Annotator, Ending
 from annotation.overview import Person, coverage, describe, funnel, people_of, quota_grid
 from annotation.quality import NOTHING, RULES, Quality, quality_of
 from annotation.services.unanswered import release_unanswered
-from studies.importers.faults import spreadsheet_text
+from studies.csv_pages import csv_response
 from studies.listing import role_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
@@ -142,22 +141,17 @@ def _query(**chosen: str) -> str:
 
 
 def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{study.slug}-people.csv"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(
-        [
-            "rater_id", "state", "group", "imported", "surplus", "excluded", "answers", "items",
-            "median_seconds", "share_a", "mean_certainty", "sd_certainty", "agreement", "flags",
-        ]
-    )  # fmt: skip
-    for person in people:
-        figures = quality.get(person.pk, NOTHING)
-        row = [
-            person.pseudonym, person.state, person.group, person.is_imported,
-            person.works_surplus, person.is_excluded, person.answers, person.items,
-            person.median_seconds, person.share_a, person.mean_certainty, person.sd_certainty,
-            figures.agreement, " ".join(figures.rules),
-        ]  # fmt: skip
-        writer.writerow(["" if cell is None else spreadsheet_text(str(cell)) for cell in row])
-    return response
+    header = [
+        "rater_id", "state", "group", "imported", "surplus", "excluded", "answers", "items",
+        "median_seconds", "share_a", "mean_certainty", "sd_certainty", "agreement", "flags",
+    ]  # fmt: skip
+    rows = (_cells(person, quality.get(person.pk, NOTHING)) for person in people)
+    return csv_response(f"{study.slug}-people", header, rows)
+
+
+def _cells(person: Person, figures: Quality) -> list[Any]:
+    return [
+        person.pseudonym, person.state, person.group, person.is_imported, person.works_surplus,
+        person.is_excluded, person.answers, person.items, person.median_seconds, person.share_a,
+        person.mean_certainty, person.sd_certainty, figures.agreement, " ".join(figures.rules),
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from studies.models import Study, StudyLog
 from studies.services import record
+from studies.typed import whole_number
 
 EVENT = "test run"
 # The widest screen that counts as a phone, in CSS pixels.
@@ -37,7 +38,7 @@ def answered(session: MutableMapping[str, Any], study: Study, number: int, width
     run = session.get(_key(study))
     if run is None:
         return
-    wide = int(width) if width.isascii() and width.isdigit() and len(width) < 6 else 0
+    wide = whole_number(width, most=99_999) or 0
     session[_key(study)] = {
         **run,
         "items": sorted({*run["items"], number}),

@@ -12,9 +12,10 @@ from typing import Any
 
 from studies.importers.answer_rows import read_answer_rows
 from studies.importers.bundle import File
-from studies.importers.faults import Fault, Refused
+from studies.importers.faults import Fault, Faults, Refused
 from studies.importers.personalized_judge import aligned, looks_released, parse_released
 from studies.importers.readers import BadLine, read_json_lines
+from studies.importers.text import plain
 from studies.models import Choice, Item, Side
 
 REQUIRED = ("item_id", "choice")
@@ -118,7 +119,7 @@ class _Checker:
         self._file, self._items = file, items
         self._raters: set[str] = set()
         self._settings: set[str] = set()
-        self.faults: list[Fault] = []
+        self.faults = Faults()
         self.rows: dict[tuple[str, str, int], Row] = {}
 
     def fault(
@@ -253,7 +254,7 @@ class _Checker:
         if not isinstance(value, str):
             self.fault(line, "raw_text", "raw_text is no text", "raw_text must be text.", "", value)
             return ""
-        return value.replace("\x00", "")
+        return plain(value)
 
 
 def _content(row: Row) -> tuple[Any, ...]:

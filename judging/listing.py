@@ -1,6 +1,5 @@
 """Lists of runs and judgments as a page shows them: filtered, sorted, and as CSV."""
 
-import csv
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.http import HttpResponse
 
 from judging.models import JudgeRun, Judgment
 from judging.selectors import RunRow
-from studies.importers.faults import spreadsheet_text
+from studies.csv_pages import csv_response
 
 # Columns of the runs' table: name in the address, words, and what is compared.
 RUN_COLUMNS: dict[str, tuple[str, Callable[[RunRow], Any]]] = {
@@ -57,7 +56,7 @@ def runs_csv(rows: Iterable[RunRow], *, name: str) -> HttpResponse:
         "done", "left", "unparseable", "refused", "skipped", "failed", "retries", "tokens",
         "cost_usd", "started_at",
     ]  # fmt: skip
-    return _csv(name, header, (_run_cells(row) for row in rows))
+    return csv_response(name, header, (_run_cells(row) for row in rows))
 
 
 def _run_cells(row: RunRow) -> list[Any]:
@@ -76,7 +75,8 @@ def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
         "item_id", "shown_first", "sample", "state", "choice", "certainty", "replies", "reply",
         "reason", "model", "answered_at",
     ]  # fmt: skip
-    return _csv(name, header, (_judgment_cells(j) for j in judgments.iterator(chunk_size=2000)))
+    rows = (_judgment_cells(judgment) for judgment in judgments.iterator(chunk_size=2000))
+    return csv_response(name, header, rows)
 
 
 def _judgment_cells(judgment: Judgment) -> list[Any]:
@@ -86,13 +86,3 @@ def _judgment_cells(judgment: Judgment) -> list[Any]:
         judgment.certainty, judgment.replies, judgment.raw_text, judgment.error,
         judgment.model_snapshot, answered.isoformat(timespec="seconds") if answered else None,
     ]  # fmt: skip
-
-
-def _csv(name: str, header: list[str], rows: Iterable[list[Any]]) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(["" if cell is None else spreadsheet_text(str(cell)) for cell in row])
-    return response

@@ -13,16 +13,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.errors import BadOption
 from studies.forms import ImportForm
-from studies.importers.faults import Fault, Refused, faults_csv, group
+from studies.importers.faults import STOPPED, Fault, Refused, faults_csv, group
 from studies.importers.sets import SETS
-from studies.importing import INLINE_BYTES, import_now, keep_for_import
+from studies.importing import import_now, is_quick, keep_for_import
 from studies.models import ImportJob, Membership
 from studies.selectors import get_study
 from studies.tasks import import_file
 
 _REFUSED = 422
-# A browser takes a file of about this many rows as a link; the screen lists the first faults.
-_DOWNLOADABLE = 5_000
 _REFRESH_SECONDS = 2
 
 
@@ -42,7 +40,12 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         uploads, reading = form.cleaned_data["file"], form.reading()
         dry_run, user = "check" in request.POST, cast(User, request.user)
-        if sum(upload.size for upload in uploads) > INLINE_BYTES:
+        try:
+            quick = is_quick(uploads, reading)
+        except Refused as error:
+            context |= _refusal(error.faults, is_cut=False)
+            return render(request, "studies/import.html", context, status=_REFUSED)
+        if not quick:
             job = keep_for_import(
                 uploads, study_id=study.pk, reading=reading, dry_run=dry_run, user=user
             )
@@ -53,7 +56,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
                 uploads, slug=slug, reading=reading, dry_run=dry_run, user=user
             )
         except Refused as error:
-            context |= _refusal(error.faults)
+            context |= _refusal(error.faults, is_cut=error.is_cut)
             return render(request, "studies/import.html", context, status=_REFUSED)
         except BadOption as error:
             form.refuse(error)
@@ -74,19 +77,20 @@ def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     job = get_object_or_404(ImportJob, study=study, public_id=public_id)
     context: dict[str, Any] = {"study": study, "job": job}
     if job.faults:
-        context |= _refusal([Fault(**fault) for fault in job.faults])
+        faults = [Fault(**fault) for fault in job.faults]
+        context |= _refusal(faults, is_cut=STOPPED.strip() in job.message)
     response = render(request, "studies/import_job.html", context)
     if job.is_open:
         response.headers["Refresh"] = str(_REFRESH_SECONDS)
     return response
 
 
-def _refusal(faults: Sequence[Fault]) -> dict[str, Any]:
+def _refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:
     """The faults by rule, and all of them as a file that needs nothing stored here."""
-    data = base64.b64encode(faults_csv(faults[:_DOWNLOADABLE]).encode()).decode()
+    data = base64.b64encode(faults_csv(faults).encode()).decode()
     return {
         "groups": group(faults),
         "count": len(faults),
         "faults_url": f"data:text/csv;charset=utf-8;base64,{data}",
-        "cut_at": _DOWNLOADABLE if len(faults) > _DOWNLOADABLE else None,
+        "is_cut": is_cut,
     }

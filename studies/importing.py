@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -18,18 +19,21 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from studies.errors import StudyError
-from studies.importers.faults import Fault, Refused
+from studies.importers.bundle import unpacked_size
+from studies.importers.faults import STOPPED, Fault, Refused
 from studies.importers.opening import read_paths
 from studies.importers.report import ImportReport, report_on
+from studies.importers.sets import SETS
 from studies.importers.store import ImportResult, import_items
 from studies.models import ROWS_READ, ImportJob
 
 logger = logging.getLogger(__name__)
 
-# A page reads a file of up to this size while somebody waits: about a thousand items.
-INLINE_BYTES = 1024 * 1024
-# As many faults as anybody mends before sending the file again.
-KEPT_FAULTS = 5_000
+# A page reads files of up to this size, unpacked, while somebody waits: about 500 items.
+INLINE_BYTES = 512 * 1024
+# The files of a data set are compared with each other, which takes longer.
+INLINE_SET_BYTES = 64 * 1024
+_LONGEST_NAME = 200  # bytes; file systems take 255
 _EVERY_SECONDS = 0.5
 
 
@@ -46,6 +50,15 @@ class Reading:
 
 def folder_of(job: ImportJob) -> Path:
     return Path(settings.VAR_DIR) / "imports" / job.public_id
+
+
+def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
+    """Whether a page may read the files itself. Raises `Refused` for a zip beyond the limits."""
+    most = INLINE_SET_BYTES if reading.format in SETS else INLINE_BYTES
+    if sum(upload.size or 0 for upload in uploads) > most:
+        return False
+    sizes = (unpacked_size(str(u.name), cast(IO[bytes], u), u.size or 0) for u in uploads)
+    return sum(sizes) <= most
 
 
 def import_now(
@@ -66,12 +79,21 @@ def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
     """Uploaded files under their own names in a folder, in the order in which they came."""
     paths = []
     for upload in uploads:
-        path = folder / Path(str(upload.name)).name
+        path = folder / _short(Path(str(upload.name)).name)
         with path.open("xb") as out:
             for chunk in upload.chunks():
                 out.write(chunk)
         paths.append(path)
     return paths
+
+
+def _short(name: str) -> str:
+    """A name that a file system takes, with its ending."""
+    stem, dot, ending = name.rpartition(".")
+    while len(name.encode()) > _LONGEST_NAME and len(stem) > 1:
+        stem = stem[:-1]
+        name = f"{stem}{dot}{ending}"
+    return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def keep_for_import(
@@ -108,7 +130,8 @@ def run_import(*, job_id: int) -> ImportJob:
     try:
         message, report = _import(job)
     except Refused as error:
-        _end(job, ImportJob.State.REFUSED, "The file has faults.", error.faults)
+        stopped = f" {STOPPED.strip()}" if error.is_cut else ""
+        _end(job, ImportJob.State.REFUSED, f"The file has faults.{stopped}", error.faults)
     except (StudyError, OSError) as error:
         _end(job, ImportJob.State.REFUSED, str(error))
     except Exception as error:
@@ -157,6 +180,6 @@ def _moved(job: ImportJob, percent: int) -> None:
 
 def _end(job: ImportJob, state: str, message: str, faults: tuple[Fault, ...] = ()) -> None:
     job.state, job.message, job.progress = state, message, 100
-    job.faults = [asdict(fault) for fault in faults[:KEPT_FAULTS]]
+    job.faults = [asdict(fault) for fault in faults]
     job.moved_at = timezone.now()
     job.save(update_fields=["state", "message", "progress", "faults", "report", "moved_at"])

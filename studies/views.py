@@ -1,4 +1,3 @@
-import csv
 from typing import Any, cast
 
 from django.conf import settings
@@ -11,9 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from studies.csv_pages import csv_response
 from studies.errors import StudyError
 from studies.forms import StateForm
-from studies.importers.faults import spreadsheet_text
 from studies.listing import list_studies, role_of, study_figures
 from studies.models import Item, Membership, Side, Study
 from studies.prompts import build_prompt
@@ -167,12 +166,12 @@ def _query(request: HttpRequest, **changes: object) -> str:
 
 
 def _list_csv(found: Any) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = 'attachment; filename="studies.csv"'
-    writer = csv.writer(response, lineterminator="\n")
-    writer.writerow(["study", "title", "state", "items", "answers", "seats", "created_at"])
-    for study in found:
-        row = [study.slug, study.title, study.state, study.items, study.answers, study.seats]
-        row.append(study.created_at.isoformat(timespec="minutes"))
-        writer.writerow([spreadsheet_text(str(cell)) for cell in row])
-    return response
+    header = ["study", "title", "state", "items", "answers", "seats", "created_at"]
+    rows = (
+        [
+            study.slug, study.title, study.state, study.items, study.answers, study.seats,
+            study.created_at.isoformat(timespec="minutes"),
+        ]
+        for study in found
+    )  # fmt: skip
+    return csv_response("studies", header, rows)

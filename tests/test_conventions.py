@@ -65,3 +65,15 @@ def test_row_locks_name_their_strength():
         for path in (ROOT / app).rglob("*.py"):
             for call in re.findall(r"select_for_update\([^)]*\)", path.read_text("utf-8")):
                 assert "no_key=" in call, f"{path}: {call}"
+
+
+def test_one_place_writes_csv():
+    """Anybody else's writer would let formulas and unquoted line breaks through."""
+    writers = [
+        str(path.relative_to(ROOT))
+        for app in (*APPS, "config")
+        for path in (ROOT / app).rglob("*.py")
+        if re.search(r"csv\.(Dict)?[wW]riter|\.to_csv\(", path.read_text(encoding="utf-8"))
+    ]
+
+    assert writers == ["studies/csv_out.py"]

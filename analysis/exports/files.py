@@ -1,6 +1,5 @@
 """Writing rows to files: one pass over the rows, any number of formats, memory for one batch."""
 
-import csv
 import datetime as dt
 import hashlib
 import json
@@ -14,7 +13,7 @@ from typing import Any
 
 from analysis.exports.columns import Column, Kind
 from analysis.exports.errors import ExportError
-from studies.importers.faults import spreadsheet_text
+from studies.csv_out import CsvWriter
 
 Row = dict[str, Any]
 Put = Callable[[Row], None]
@@ -104,13 +103,12 @@ def _json_array(table: Table, path: Path) -> Iterator[Put]:
 @contextmanager
 def _csv(table: Table, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        # Names of columns can be names of judges, which somebody chose.
-        writer.writerow([spreadsheet_text(column.name) for column in table.columns])
+        writer = CsvWriter(file)
+        writer.row(column.name for column in table.columns)
 
         def put(row: Row) -> None:
             cells = table.cells(row)
-            writer.writerow([_cell(cells.get(column.name)) for column in table.columns])
+            writer.row(cells.get(column.name) for column in table.columns)
 
         yield put
 
@@ -197,14 +195,6 @@ def _typed(value: Any, kind: Kind) -> Any:
     if kind == "time":
         return dt.datetime.fromisoformat(value)
     return value
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (dict, list)):
-        return spreadsheet_text(to_json(value))
-    return spreadsheet_text(value) if isinstance(value, str) else value
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:

@@ -10,7 +10,7 @@ from analysis.replication.errors import UnreadableFile
 
 SIDES = ("A", "B", "C")
 
-_SCALE = re.compile(r"certainty level from 1 to (\d+)")
+_SCALE = re.compile(r"certainty level from 1 to (\d{1,9})(?!\d)")
 _NEEDED = ("prompt", "answer", "certainty", "ground_truth")
 
 
@@ -74,7 +74,7 @@ def read_rows(path: Path) -> list[Row]:
             continue
         try:
             rows.append(_row(json.loads(line)))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise UnreadableFile(
                 f"{path.name}, line {number}: not a released result ({error}). "
                 "Fetch the file again: a file kept elsewhere leaves only a pointer behind."
@@ -116,4 +116,4 @@ def _certainty(value: Any) -> int | None:
     if isinstance(value, float):
         return int(value) if value >= 0 and value.is_integer() else None
     text = str(value).strip()
-    return int(text) if text.isascii() and text.isdigit() else None
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

@@ -1,10 +1,10 @@
 """Tables as papers take them: CSV with raw values; LaTeX and Markdown as people read them."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.report.tables import Cell, Table, csv_rows
+from studies.csv_out import CsvWriter
 
 # More rows than a page of a paper holds: such a table is in its own file, not in all.tex.
 LONG = 60
@@ -66,7 +66,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> None:
     folder.mkdir(parents=True)
     for table in tables:
         with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(csv_rows(table))
+            CsvWriter(file, line_end="\r\n").rows(csv_rows(table))
         (folder / f"{table.name}.tex").write_text(to_tex(table), encoding="utf-8")
         (folder / f"{table.name}.md").write_text(to_markdown(table), encoding="utf-8")
     (folder / "all.tex").write_text(to_document(tables), encoding="utf-8")

@@ -21,9 +21,6 @@ RANGES = {"range", "points_range", "percent_range"}
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # signs
 
-# What a spreadsheet would take for a formula; a quote in front makes it text.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 
 @dataclass(frozen=True)
 class Column:
@@ -192,7 +189,7 @@ def csv_rows(table: Table) -> list[list[Any]]:
 
 
 def csv_cells(value: Any, kind: Kind) -> list[Any]:
-    """What a value is in a CSV file: at full precision, empty where undefined, no formula."""
+    """What a value is in a CSV file: at full precision, empty where undefined."""
     if kind == "share":
         low, high = value["ci"] or ("", "")
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
@@ -202,11 +199,7 @@ def csv_cells(value: Any, kind: Kind) -> list[Any]:
         return ["" if value[key] is None else value[key] for key in ("accuracy", "correct", "n")]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
-    if value is None:
-        return [""]
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return [f"'{value}"]
-    return [value]
+    return ["" if value is None else value]
 
 
 def compact(value: Any) -> str:

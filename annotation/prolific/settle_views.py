@@ -18,11 +18,13 @@ from annotation.prolific.settle import APPROVE, BONUS, RETURN, REVIEW, Row, sett
 from annotation.prolific.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.models import Study
 from studies.money import format_money
+from studies.typed import whole_number
 
 
 def _ids(request: HttpRequest) -> list[int]:
     """The submissions that were ticked."""
-    return sorted({int(text) for text in request.POST.getlist("submission") if text.isdecimal()})
+    numbers = {whole_number(text) for text in request.POST.getlist("submission")}
+    return sorted(number for number in numbers if number is not None)
 
 
 def _people(number: int) -> str:
@@ -83,14 +85,14 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
 def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
     """Approve who is ticked, after their number and the sum were seen."""
     ids = _ids(request)
-    confirmed = request.POST.get("confirmed", "")
-    if confirmed.isdecimal():
+    confirmed = whole_number(request.POST.get("confirmed", ""))
+    if confirmed is not None:
         attempt(
             request,
             lambda: approve(
                 study_id=study.pk,
                 submission_ids=ids,
-                confirmed=int(confirmed),
+                confirmed=confirmed,
                 user=user_of(request),
             ),
             lambda done: (
@@ -208,16 +210,16 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
 @editor_page
 def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
     """Pay once, look again, or give up."""
-    text, action = request.POST.get("payment", ""), request.POST.get("action", "")
-    if not text.isdecimal():
+    number, action = whole_number(request.POST.get("payment", "")), request.POST.get("action", "")
+    if number is None:
         raise Http404
-    payment = get_object_or_404(BonusPayment, pk=int(text), prolific_study__study=study)
+    payment = get_object_or_404(BonusPayment, pk=number, prolific_study__study=study)
 
     def pay() -> Any:
-        confirmed = request.POST.get("total", "")
-        if request.POST.get("sure") != "yes" or not confirmed.isdecimal():
+        confirmed = whole_number(request.POST.get("total", ""))
+        if request.POST.get("sure") != "yes" or confirmed is None:
             raise NotAllowed("Tick that you have seen the sum.")
-        return bonuses.pay(payment_id=payment.pk, confirmed=int(confirmed), user=user_of(request))
+        return bonuses.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
 
     actions = {
         "pay": (pay, "Paid."),

@@ -24,6 +24,7 @@ from annotation.prolific.webhooks import subscribe
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.selectors import get_study
+from studies.typed import whole_number
 
 UNPROCESSABLE = 422
 
@@ -274,7 +275,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _number(text: str) -> int:
     """What was typed into a field for a small number; 0 where it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return whole_number(text, most=99_999) or 0
 
 
 @require_http_methods(["POST"])

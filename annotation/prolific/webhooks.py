@@ -74,7 +74,7 @@ def _read(body: bytes) -> dict[str, Any]:
         kind, resource = event["event_type"], event["resource_id"]
     except (ValueError, KeyError, TypeError):
         raise BadWebhook("it holds no event") from None
-    if not isinstance(kind, str) or not isinstance(resource, str):
+    if not isinstance(kind, str) or not isinstance(resource, str) or not kind.isprintable():
         raise BadWebhook("it holds no event")
     if not _RESOURCE.fullmatch(resource):
         raise BadWebhook("its resource id is malformed")

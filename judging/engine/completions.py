@@ -163,8 +163,12 @@ def without_key(content: bytes, key: str) -> bytes:
 
 
 def storable(text: str) -> str:
-    """Without what no database takes: NUL, and halves of characters that JSON may escape."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+    """Without what no database takes: NUL, and halves of characters that JSON may escape.
+
+    Lines end in LF: a lone CR would end a row where an export is opened.
+    """
+    text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def short(text: str) -> str:

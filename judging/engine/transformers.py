@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judging.engine.completions import storable
 from judging.engine.protocol import (
     Misconfigured,
     Question,
@@ -219,7 +220,7 @@ class LocalModel:
                 written = self._write(logits, cache, mask, seeds)
         return [
             Reply(
-                text=text.replace("\x00", ""),
+                text=storable(text),
                 truncated=truncated,
                 usage=Usage(len(row), count),
                 model=self._name[:200],

@@ -10,10 +10,11 @@ from judging.errors import ImportRefused
 from judging.judgment_files import JudgmentFile, Row, read_judgments
 from judging.models import Judge, JudgeRun, Judgment
 from judging.services.growing import parameters_key
-from judging.services.judges import IMPORTED
+from judging.services.judges import IMPORTED, check_name
 from studies import features as feature_sets
 from studies.importers.bundle import File
 from studies.importers.faults import Fault, Refused
+from studies.importers.text import plain
 from studies.models import Item, Study
 from studies.services import freeze, lock_study, record
 
@@ -42,6 +43,7 @@ def import_judgments(
     the file shows unless they are given. Raises `Refused` with every fault of the file, or
     `ImportRefused`.
     """
+    check_name("judge", judge_name)
     study = lock_study(study_id)
     items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
     content = read_judgments(file, items=items)
@@ -123,8 +125,8 @@ def _run(
 def _new_rows(run: JudgeRun, rows: list[Row], file: File) -> tuple[list[Row], int]:
     """The rows that are not stored yet, and how many are. Raises `Refused` where they differ."""
     stored = {
-        (key, first, sample): tuple(rest)
-        for key, first, sample, *rest in run.judgments.values_list(
+        (key, first, sample): (*rest, plain(raw_text))
+        for key, first, sample, *rest, raw_text in run.judgments.values_list(
             "item__key", "shown_first", "sample", "state", "choice", "certainty", "raw_text"
         )
     }

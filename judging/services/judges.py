@@ -85,7 +85,15 @@ def _need_transformers() -> None:
         raise BadJudge(_NO_TRANSFORMERS)
 
 
+def check_name(option: str, name: str) -> None:
+    """A name is one line that can be read. Raises `BadOption`."""
+    if not name.isprintable():
+        raise BadOption(f"--{option} {name!a} holds a character that cannot be shown. Remove it.")
+
+
 def _check(judge: Judge) -> None:
+    check_name("name", judge.name)
+    check_name("model", judge.model)
     if judge.backend == Judge.Backend.TRANSFORMERS:
         _need_transformers()
     if judge.backend == Judge.Backend.OPENAI:

@@ -28,11 +28,16 @@ function shownRows(table) {
   return [...table.tBodies[0].rows].filter((row) => !row.hidden);
 }
 
+// What studies/csv_out.py takes for the beginning of a formula, and for the end of a line.
+const UNSEEN = "[\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff]*";
+const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|${UNSEEN}[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
+const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
+
 // A cell as a CSV file holds it: quoted where it must be, and never a formula.
 function csvCell(value) {
   const text = String(value);
-  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = typeof value === "string" && FORMULA.test(text) ? `'${text}` : text;
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 function rawCells(cell) {

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from studies.csv_out import as_typed
 from studies.importers.bundle import File
 from studies.importers.readers import BadLine, read_json_lines
 from studies.importers.table import table_rows
@@ -27,4 +28,4 @@ def _csv_rows(file: File, required: Sequence[str]) -> Rows:
             yield found
         else:
             line, cells = found
-            yield line, {column: cell or None for column, cell in cells.items()}
+            yield line, {column: as_typed(cell) or None for column, cell in cells.items()}

@@ -7,15 +7,16 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from studies.importers.faults import Fault, Refused
+from studies.importers.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
 from studies.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
-MAX_BYTES = 200 * 1024 * 1024
 # What reading a damaged or locked zip raises.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+_ZIPPED = b"PK\x03\x04"
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 
@@ -59,7 +60,7 @@ def open_bytes(name: str, data: bytes) -> Bundle:
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return Bundle(name, File(name, data))
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with open_zip(name, io.BytesIO(data)) as archive:
             return _bundle(name, _members(name, archive))
     except BROKEN_ZIP as error:
         raise bad_zip(name, error) from error
@@ -70,11 +71,44 @@ def bad_zip(name: str, error: Exception) -> Refused:
     return _refused(name, message, "Pack the folder again, without a password.")
 
 
+def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
+    """A zip file within the limits. Raises `Refused`, and one of `BROKEN_ZIP`."""
+    _check_list(name, file)
+    archive = zipfile.ZipFile(file)
+    infos = archive.infolist()
+    size = sum(info.file_size for info in infos)
+    if len(infos) <= MAX_MEMBERS and size <= MAX_UNPACKED:
+        return archive
+    archive.close()
+    if size > MAX_UNPACKED:
+        message = f"the zip file unpacks to {size // 2**20:,} MB; at most 500 MB are read."
+        raise _refused(name, message, "Split it and import the parts.")
+    raise _too_many_files(name)
+
+
+def _check_list(name: str, file: Path | IO[bytes]) -> None:
+    """Refuse a list of files that may be longer than memory, before it is read."""
+    if isinstance(file, Path):
+        with file.open("rb") as stream:
+            return _check_list(name, stream)
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end is not None and end[zipfile._ECD_SIZE] > MAX_DIRECTORY:  # type: ignore[attr-defined]
+        raise _too_many_files(name)
+
+
+def _too_many_files(name: str) -> Refused:
+    message = f"the zip file holds more than {MAX_MEMBERS:,} files."
+    return _refused(name, message, "Pack only the files that are needed.")
+
+
 def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
     """The parts of a zip, at its top or in one folder of it; nothing else is unpacked."""
     parts: dict[str, bytes] = {}
+    inner = ""
     for info in archive.infolist():
         folder, _, base = info.filename.rpartition("/")
+        if base.lower().endswith(".zip"):
+            inner = inner or info.filename
         if base not in _PARTS or "/" in folder or folder.startswith("__MACOSX"):
             continue
         if info.file_size > MAX_BYTES:
@@ -82,7 +116,32 @@ def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
         if base in parts:
             raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
         parts[base] = archive.read(info)
+        if parts[base].startswith(_ZIPPED):
+            raise _zip_in_zip(name, info.filename)
+    if inner and not parts:
+        raise _zip_in_zip(name, inner)
     return parts
+
+
+def _zip_in_zip(name: str, inner: str) -> Refused:
+    message = f"the zip file holds another zip file, {inner[:120]}."
+    return _refused(name, message, "Unpack it, and import the inner file or its folder.")
+
+
+def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
+    """How many bytes will be read of a file of `size` bytes: of a zip, what it unpacks to.
+
+    A zip that cannot be read is as large as it is. Raises `Refused` as `open_zip` does.
+    """
+    try:
+        if not zipfile.is_zipfile(file):
+            return size
+        with open_zip(name, file) as archive:
+            return max(size, sum(info.file_size for info in archive.infolist()))
+    except BROKEN_ZIP:
+        return size
+    finally:
+        file.seek(0)
 
 
 def _bundle(name: str, parts: dict[str, bytes]) -> Bundle:

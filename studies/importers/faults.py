@@ -1,15 +1,18 @@
 """What is wrong with a file: every fault with its line, its rule and its remedy."""
 
-import csv
 import io
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
+from typing import Self
 
+from studies.csv_out import CsvWriter
 from studies.errors import ImportRefused
+from studies.importers.limits import MAX_FAULTS
 
 LISTED = 100
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+STOPPED = "Reading stopped there: the rest of the file was not checked. "
+_LONGEST = 1_000  # characters of what a fault says
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,13 @@ class Fault:
     value: str = ""
     file: str = ""
     names_file: bool = False
+
+    def __post_init__(self) -> None:
+        """Cut what repeats much of the file."""
+        for name in ("field", "rule", "message", "remedy", "value"):
+            text = getattr(self, name)
+            if len(text) > _LONGEST:
+                object.__setattr__(self, name, f"{text[: _LONGEST - 1]}…")
 
     def __str__(self) -> str:
         line, message = f"Line {self.line}", self.message
@@ -51,11 +61,35 @@ class FaultGroup:
 
 
 class Refused(ImportRefused):
-    """A file was refused whole; `faults` are all of its faults, in the order of the file."""
+    """A file was refused whole; `faults` are its faults, in the order of the file.
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = tuple(faults)
-        super().__init__(summary(self.faults))
+    `is_cut`: there are more than `MAX_FAULTS`; the rest of the file was not read.
+    """
+
+    def __init__(self, faults: Iterable[Fault], *, is_cut: bool = False) -> None:
+        found = tuple(islice(faults, MAX_FAULTS + 1))
+        self.faults, self.is_cut = found[:MAX_FAULTS], is_cut or len(found) > MAX_FAULTS
+        super().__init__(summary(self.faults, is_cut=self.is_cut))
+
+
+class Faults(list[Fault]):
+    """The faults of files that are read together. Raises `Refused` when they become too many."""
+
+    def append(self, fault: Fault, /) -> None:
+        super().append(fault)
+        self._check()
+
+    def extend(self, faults: Iterable[Fault], /) -> None:
+        super().extend(faults)
+        self._check()
+
+    def __iadd__(self, faults: Iterable[Fault], /) -> Self:  # type: ignore[override, misc]
+        self.extend(faults)
+        return self
+
+    def _check(self) -> None:
+        if len(self) > MAX_FAULTS:
+            raise Refused(self)
 
 
 def group(faults: Iterable[Fault]) -> list[FaultGroup]:
@@ -73,11 +107,11 @@ def group(faults: Iterable[Fault]) -> list[FaultGroup]:
     )
 
 
-def summary(faults: tuple[Fault, ...]) -> str:
+def summary(faults: tuple[Fault, ...], *, is_cut: bool = False) -> str:
     """What a terminal shows: a head line, then the faults grouped by rule."""
     many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
     several = len({f.file for f in faults if not f.names_file}) > 1
-    lines = [f"{many[0].upper()}{many[1:]} found. Nothing was imported."]
+    lines = [f"{many[0].upper()}{many[1:]} found. {STOPPED if is_cut else ''}Nothing was imported."]
     for found in group(faults):
         lines.append(f"{found.rule} ({found.count:,})")
         lines += [
@@ -90,16 +124,9 @@ def summary(faults: tuple[Fault, ...]) -> str:
 
 
 def faults_csv(faults: Iterable[Fault]) -> str:
-    """All faults as CSV. A cell that a spreadsheet would compute is made text with a quote."""
+    """All faults as CSV."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "line", "field", "rule", "message", "remedy", "value"])
-    for f in faults:
-        cells = [f.file, f.line or "", f.field, f.rule, f.message, f.remedy, f.value]
-        writer.writerow([spreadsheet_text(str(cell)) for cell in cells])
+    writer = CsvWriter(out)
+    writer.row(["file", "line", "field", "rule", "message", "remedy", "value"])
+    writer.rows([f.file, f.line, f.field, f.rule, f.message, f.remedy, f.value] for f in faults)
     return out.getvalue()
-
-
-def spreadsheet_text(cell: str) -> str:
-    """`cell` such that no spreadsheet takes it for a formula; imports undo exactly this."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell

@@ -1,13 +1,13 @@
 """From what somebody names (files, folders, zips) to checked items, whatever the format."""
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from studies.errors import BadOption
-from studies.importers.bundle import BROKEN_ZIP, bad_zip, open_path
+from studies.importers.bundle import BROKEN_ZIP, bad_zip, open_path, open_zip
 from studies.importers.faults import Fault, Refused
 from studies.importers.read import ReadItems, read_bundle
 from studies.importers.readers import REQUIRED
@@ -77,22 +77,29 @@ def read_set(
         if watch is not None:
             watch.total += sum(_lines(part) for part in files.used())
         for file, line, raw in islice(dataset.read(files, chosen, seed, tally), limit):
-            validator = validators.setdefault(file, Validator(file=file, task=dataset.task))
+            validator = validators.get(file)
+            if validator is None:
+                validator = Validator(file=file, task=dataset.task, faults=tally.faults)
+                validators[file] = validator
             item = validator.item(line, raw)
             if item is not None:
                 items.append(item)
     except BROKEN_ZIP as error:
         raise bad_zip(", ".join(names), error) from error
+    except Refused as error:
+        if not error.is_cut:
+            raise
+        raise Refused(_named(error.faults, parts), is_cut=True) from error
     unused = [part.name for part in parts if part not in files.used() and "/" not in part.name]
     if unused:
         tally.notes[f"files that are not used here ({', '.join(unused)})"] = len(unused)
-    faults = tally.faults + [fault for v in validators.values() for fault in v.faults]
+    faults: list[Fault] = tally.faults
     if not items and not faults:
         said = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items())
         message = f"no item could be made. Left out: {said or 'nothing; the files have no rows'}."
         faults = [Fault(None, "", "no items", message, "Change the options.", file=names[0])]
     if faults:
-        raise Refused(replace(fault, names_file=len(parts) > 1) for fault in faults)
+        raise Refused(_named(faults, parts))
     return ReadItems(
         names=names,
         dataset=dataset.dataset(chosen, seed),
@@ -106,6 +113,11 @@ def read_set(
         notes=tally.notes,
         ties=tally.ties,
     )
+
+
+def _named(faults: Iterable[Fault], parts: Sequence[Part]) -> list[Fault]:
+    """The faults, which name their file where there are several."""
+    return [replace(fault, names_file=len(parts) > 1) for fault in faults]
 
 
 def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
@@ -147,7 +159,7 @@ def _is_bundle(path: Path) -> bool:
     if not zipfile.is_zipfile(path):
         return False
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_zip(path.name, path) as archive:
             names = archive.namelist()
     except BROKEN_ZIP as error:
         raise bad_zip(path.name, error) from error

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from studies.importers.bundle import File
-from studies.importers.faults import Fault, Refused
+from studies.importers.faults import Fault, Faults, Refused
 from studies.importers.persona_sentences import split_features
 from studies.importers.readers import BadLine, read_json_lines
-from studies.importers.text import digest, fold, storable
+from studies.importers.text import digest, fold, plain, storable
 from studies.models import Choice, Side, Task
 
 _PROFILE = re.compile(r"\[User Profile\]\n([^\n]*)")
@@ -25,6 +25,7 @@ _PAIRS = re.compile(
     r"\n\s*\[Answer\]",
     re.DOTALL,
 )
+_CERTAINTY = re.compile(r"[0-9]{1,9}")
 _CHOICES = {"A": Choice.R1.value, "B": Choice.R2.value}
 _SWAP = {"r1": "r2", "r2": "r1", "tie": "tie", "": ""}
 
@@ -69,7 +70,7 @@ class ReleasedRow:
     @property
     def certainty(self) -> int | None:
         """Certainty on the scale from 1 to 100; another scale or another value is missing."""
-        if self.certainty_max != 100 or not self.raw_certainty.isdecimal():
+        if self.certainty_max != 100 or not _CERTAINTY.fullmatch(self.raw_certainty):
             return None
         number = int(self.raw_certainty)
         return number if 1 <= number <= 100 else None
@@ -109,7 +110,7 @@ def read_released(path: str | Path) -> list[ReleasedRow]:
 def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
     """The rows of a released file `name`. Raises `Refused` with every fault of it."""
     rows: list[ReleasedRow] = []
-    faults: list[Fault] = []
+    faults = Faults()
     survey = "opinion" in name.lower()
     for found in read_json_lines(File(name, data)):
         if isinstance(found, BadLine):
@@ -146,7 +147,7 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
         raise _Unreadable("user_info", "the row says nothing about the person.")
     task, question, context, r1, r2 = _content(raw, prompt, survey=survey)
     offers_tie = "[[C]]" in prompt
-    scale = re.search(r"certainty level from 1 to (\d+)", prompt)
+    scale = re.search(r"certainty level from 1 to (\d{1,9})(?!\d)", prompt)
     answer = "" if raw.get("answer") is False else str(raw.get("answer", ""))
     certainty = raw.get("certainty")
     choices = _CHOICES | ({"C": Choice.TIE.value} if offers_tie else {})
@@ -175,7 +176,7 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
         raw_answer=answer,
         raw_certainty="" if certainty in (None, False, "NA") else str(certainty).strip(),
         certainty_max=int(scale[1]) if scale else None,
-        raw_text=str(raw["res"]) if isinstance(raw.get("res"), str) else answer,
+        raw_text=plain(raw["res"] if isinstance(raw.get("res"), str) else answer),
         setting="tie" if offers_tie else "certainty" if scale else "standard",
         has_persona=profile is not None,
         warnings=tuple(warnings),

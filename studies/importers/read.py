@@ -1,12 +1,15 @@
 """From a bundle to checked items: the format is found out, every fault is collected."""
 
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 from studies.importers.bundle import Bundle, File
-from studies.importers.faults import Fault, Refused
+from studies.importers.faults import Fault, Faults, Refused
+from studies.importers.limits import MAX_ROW
 from studies.importers.personalized_judge import (
     ReleasedRow,
     aligned,
@@ -19,6 +22,8 @@ from studies.importers.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.row import Row
 from studies.importers.sets.tally import Watch
 from studies.importers.validate import Validator
+
+_HEAD_LINES = 50
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,13 @@ def read_bundle(
         watch.total += bundle.items.data.count(b"\n") + 1
     rows = 0
     format = recognise(bundle.items) if format == "auto" else format
-    faults: list[Fault] = []
+    faults = Faults()
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(
         file=bundle.items.name,
         task=task,
         personas=personas,
+        faults=faults,
         is_released=format == "personalized-judge",
     )
     items: list[ItemRecord] = []
@@ -73,11 +79,9 @@ def read_bundle(
         if isinstance(row, BadLine):
             faults.append(row.fault)
         else:
-            before = len(validator.faults)
             item = validator.item(*row)
             if item is not None:
                 items.append(item)
-            faults += validator.faults[before:]
         rows += 1
         if watch is not None:
             watch.step()
@@ -98,7 +102,7 @@ def read_bundle(
     )
 
 
-def _rows(bundle: Bundle, format: str, faults: list[Fault]) -> Iterator[tuple[int, Any] | BadLine]:
+def _rows(bundle: Bundle, format: str, faults: Faults) -> Iterator[tuple[int, Any] | BadLine]:
     if format == "personalized-judge":
         return _released(bundle.items)
     if format == "jsonl":
@@ -115,8 +119,8 @@ def recognise(file: File) -> str:
     """The neutral format of a file: by its name, or by its first object."""
     if file.name.lower().endswith((".csv", ".tsv")):
         return "csv"
-    for line in file.data.split(b"\n", 50)[:50]:
-        if line.strip():
+    for line in islice(io.BytesIO(file.data), _HEAD_LINES):
+        if len(line) <= MAX_ROW and line.strip():
             try:
                 first = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError):
@@ -127,7 +131,7 @@ def recognise(file: File) -> str:
     return "jsonl"
 
 
-def _listed_personas(file: File | None, faults: list[Fault]) -> dict[str, PersonaRecord]:
+def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaRecord]:
     listed: dict[str, PersonaRecord] = {}
     if file is None:
         return listed

@@ -1,16 +1,18 @@
 """From the bytes of a file to raw rows with line numbers."""
 
-import csv
 import io
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
+from studies.csv_out import as_typed
 from studies.importers.bundle import File
 from studies.importers.faults import Fault
+from studies.importers.lines import BadLine, is_too_deep, lines_of
 from studies.importers.personas import feature
+from studies.importers.table import missing_column, not_utf8, records, table_rows
 
 Rows = Iterator[tuple[int, Any]]
 
@@ -25,26 +27,25 @@ COLUMNS = (
     "check_instruction", "warnings", "extra",
 )  # fmt: skip
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
+_WORDS = ("key", "label", "template")
+_LONGEST_NAME = 60  # of a column that may be misspelt
 _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
-# A quote that keeps a spreadsheet from computing the cell.
-_QUOTED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
-
-
-class BadLine(Exception):
-    """A line that cannot be read; the argument is its fault. Reading goes on after it."""
-
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        super().__init__(str(fault))
 
 
 def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Each object of a JSON Lines file with its line number; blank lines are skipped."""
-    return json_lines(file.data.split(b"\n"), file.name)
+    return json_lines(io.BytesIO(file.data), file.name)
 
 
-def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each object of the lines of a JSON Lines file `name`, which need not be in memory."""
+def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each object of the JSON Lines file `name`, which need not be in memory."""
+    try:
+        yield from _json_lines(lines_of(stream, name), name)
+    except BadLine as bad:
+        yield bad
+
+
+def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
     for line, data in enumerate(lines, start=1):
         try:
             text = data.decode("utf-8-sig" if line == 1 else "utf-8")
@@ -54,10 +55,10 @@ def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, Any] | 
         if not text.strip():
             continue
         try:
-            yield (
-                line,
-                json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys),
-            )
+            found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+            if is_too_deep([found]):
+                raise ValueError("objects and lists lie too deep inside each other")
+            yield line, found
         except (ValueError, RecursionError) as error:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             yield BadLine(
@@ -73,77 +74,32 @@ def read_csv(file: File, words: dict[str, dict[str, str]]) -> Iterator[tuple[int
 
     `words` gives label and sentence of the feature columns.
     """
-    try:
-        text = file.data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        yield BadLine(not_utf8(file.data.count(b"\n", 0, error.start) + 1, file.name))
-        return
-    header_line = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=header_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    csv.field_size_limit(1_000_000)
-    header: list[str] = []
-    start = 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield BadLine(
-                Fault(
-                    start, "", "not CSV", f"this cannot be read as CSV ({error}).",
-                    "Quote cells that hold quotes, line ends or the delimiter.", file=file.name,
-                )
-            )  # fmt: skip
-            return
-        line, start = start, reader.line_num + 1
-        if not any(cell.strip() for cell in cells):
+    for found in records(io.BytesIO(file.data), file.name, header_faults=_header_faults):
+        if isinstance(found, BadLine):
+            yield found
             continue
-        if not header:
-            header = [cell.strip() for cell in cells]
-            faults = _header_faults(line, header, file.name)
-            yield from faults
-            if faults:
-                return
-        elif len(cells) != len(header):
-            yield BadLine(
-                Fault(
-                    line, "", "number of cells",
-                    f"there are {len(cells)} cells, the header has {len(header)}.",
-                    "Quote cells that hold the delimiter.", file=file.name,
-                )
-            )  # fmt: skip
-        else:
-            try:
-                yield line, _item(line, dict(zip(header, cells, strict=True)), words, file.name)
-            except BadLine as bad:
-                yield bad
+        line, cells = found
+        try:
+            yield line, _item(line, cells, words, file.name)
+        except BadLine as bad:
+            yield bad
 
 
 def read_feature_words(file: File) -> dict[str, dict[str, str]]:
     """The dictionary of features: {key: {label, template}}, in its order. Raises `BadLine`."""
-    try:
-        rows = list(csv.DictReader(io.StringIO(file.data.decode("utf-8-sig"), newline="")))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadLine(
-            Fault(None, "", "not CSV", f"{file.name} cannot be read ({error}).", file=file.name)
-        ) from error
-    if not rows or not {"key", "label", "template"} <= rows[0].keys():
-        raise BadLine(
-            Fault(
-                1, "", "missing column", f"{file.name} needs the columns key, label, template.",
-                file=file.name,
-            )
-        )  # fmt: skip
-    rows.sort(key=lambda row: int(row["order"]) if (row.get("order") or "").isdecimal() else 0)
+    rows = []
+    for found in table_rows(io.BytesIO(file.data), file.name, required=_WORDS):
+        if isinstance(found, BadLine):
+            raise found
+        rows.append(found[1])
+    rows.sort(key=lambda row: int(order) if (order := row.get("order", "")[:9]).isdecimal() else 0)
     return {row["key"]: {"label": row["label"], "template": row["template"]} for row in rows}
 
 
 def _item(
     line: int, cells: dict[str, str], words: dict[str, dict[str, str]], name: str
 ) -> dict[str, Any]:
-    cells = {column: _unquoted(cell) for column, cell in cells.items()}
+    cells = {column: as_typed(cell) for column, cell in cells.items()}
     label = cells.get("first_person", "").strip()
     if label not in _LABELS:
         raise BadLine(
@@ -271,35 +227,18 @@ def _features(cells: dict[str, str], words: dict[str, dict[str, str]]) -> list[d
 
 def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
     faults = []
+    names = [column for column in header if len(column) <= _LONGEST_NAME]
     for column in REQUIRED:
         if column not in header:
-            close = get_close_matches(column, header, n=1, cutoff=0.7)
+            close = get_close_matches(column, names, n=1, cutoff=0.7)
             hint = f"Did you mean {close[0]}?" if close else "Add it, or rename the one you mean."
-            faults.append(
-                Fault(
-                    line, column, "missing column",
-                    f"There is no column {column}. The file has: {', '.join(header)}.", hint,
-                    file=name,
-                )
-            )  # fmt: skip
-    twice = {column for column in header if header.count(column) > 1}
+            faults.append(missing_column(line, column, header, hint, name))
     faults += [
         Fault(line, c, "column appears twice", f"the column {c} appears twice.", file=name)
-        for c in sorted(twice)
+        for c, count in sorted(Counter(header).items())
+        if count > 1
     ]
     return [BadLine(fault) for fault in faults]
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:] if _QUOTED_FORMULA.match(cell) else cell
-
-
-def not_utf8(line: int, name: str) -> Fault:
-    return Fault(
-        line, "", "not UTF-8", f"Line {line} is not UTF-8.",
-        "Save the file as ‘CSV UTF-8’." if name.endswith(".csv") else "Save it as UTF-8.",
-        file=name,
-    )  # fmt: skip
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -309,6 +248,6 @@ def _no_constant(name: str) -> NoReturn:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key “{next(n for n in names if names.count(n) > 1)}” appears twice")
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key “{name}” appears twice")
     return found

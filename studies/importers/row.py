@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from studies.importers.faults import Fault
+from studies.importers.limits import MAX_FAULTS_OF_A_ROW
 
 LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
 _SHOWN = 80
@@ -24,7 +25,8 @@ class Row:
         shown = str(value)
         if len(shown) > _SHOWN:
             shown = f"{shown[:_SHOWN]}…"
-        self.faults.append(Fault(self.line, field, rule, message, remedy, shown, self.file))
+        if len(self.faults) < MAX_FAULTS_OF_A_ROW:
+            self.faults.append(Fault(self.line, field, rule, message, remedy, shown, self.file))
 
     def text(self, raw: dict[str, Any], field: str, *, limit: int, name: str = "") -> str:
         """An optional text, trimmed; "" when it is absent, empty or faulty."""

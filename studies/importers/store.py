@@ -10,7 +10,7 @@ from django.db import transaction
 
 from studies.errors import StudyError
 from studies.hashing import study_content_hash
-from studies.importers.faults import Fault, Refused
+from studies.importers.faults import Fault, Faults, Refused
 from studies.importers.read import ReadItems
 from studies.importers.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.sets import SETS
@@ -80,7 +80,7 @@ def import_items(
             created_study = False
         study = lock_study(known)
         items = _merged(files)
-        faults: list[Fault] = []
+        faults = Faults()
         new = _new_items(study, items, faults)
         personas, new_personas = _personas(study, new, faults)
         if faults:
@@ -126,7 +126,7 @@ def import_items(
 def _merged(files: Iterable[ReadItems]) -> list[ItemRecord]:
     """The items of all files; one that two files have alike counts once."""
     first: dict[str, ItemRecord] = {}
-    faults = []
+    faults = Faults()
     for file in files:
         for item in file.items:
             known = first.setdefault(item.key, item)
@@ -140,7 +140,7 @@ def _merged(files: Iterable[ReadItems]) -> list[ItemRecord]:
 def _new_items(
     study: Study,
     items: list[ItemRecord],
-    faults: list[Fault],
+    faults: Faults,
 ) -> list[ItemRecord]:
     hashes = dict(Item.everything.filter(study=study).order_by().values_list("key", "content_hash"))
     differing = [
@@ -192,7 +192,7 @@ def _conflict(item: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
 
 
 def _personas(
-    study: Study, items: list[ItemRecord], faults: list[Fault]
+    study: Study, items: list[ItemRecord], faults: Faults
 ) -> tuple[dict[str, Persona], int]:
     """The personas of `items`, those created that are missing, and how many that were."""
     wanted: dict[str, tuple[ItemRecord, PersonaRecord]] = {}

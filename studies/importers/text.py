@@ -18,6 +18,12 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text))
 
 
+def plain(text: str) -> str:
+    """`text` as it was, but for what no database takes, and with LF as the only end of a line."""
+    text = _NEWLINE.sub("\n", text.replace("\x00", ""))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def storable(text: str) -> str:
     """`text` normalised and trimmed, without the characters that no item may hold."""
     return UNSTORABLE.sub("", normalise(text)).strip()

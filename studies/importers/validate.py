@@ -6,11 +6,12 @@ import re
 import unicodedata
 from typing import Any
 
-from studies.importers.faults import Fault
+from studies.importers.faults import Faults
 from studies.importers.personas import known_or_read
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.row import LIMITS, Row
 from studies.importers.text import UNSTORABLE, fold, normalise
+from studies.importers.unknown import UnknownKeys
 from studies.models import Item, Side, Task
 
 KINDS = ("model", "human", "survey_option", "unknown")
@@ -34,14 +35,15 @@ class Validator:
         file: str,
         task: str,
         personas: dict[str, PersonaRecord] | None = None,
+        faults: Faults | None = None,
         is_released: bool = False,
     ) -> None:
         self.file = file
         self.is_released = is_released
         self.task = task
         self.listed = personas or {}
-        self.faults: list[Fault] = []
-        self.warnings: list[Warning] = []
+        self.faults = Faults() if faults is None else faults
+        self._unknown = UnknownKeys(file)
         self._lines: dict[str, int] = {}
         self._personas: dict[str, tuple[int, PersonaRecord]] = {}
 
@@ -51,6 +53,10 @@ class Validator:
         record = self._read(row, raw)
         self.faults += row.faults
         return None if row.faults else record
+
+    @property
+    def warnings(self) -> list[Warning]:
+        return self._unknown.warnings()
 
     def _read(self, row: Row, raw: Any) -> ItemRecord | None:
         if not isinstance(raw, dict):
@@ -198,8 +204,7 @@ class Validator:
         unknown = {name: raw[name] for name in raw if name not in KEYS}
         unknown |= _unknown_of_responses(raw.get("responses"))
         for name in unknown:
-            message = f"“{name}” is not part of the format; it is kept in the item's metadata."
-            self.warnings.append(Warning(row.line, message, self.file))
+            self._unknown.note(name, row.line)
         return {**metadata, "_extra": unknown} if unknown else metadata
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import io
 import re
 
 import pytest
@@ -14,8 +15,10 @@ from analysis.report.contents import all_figures, all_tables
 from analysis.report.paper import to_markdown, to_tex
 from analysis.report.render import render_html
 from analysis.report.tables import csv_rows
+from studies.csv_out import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
 from tests.browser.conftest import fits_and_reads_well, until
+from tests.studies.hostile import HOSTILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
@@ -190,12 +193,16 @@ def test_another_threshold_shows_what_a_report_with_it_would(open_file, built, t
         file, text = saved(page, f"#table-{name}", "CSV")
         assert file == f"{name}-explored-{threshold}.csv"
         rows = list(csv.reader(text.splitlines()))
-        assert as_numbers(rows) == as_numbers(csv_rows(tables[name]))
+        assert as_numbers(rows) == as_numbers(csv_file(tables[name]))
     corner = "[...document.querySelectorAll('.plot')].find(e => e.id === 'histograms-1')"
     said = page.evaluate(f"{corner}.layout.annotations[0].text")
     high = built[threshold]["human"]["majority"]["high"]
     assert f"({high['correct']}/{high['n']})" in said
     assert f"high from {threshold}, explored" in said
+
+
+def csv_file(table):
+    return [[csv_cell(value) for value in row] for row in csv_rows(table)]
 
 
 def as_numbers(rows):
@@ -253,11 +260,21 @@ def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(open_file,
         assert page.evaluate(write, [name, "LaTeX"]) == to_tex(table), name
         assert page.evaluate(write, [name, "Markdown"]) == to_markdown(table), name
         rows = list(csv.reader(page.evaluate(write, [name, "CSV"]).splitlines()))
-        assert as_numbers(rows) == as_numbers(csv_rows(table)), name
+        assert as_numbers(rows) == as_numbers(csv_file(table)), name
     assert saved(page, "#table-table_b", "LaTeX") == (
         "table_b.tex",
         to_tex(all_tables(report)["table_b"]),
     )
+
+
+def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(open_file):
+    page = open_file()
+    expected = io.StringIO()
+    CsvWriter(expected).rows([text] for text in HOSTILE)
+
+    written = page.evaluate("texts => texts.map(csvCell)", list(HOSTILE))
+
+    assert "".join(f"{cell}\n" for cell in written) == expected.getvalue()
 
 
 def test_items_are_filtered_by_what_they_contain(open_file, report):

@@ -209,6 +209,12 @@ def test_a_nul_in_a_reply_is_dropped_because_no_database_takes_it(llm):
     assert ask(llm.url).text == "[[A]] [[80]]"
 
 
+def test_the_lines_of_a_reply_end_in_line_feeds(llm):
+    llm.answer = lambda body, n: completion("[[A]]\r=1+1\r\n[[80]]")
+
+    assert ask(llm.url).text == "[[A]]\n=1+1\n[[80]]"
+
+
 class MemoryLedger:
     """Keeps what it is told, and refuses to open more attempts than allowed."""
 

@@ -29,7 +29,7 @@ ADDRESS = "/studies/one/import/"
 def small_pages(monkeypatch, settings, tmp_path):
     """Every file is too large to wait for."""
     settings.VAR_DIR = tmp_path
-    monkeypatch.setattr("studies.import_views.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importing.INLINE_BYTES", 10)
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_a_zip_of_a_folder_goes_through_the_worker_with_its_options(
     tmp_path, settings, monkeypatch
 ):
     settings.VAR_DIR = tmp_path / "var"
-    monkeypatch.setattr("studies.import_views.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importing.INLINE_SET_BYTES", 10)
     client = sign_in(make_study(slug="one"))
     with zipfile.ZipFile(tmp_path / "hr.zip", "w") as archive:
         for path in (FIXTURES / "opinionqa").rglob("*.csv"):

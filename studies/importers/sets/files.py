@@ -1,6 +1,7 @@
 """The files of a data set, found by their columns in what somebody names, read row by row."""
 
 import csv
+import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,10 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from studies.importers.bundle import BROKEN_ZIP, MAX_BYTES, bad_zip
+from studies.importers.bundle import BROKEN_ZIP, bad_zip, open_zip
 from studies.importers.faults import Fault, Refused
+from studies.importers.limits import MAX_BYTES, MAX_CELL, MAX_ROW
 from studies.importers.readers import BadLine, json_lines
 from studies.importers.sets.tally import Tally
 from studies.importers.table import delimiter_of, table_rows
@@ -74,19 +76,20 @@ def _in_folder(path: Path) -> list[Part]:
 
 
 def _in_zip(path: Path) -> list[Part]:
-    with zipfile.ZipFile(path) as archive:
-        infos = [
-            info
-            for info in archive.infolist()
-            if info.filename.lower().endswith(_SUFFIXES) and "__MACOSX" not in info.filename
-        ]
+    # It stays open as long as its parts are used: each of them would read its list again.
+    archive = open_zip(path.name, path)
+    infos = [
+        info
+        for info in archive.infolist()
+        if info.filename.lower().endswith(_SUFFIXES) and "__MACOSX" not in info.filename
+    ]
     _not_too_many(path.name, len(infos))
     return [
         _part(
             f"{path.name}/{info.filename}",
             f"{path}/{PurePosixPath(info.filename).parent}",
             info.file_size,
-            partial(_member, path, info.filename),
+            partial(_member, archive, info),
         )
         for info in sorted(infos, key=lambda info: info.filename)
     ]
@@ -99,9 +102,10 @@ def _file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _member(path: Path, name: str) -> Iterator[IO[bytes]]:
-    with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
-        yield stream
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    # Buffered: a member of a zip looks for the end of a line in small steps.
+    with archive.open(info) as stream, io.BufferedReader(cast(io.RawIOBase, stream)) as lines:
+        yield lines
 
 
 def _part(
@@ -118,12 +122,13 @@ def _columns(stream: IO[bytes]) -> frozenset[str]:
     """The keys of the first JSON object of a file, or the cells of its first row."""
     for _ in range(_HEAD_LINES):
         try:
-            line = stream.readline(MAX_BYTES).decode("utf-8-sig").strip()
+            line = stream.readline(MAX_ROW).decode("utf-8-sig").strip()
         except UnicodeDecodeError:
             return frozenset()
         if not line:
             continue
         if not line.startswith("{"):
+            csv.field_size_limit(MAX_CELL)
             try:
                 cells = next(csv.reader([line], delimiter=delimiter_of(line)))
             except csv.Error:

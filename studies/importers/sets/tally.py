@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from studies.importers.faults import Fault
+from studies.importers.faults import Faults
 
 
 class Watch(Protocol):
@@ -23,7 +23,7 @@ class Tally:
     rows: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
-    faults: list[Fault] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
     ties: int = 0
 
     def row(self, file: str) -> None:

@@ -1,6 +1,5 @@
 """What a bundle holds is what the database holds: every row of every table, from every format."""
 
-import csv
 import datetime as dt
 import io
 import json
@@ -13,8 +12,8 @@ from analysis.exports.columns import ITEMS
 from analysis.pseudonyms import exported_id
 from annotation.models import Annotation
 from judging.models import Judgment
+from studies.csv_out import CsvWriter
 from studies.importers.bundle import Bundle, File
-from studies.importers.faults import spreadsheet_text
 from studies.importers.read import read_bundle
 from studies.importers.store import import_items
 from studies.models import Item
@@ -165,16 +164,16 @@ def _as_text(cell):
         return str(cell).lower()
     if isinstance(cell, float):
         return f"{cell:g}"
-    return spreadsheet_text(cell) if isinstance(cell, str) else cell
+    return cell
 
 
 def _read_parquet(path):
     """The cells of a Parquet file as the CSV that they are the cells of."""
     out = io.StringIO()
-    writer = csv.writer(out)
+    writer = CsvWriter(out)
     names = [column.name for column in ITEMS]
-    writer.writerow(names)
+    writer.row(names)
     for row in pyarrow.parquet.read_table(path).to_pylist():
-        writer.writerow([_as_text(row[name]) for name in names])
+        writer.row(_as_text(row[name]) for name in names)
     file = File("items.csv", out.getvalue().encode())
     return read_bundle(Bundle("items.csv", file), task="preference")

@@ -1,0 +1,79 @@
+"""What comes with a request, checked before anything looks at it.
+
+PostgreSQL refuses the character NUL and halves of surrogate pairs, and a query with one would end
+as an error of the server. A line that ends in CR would end a row in some later file.
+"""
+
+import codecs
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_LINE_END = re.compile(r"\r\n?")
+
+
+class StorableText:
+    """Answer 400 to characters that cannot be stored; end the lines of what is posted with LF.
+
+    The body of a view that takes no CSRF token is not a form: such a view reads it itself.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        _is_utf8(request)
+        _check("The address", [request.path_info])
+        _check("The query of the address", _texts(request.GET))
+        _check("A cookie", [*request.COOKIES, *request.COOKIES.values()])
+        _check("A header", request.headers.values())
+        return self._get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
+    ) -> None:
+        if request.method != "POST" or getattr(view, "csrf_exempt", False):
+            return
+        _check("The form", _texts(request.POST))
+        _check("The name of a file", _names(request))
+        if any("\r" in text for text in _texts(request.POST)):
+            request.POST = _with_plain_ends(request.POST)  # type: ignore[assignment]
+
+
+def _is_utf8(request: HttpRequest) -> None:
+    """Every page sends UTF-8; by another name a codec could make any character of the bytes."""
+    name = (request.content_params or {}).get("charset", "utf-8")
+    try:
+        known = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        known = ""
+    if known != "utf-8":
+        raise BadRequest("Send UTF-8.")
+
+
+def _texts(sent: QueryDict) -> Iterable[str]:
+    for name, values in sent.lists():
+        yield name
+        yield from values
+
+
+def _names(request: HttpRequest) -> Iterable[str]:
+    for field in request.FILES:
+        yield from (str(getattr(file, "name", "")) for file in request.FILES.getlist(field))
+
+
+def _check(where: str, texts: Iterable[Any]) -> None:
+    if any(isinstance(text, str) and _UNSTORABLE.search(text) for text in texts):
+        raise BadRequest(f"{where} has a character that cannot be stored.")
+
+
+def _with_plain_ends(sent: QueryDict) -> QueryDict:
+    plain = QueryDict(mutable=True)
+    for name, values in sent.lists():
+        plain.setlist(name, [_LINE_END.sub("\n", text) for text in values])
+    plain._mutable = False
+    return plain

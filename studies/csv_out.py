@@ -1,0 +1,71 @@
+"""Every CSV file that the product writes: one writer, and one rule against formulas.
+
+A spreadsheet computes a cell that begins like a formula, and it takes a line break that is not
+quoted for the end of a row, so that what somebody typed could begin a row of its own. Here a cell
+that begins like a formula gets a quote in front, and a cell with any kind of line break is quoted.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+# What some program takes for the end of a line: a cell that holds one is quoted.
+BREAKS = "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+# Characters that show nothing, and which a spreadsheet may drop before it looks at a cell.
+_UNSEEN = r"[\s\x00-\x20\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
+# The four signs that begin a formula: plain, full-width and small.
+_SIGNS = r"[=+\-@＝＋－＠﹦﹢﹣﹫]"
+# Quotes in front are part of it, so that `as_typed` takes away exactly what was put there.
+_FORMULA = re.compile(rf"'*(?:[\t\r\n]|{_UNSEEN}{_SIGNS})")
+
+
+class TextFile(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
+def spreadsheet_text(cell: str) -> str:
+    """`cell` such that no spreadsheet takes it for a formula; `as_typed` undoes exactly this."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def as_typed(cell: str) -> str:
+    """A cell of a CSV file as it was before `spreadsheet_text`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+
+
+def csv_cell(value: Any) -> Any:
+    """What a value is in a CSV file: numbers as they are, nothing for None, no formula."""
+    if isinstance(value, str):
+        return spreadsheet_text(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, (dict, list)):
+        value = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return spreadsheet_text(str(value))
+
+
+class CsvWriter:
+    """Writes rows to a text file that was opened with newline=""."""
+
+    def __init__(self, file: TextFile, *, line_end: str = "\n") -> None:
+        self._file, self._line_end = file, line_end
+        # The module quotes a cell that holds a character of the line terminator: all breaks
+        # stand in it, and `write` puts the real end in its place.
+        self._writer = csv.writer(self, lineterminator=BREAKS)
+
+    def row(self, values: Iterable[Any]) -> None:
+        """Write one row; headings too can be names that somebody chose."""
+        self._writer.writerow([csv_cell(value) for value in values])
+
+    def rows(self, rows: Iterable[Iterable[Any]]) -> None:
+        for row in rows:
+            self.row(row)
+
+    def write(self, line: str) -> None:
+        self._file.write(f"{line[: -len(BREAKS)]}{self._line_end}")

@@ -1,0 +1,17 @@
+"""How much of a file is read. Each limit lies far above what a study needs.
+
+They are for files that were made by mistake, or to keep a machine busy.
+"""
+
+MAX_BYTES = 200 * 1024 * 1024  # of one file, unpacked
+MAX_UNPACKED = 500 * 1024 * 1024  # of all files in a zip together
+MAX_MEMBERS = 10_000  # files in a zip
+MAX_DIRECTORY = 4 * 1024 * 1024  # bytes of the list of files in a zip
+MAX_LINES = 1_000_000
+MAX_ROW = 2_000_000  # bytes of one line of JSON, or of one row of CSV
+MAX_CELL = 1_000_000  # characters
+MAX_COLUMNS = 1_000
+MAX_DEPTH = 32  # objects and lists inside each other
+MAX_FAULTS = 1_000  # reading stops after so many
+MAX_FAULTS_OF_A_ROW = 100
+MAX_NOTED_KEYS = 100  # keys that are not part of the format, each reported once

@@ -1,0 +1,49 @@
+"""Columns and keys that are not part of the item format: kept with the item, and reported."""
+
+from dataclasses import dataclass, field
+
+from studies.importers.limits import MAX_NOTED_KEYS
+from studies.importers.records import Warning
+
+# What people call the person's own answer; the format calls it first_person.
+OWN_ANSWER = {
+    "label", "own_answer", "own_choice", "truth", "ground_truth", "gold", "gold_label", "answer",
+    "choice", "chosen", "winner", "preference", "first_person_label", "first_person.label",
+}  # fmt: skip
+_SHOWN = 80
+
+
+@dataclass
+class UnknownKeys:
+    """The unknown keys of one file: where each was first, and in how many rows."""
+
+    file: str
+    first: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    left_out: int = 0
+
+    def note(self, name: str, line: int) -> None:
+        if name not in self.first and len(self.first) >= MAX_NOTED_KEYS:
+            self.left_out += 1
+            return
+        self.first.setdefault(name, line)
+        self.rows[name] = self.rows.get(name, 0) + 1
+
+    def warnings(self) -> list[Warning]:
+        """One warning for each key, in the order of the file."""
+        found = [Warning(line, self._message(name), self.file) for name, line in self.first.items()]
+        if self.left_out:
+            message = f"There are more such keys, {self.left_out:,} times; they are kept too."
+            found.append(Warning(1, message, self.file))
+        return found
+
+    def _message(self, name: str) -> str:
+        rows = self.rows[name]
+        often = f" in {rows:,} rows" if rows > 1 else ""
+        message = f"“{name[:_SHOWN]}”{often} is not part of the format; it is kept in the metadata."
+        if name.strip().lower() in OWN_ANSWER:
+            message += (
+                " It is not read as the person's own answer: that is first_person, with 1, 2 or "
+                "tie in CSV, and {“label”: “r1”, “r2” or “tie”} in JSON."
+            )
+        return message

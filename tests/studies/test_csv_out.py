@@ -1,0 +1,79 @@
+"""No CSV file holds a live formula, and no cell begins a row of its own."""
+
+import io
+
+import pytest
+
+from analysis.exports.columns import Column as ExportColumn
+from analysis.exports.files import Table as ExportTable
+from analysis.exports.files import write_table
+from analysis.report.paper import write_tables
+from analysis.report.tables import Column, Table
+from studies.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text
+from studies.importers.faults import Fault, faults_csv
+from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
+
+NUMBERS = ("-1",)
+
+
+def written(rows, **options):
+    out = io.StringIO()
+    CsvWriter(out, **options).rows(rows)
+    return out.getvalue()
+
+
+def is_safe(text: str, *, rows: int, columns: int) -> None:
+    found = rows_of(text)
+    assert len(found) == rows
+    assert {len(row) for row in found} == {columns}
+    for row in found:
+        assert not [c for c in row if looks_like_a_formula(c) and c not in NUMBERS]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_hostile_text_stays_one_cell_and_no_formula(line_end):
+    text = written(([1, cell, "end"] for cell in HOSTILE), line_end=line_end)
+
+    is_safe(text, rows=len(HOSTILE), columns=3)
+    assert [as_typed(row[1]) for row in rows_of(text)] == [
+        cell.replace("\r\n", "\n") for cell in HOSTILE
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_what_was_put_in_front_is_taken_away_again_and_nothing_else(text):
+    assert as_typed(spreadsheet_text(text)) == text
+
+
+def test_numbers_stay_numbers_and_other_values_are_texts():
+    values = [-1, -0.25, None, True, False, {"=a": "-b"}, ["=1"]]
+
+    assert [csv_cell(value) for value in values] == [
+        -1, -0.25, "", "true", "false", '{"=a": "-b"}', '["=1"]',
+    ]  # fmt: skip
+
+
+def test_the_files_of_a_report_hold_no_formula(tmp_path):
+    table = Table("t", "T", (Column("Words"), Column("n", "count")), [[c, -1] for c in HOSTILE])
+
+    write_tables([table], tmp_path / "tables")
+
+    with (tmp_path / "tables" / "t.csv").open(newline="") as file:
+        is_safe(file.read(), rows=1 + len(HOSTILE), columns=2)
+
+
+def test_an_export_holds_no_formula(tmp_path):
+    columns = (ExportColumn("\r=judge", "text", "Named by somebody."),)
+    rows = [{"\r=judge": cell} for cell in HOSTILE if cell]
+    path = tmp_path / "t.csv"
+
+    write_table(ExportTable("t", columns, lambda: iter(rows)), {"csv": path})
+
+    with path.open(newline="") as file:
+        is_safe(file.read(), rows=1 + len(rows), columns=1)
+
+
+def test_the_faults_of_a_file_hold_no_formula():
+    faults = [Fault(None, cell, cell, cell, cell, cell, cell) for cell in HOSTILE]
+
+    is_safe(faults_csv(faults), rows=1 + len(HOSTILE), columns=7)

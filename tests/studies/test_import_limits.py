@@ -1,0 +1,261 @@
+"""A file made to keep the site busy is refused soon, and in words."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+
+from studies.importers import bundle, limits, lines, table
+from studies.importers.bundle import open_bytes
+from studies.importers.faults import Fault, Faults, Refused
+from studies.importers.opening import read_paths
+from studies.importing import folder_of, run_import
+from studies.models import ImportJob, Item, Membership
+from tests.factories import make_item, make_study
+from tests.studies.files import faults, jsonl, raw_item, read
+
+ROOT = Path(__file__).resolve().parents[2]
+DATASET = json.dumps({"format": "thirdperson-items", "format_version": "1.0"}).encode()
+HEADER = b"id,persona_id,persona_text,question,response_1,response_2"
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name.replace("__", "."), data)
+    return buffer.getvalue()
+
+
+def lines_taken(monkeypatch) -> list[int]:
+    """Counts the lines that are read from now on."""
+    taken: list[int] = []
+    whole = lines.lines_of
+
+    def counted(stream, name):
+        for line in whole(stream, name):
+            taken.append(1)
+            yield line
+
+    monkeypatch.setattr("studies.importers.readers.lines_of", counted)
+    monkeypatch.setattr(table, "lines_of", counted)
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.jsonl", b"{}\n" * 200_000),
+        ("a.csv", HEADER + b"\n" + b"a\n" * 200_000),
+        ("a.jsonl", b"\xff\n" * 200_000),
+        ("a.zip", zipped(items__jsonl=b"{}\n" * 200_000, dataset__json=DATASET)),
+    ],
+)
+def test_reading_stops_after_a_thousand_faults_and_says_so(monkeypatch, name, data):
+    taken = lines_taken(monkeypatch)
+
+    with pytest.raises(Refused) as caught:
+        read(data, name=name)
+
+    assert len(caught.value.faults) == 1_000
+    assert caught.value.is_cut
+    assert len(taken) < 1_100
+    assert str(caught.value).startswith(
+        "1,000 faults found. Reading stopped there: the rest of the file was not checked."
+    )
+
+
+def test_a_thousand_faults_that_are_all_are_not_called_cut():
+    found = Faults(Fault(n, "", "r", "m") for n in range(1_000))
+
+    assert not Refused(found).is_cut
+    with pytest.raises(Refused):
+        found.append(Fault(1, "", "r", "m"))
+
+
+def test_a_row_full_of_faults_does_not_hide_the_next():
+    row = raw_item(1, metadata={f"k{n}": "\x01" for n in range(5_000)})
+
+    found = faults(jsonl(row, raw_item(2, id="a b")))
+
+    assert len(found) == 101
+    assert found[-1].startswith("Line 2")
+
+
+def test_a_fault_repeats_little_of_a_long_value():
+    found = faults(jsonl(raw_item(1, first_person={"label": "x" * 500_000})))
+
+    assert max(map(len, found)) < 2_500
+
+
+def test_too_many_columns_are_one_fault():
+    columns = b",".join(b"c%d" % n for n in range(10_000))
+
+    (fault,) = faults(HEADER + b"," + columns + b"\na,p", name="a.csv")
+
+    assert fault.startswith("Line 1: there are 10,006 columns; at most 1,000 are read.")
+
+
+def test_an_unknown_key_is_warned_of_once():
+    rows = [raw_item(n, colour="red") for n in range(1, 51)]
+
+    (warning,) = read(jsonl(*rows)).warnings
+
+    assert (warning.line, "in 50 rows" in warning.message) == (1, True)
+
+
+@pytest.mark.parametrize("value", ["[" * 500 + "]" * 500, '{"a":' * 500 + "1" + "}" * 500])
+def test_deep_nesting_is_a_fault(value):
+    line = json.dumps(raw_item(1, metadata="X")).replace('"X"', value)
+
+    assert "too deep" in faults(line.encode())[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.jsonl", b'{"id": "' + b"x" * 3_000_000 + b'"}'),
+        ("a.csv", b"x," * 2_000_000),
+        ("a.csv", HEADER + b"\n" + b'"\n",' * 700_000),
+        ("a.csv", HEADER + b'\na,p,t,q,"' + b"x" * 1_500_000 + b'",b'),
+        ("a.csv", HEADER + b'\na,p,t,q,"' + b"x\n" * 1_500_000),
+    ],
+)
+def test_a_row_or_a_quoted_cell_of_megabytes_ends_the_reading(name, data):
+    (fault,) = faults(data, name=name)
+
+    assert "longer than 2,000,000 bytes" in fault or "field larger than field limit" in fault
+
+
+def test_too_many_lines_end_the_reading(monkeypatch):
+    monkeypatch.setattr(lines, "MAX_LINES", 3)
+
+    assert "there are more than 3 lines" in faults(b"\n" * 10)[0]
+
+
+def test_a_zip_is_judged_by_what_it_unpacks_to(monkeypatch):
+    monkeypatch.setattr(bundle, "MAX_UNPACKED", 100_000)
+    data = zipped(items__jsonl=jsonl(raw_item(1)), dataset__json=DATASET, other=b"x" * 10**6)
+
+    assert "unpacks to 0 MB; at most" in faults(data, name="a.zip")[0]
+
+
+def test_a_zip_of_very_many_files_is_refused_before_its_list_is_read(monkeypatch):
+    data = zipped(**{f"f{n}": b"" for n in range(50)})
+    monkeypatch.setattr(bundle, "MAX_DIRECTORY", 500)
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", None)
+
+    assert "holds more than 10,000 files" in faults(data, name="a.zip")[0]
+
+
+@pytest.mark.parametrize("inner", ["inner.zip", "items.jsonl"])
+def test_a_zip_in_a_zip_is_not_unpacked(inner):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(inner, zipped(items__jsonl=b"{}\n" * 10))
+
+    with pytest.raises(Refused, match=f"holds another zip file, {inner}"):
+        open_bytes("a.zip", data.getvalue())
+
+
+def test_the_list_of_a_zip_of_a_data_set_is_read_once(monkeypatch, tmp_path):
+    path = tmp_path / "set.zip"
+    path.write_bytes(zipped(**{f"f{n}.csv": b"a,b\n" for n in range(30)}))
+    opened = []
+    whole = zipfile.ZipFile._RealGetContents
+
+    def counted(self):
+        opened.append(1)
+        whole(self)
+
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", counted)
+
+    with pytest.raises(Refused):
+        read_paths([path], format="prism", task="preference")
+
+    assert len(opened) <= 2
+
+
+@pytest.mark.django_db
+class TestPage:
+    @pytest.fixture
+    def study(self, client, settings, tmp_path):
+        settings.VAR_DIR = tmp_path
+        study = make_study(slug="one")
+        editor = User.objects.create_user("editor")
+        Membership.objects.create(study=study, user=editor, role="editor")
+        client.force_login(editor)
+        return study
+
+    def send(self, client, name, data):
+        file = SimpleUploadedFile(name, data)
+        return client.post("/studies/one/import/", {"file": file, "task": "preference"})
+
+    def test_a_small_zip_of_much_is_left_to_a_worker(self, client, study):
+        data = zipped(items__jsonl=b"{}\n" * 200_000, dataset__json=DATASET)
+
+        response = self.send(client, "a.zip", data)
+
+        job = ImportJob.objects.get()
+        assert len(data) < 1_000
+        assert response["Location"].endswith(f"/import/{job.public_id}/")
+        run_import(job_id=job.pk)
+        job.refresh_from_db()
+        page = client.get(response["Location"]).text
+        assert len(job.faults) == 1_000
+        assert "The file has more than 1,000 faults. Reading stopped there" in page
+
+    def test_a_page_says_that_it_stopped(self, client, study):
+        response = self.send(client, "a.jsonl", b"{}\n" * 2_000)
+
+        assert response.status_code == 422
+        assert "The file has more than 1,000 faults. Reading stopped there" in response.text
+
+    def test_a_zip_beyond_the_limits_is_refused_on_the_page(self, client, study, monkeypatch):
+        monkeypatch.setattr(bundle, "MAX_MEMBERS", 3)
+
+        response = self.send(client, "a.zip", zipped(**{f"f{n}": b"" for n in range(5)}))
+
+        assert response.status_code == 422
+        assert "the zip file holds more than" in response.text
+
+    def test_a_name_that_no_file_system_takes_is_shortened(self, client, study, monkeypatch):
+        monkeypatch.setattr("studies.importing.INLINE_BYTES", 0)
+
+        self.send(client, "ä" * 240 + ".jsonl", jsonl(raw_item(1)))
+
+        (path,) = folder_of(ImportJob.objects.get()).iterdir()
+        assert len(path.name.encode()) <= 200
+        assert path.suffix == ".jsonl"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", ["import_annotations", "import_judgments"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_files_of_answers_stop_too(monkeypatch, tmp_path, command, name):
+    study = make_study(slug="one")
+    make_item(study=study, key="a")
+    path = tmp_path / name
+    header = b"" if name == "a.jsonl" else b"rater_id,item_id,choice\n"
+    path.write_bytes(header + (b'{"item_id": "b"}\n' if not header else b"r,b,x\n") * 50_000)
+    taken = lines_taken(monkeypatch)
+    options = ["--judge", "gpt"] if command == "import_judgments" else []
+
+    with pytest.raises(CommandError, match="Reading stopped there"):
+        call_command(command, "one", path, *options)
+
+    assert len(taken) < 1_100
+    assert Item.objects.count() == 1
+
+
+def test_the_limits_are_the_documented_ones():
+    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+
+    for limit in ("1,000 columns", "1,000 faults", "1,000,000 lines", "500 MB", "10,000 files"):
+        assert limit in text
+    assert (limits.MAX_COLUMNS, limits.MAX_FAULTS, limits.MAX_LINES) == (1_000, 1_000, 10**6)
