@@ -106,6 +106,10 @@ class Limiter:
         self._timer: asyncio.TimerHandle | None = None
         self._in_flight = 0
         self._resume_at = 0.0
+        self._asked_until = 0.0  # the part of it that the server asked for
+        self._stepped_at = -math.inf  # when failures last made the pause longer
+        self._steps = 0
+        self._answered_at = -math.inf
         self._last_cut = 0.0
         self._limited_in_a_row = 0
         self._failures = 0
@@ -167,8 +171,10 @@ class Limiter:
 
     def succeeded(self, permit: Permit) -> None:
         self.successes += 1
-        self._failures = self._limited_in_a_row = self._rejections = 0
+        self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
+        self._asked_until = 0.0
+        self._answered_at = self._clock()
         self._window = min(float(self.limits.concurrency), self._window + _GROWTH / self._window)
 
     def failed(self, permit: Permit, fault: Fault) -> None:
@@ -184,17 +190,21 @@ class Limiter:
             return
         now = self._clock()
         if self._failing_since is None:
-            self._failing_since = permit.since
+            # What was sent before others were answered says nothing of the time before that.
+            self._failing_since = max(permit.since, self._answered_at)
         deadline = self._failing_since + self._patience_with(fault)
         if isinstance(fault, RateLimited):
-            self._slow_down(permit, fault, now, deadline)
+            self._slow_down(permit, now)
+            own = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
         else:
-            self._failures += 1
-            if self._failures >= CIRCUIT_FAILURES:
-                exponent = min(self._failures - CIRCUIT_FAILURES, 8)
-                pause = min(_LONGEST_PAUSE / 2, 0.5 * 2**exponent)
-                self._pause(min(now + pause, deadline))  # the last try comes when patience ends
-        if now >= deadline or self._resume_at > deadline:
+            own = self._back_off(permit, now)
+        if fault.retry_after is not None:
+            self._asked_until = max(self._asked_until, now + fault.retry_after)
+            self._pause(self._asked_until)
+        elif own:
+            self._pause(min(now + own, deadline))  # the last try comes when patience ends
+        # A pause of our own ends no run, nor does one that comes back longer from the others.
+        if now >= deadline or self._asked_until > deadline:
             self._give_up(self._verdict(fault, now))
 
     def _patience_with(self, fault: Fault) -> float:
@@ -202,16 +212,21 @@ class Limiter:
             return self.limits.patience
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 
-    def _slow_down(self, permit: Permit, fault: Fault, now: float, deadline: float) -> None:
+    def _back_off(self, permit: Permit, now: float) -> float:
+        """How long to wait after a failure. What was sent before the last wait was decided on
+        says nothing new: one wave of failures makes it longer once."""
+        self._failures += 1
+        if self._failures < CIRCUIT_FAILURES or permit.since <= self._stepped_at:
+            return 0.0
+        self._stepped_at = now
+        self._steps += 1
+        return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
+
+    def _slow_down(self, permit: Permit, now: float) -> None:
         # What was sent before the last cut knew nothing of it: one wave of 429 cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
-        if fault.retry_after is not None:
-            self._pause(now + fault.retry_after)
-        else:
-            pause = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
-            self._pause(min(now + pause, deadline))
 
     def _cut(self, now: float) -> None:
         self._window = max(1.0, self._window * _CUT)
@@ -232,9 +247,9 @@ class Limiter:
                 f"{patience:.0f} that this judge waits. Continue the run later."
             )
         failed = f"The server gave no usable answer for {_seconds(now - self._failing_since)}"
-        if self._resume_at > now:
+        if self._asked_until > now:
             return (
-                f"{failed} and asks to wait {_seconds(self._resume_at - now)} more, together "
+                f"{failed} and asks to wait {_seconds(self._asked_until - now)} more, together "
                 f"longer than the {patience:.0f} that this judge waits. Continue the run later."
             )
         return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
@@ -243,9 +258,9 @@ class Limiter:
         """Fail everybody who waits; a later run starts with fresh patience."""
         self._epoch += 1
         self._last_words = sentence
-        self._failures = self._limited_in_a_row = self._rejections = 0
+        self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
-        self._resume_at = 0.0
+        self._resume_at = self._asked_until = 0.0
         self._window = float(self.limits.concurrency)
         self._forgets_pauses = True
         self.news.set()
