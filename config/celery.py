@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 from functools import partial
@@ -11,6 +12,8 @@ from typing import Any
 from celery import Celery
 from celery.contrib.django.task import DjangoTask
 from celery.signals import beat_embedded_init, worker_ready, worker_shutdown
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from kombu.transport import TRANSPORT_ALIASES
 
@@ -28,7 +31,18 @@ class Task(DjangoTask):
         transaction.on_commit(partial(queue, self, *arguments, **options))
 
 
+def _need_settings() -> None:
+    """Whoever starts a worker by Celery's own command reads what is missing, and no traceback."""
+    if "celery" not in Path(sys.argv[0]).parts[-2:]:
+        return
+    try:
+        settings.SECRET_KEY  # noqa: B018 - the first look reads them all
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
+
+
 app = Celery("thirdperson", task_cls=Task)
+_need_settings()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -45,8 +59,6 @@ def _beat(path: Path) -> None:
 
 @worker_ready.connect
 def start_heartbeat(**_: Any) -> None:
-    from django.conf import settings
-
     _stop.clear()
     threading.Thread(target=_beat, args=(settings.WORKER_HEARTBEAT,), daemon=True).start()
 

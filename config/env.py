@@ -179,8 +179,9 @@ def secret_key(name: str, *, embedded: bool, path: Path) -> str:
         return value
     if not embedded:
         raise ImproperlyConfigured(
-            f"{name} is not set. Give a long random text, for example the output of: "
-            "python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            f"{name} is not set. Every machine of an installation has the same: take it from the "
+            "first one. For a new installation it is a long random text, for example the output "
+            "of: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import IO
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env
@@ -111,6 +112,7 @@ def main() -> int:
     try:
         env.load_dotenv(env.DOTENV)
         commands = all_commands()
+        settings.SECRET_KEY  # noqa: B018 - what is missing is said once, before anything starts
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{error}\n")
         return 2

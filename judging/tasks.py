@@ -3,10 +3,10 @@
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 
-from judging.services import batches, chunks, recovery, runtime
+from judging.services import batches, chunks, recovery, runtime, watch
 from studies.queueing import queue
 
 
@@ -26,11 +26,6 @@ def advance_batches(run_id: int) -> None:
     batches.advance_run(run_id=run_id)
 
 
-@shared_task
-def follow_batches() -> None:
-    batches.follow_batches(queue=queue_batches)
-
-
 def queue_chunk(run_id: int) -> None:
     """Put a token for a run into the queue of the workers that can do it."""
     queue(judge_chunk, run_id, **chunks.route_of(run_id))
@@ -38,13 +33,18 @@ def queue_chunk(run_id: int) -> None:
 
 def queue_batches(run_id: int) -> None:
     """Have a worker take the next step of a run that asks by batch."""
-    queue(advance_batches, run_id)
+    queue(advance_batches, run_id, queue=chunks.JUDGING_QUEUE)
 
 
 @worker_ready.connect
 def take_up(**_: Any) -> None:
-    """A worker that starts may follow one that died and took the runs' tokens with it."""
-    queue(recover_runs, True)
+    """A worker looks after the runs by itself: who serves other queues, and when, is not known."""
+    watch.begin(call=queue_chunk, step=queue_batches)
+
+
+@worker_shutdown.connect
+def look_no_more(**_: Any) -> None:
+    watch.end()
 
 
 @worker_shutting_down.connect

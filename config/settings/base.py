@@ -156,8 +156,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
     "tidy-exports": {"task": "analysis.tasks.tidy_exports", "schedule": 60.0},
-    "recover-judge-runs": {"task": "judging.tasks.recover_runs", "schedule": 30.0},
-    "follow-judge-batches": {"task": "judging.tasks.follow_batches", "schedule": 60.0},
 }
 # How long an export lies ready for download; one that names people lies a day.
 EXPORT_DAYS = env.integer("EXPORT_DAYS", 14, low=1, high=3650)

@@ -89,6 +89,28 @@ def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arg
     assert failed.stderr == "DEBUG must be 1 or 0, not “maybe”.\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-m", "celery", "-A", "config", "worker", "-Q", "judging"],
+        ["-m", "config.processes", "worker"],
+        ["-m", "config.processes", "web"],
+        ["manage.py", "judge", "x", "--judge", "y"],
+    ],
+)
+def test_a_machine_without_the_secret_key_is_told_so_without_a_traceback(tmp_path, arguments):
+    server = "postgresql://nobody@127.0.0.1:9/none"
+
+    failed = run(tmp_path, *arguments, DATABASE_URL=server, SECRET_KEY="")
+
+    assert failed.returncode in {1, 2}
+    assert failed.stderr.startswith(
+        "SECRET_KEY is not set. Every machine of an installation has the same: take it from the "
+        "first one."
+    )
+    assert failed.stderr.count("\n") == 1
+
+
 @pytest.mark.django_db
 def test_nothing_is_wrong_with_a_database_that_is_up_to_date():
     assert what_is_wrong() == ""

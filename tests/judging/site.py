@@ -32,15 +32,17 @@ class Site:
         command = [sys.executable, "manage.py", *arguments]
         subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True)
 
-    def worker(self, *, threads: int = 16, log: str = "worker.log") -> subprocess.Popen[bytes]:
+    def worker(
+        self, *, threads: int = 16, log: str = "worker.log", queue: str = ""
+    ) -> subprocess.Popen[bytes]:
         with (self.folder / log).open("ab") as output:
             return subprocess.Popen(
-                worker_command(threads=threads, beat=False), cwd=ROOT, env=self.env,
+                worker_command(threads=threads, beat=False, queue=queue), cwd=ROOT, env=self.env,
                 stdout=output, stderr=output, start_new_session=True,
             )  # fmt: skip
 
     def sweep(self) -> None:
-        """What the schedule does every 30 seconds."""
+        """What every worker does each 30 seconds."""
         self.manage("shell", "-v", "0", "-c", "from judging.tasks import *; recover_runs.delay()")
 
     def sql(self, statement: str) -> list[tuple]:

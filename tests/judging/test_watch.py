@@ -1,0 +1,85 @@
+"""Any worker takes up what another left, without schedule and without any other worker."""
+
+import os
+import signal
+import threading
+
+import pytest
+from django.db import OperationalError
+
+from judging.services import batches, recovery, watch
+from tests.judging.llm_server import completion
+from tests.judging.site import Site, wait_for, write_items
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """What the watch did, and a way to wait for so many sweeps."""
+    sweeps, stepped, enough = [], [], threading.Event()
+
+    def recover_runs(*, call, at_start):
+        sweeps.append(at_start)
+        if len(sweeps) == 2:
+            raise OperationalError("the database restarts")
+        if len(sweeps) >= 4:
+            enough.set()
+
+    monkeypatch.setattr(recovery, "recover_runs", recover_runs)
+    monkeypatch.setattr(batches, "follow_batches", lambda queue: stepped.append(len(sweeps)))
+    monkeypatch.setattr(watch, "SWEEP_SECONDS", 0.01)
+    yield sweeps, stepped, enough
+    watch.end()
+
+
+def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
+    sweeps, stepped, enough = swept
+
+    thread = watch.begin(call=print, step=print)
+    assert enough.wait(20)
+    watch.end()
+    thread.join(20)
+
+    assert not thread.is_alive()
+    assert sweeps[:4] == [True, False, False, False]
+    assert stepped[:1] == [1]
+
+
+@pytest.mark.e2e
+@pytest.mark.sqlite  # what it does to the database is tested on PostgreSQL by the sweeper's tests
+def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_path):
+    def answer(body, number):
+        reply = completion("[[A]]")
+        reply.delay = 0.1
+        return reply
+
+    llm.answer = answer
+    site = Site(tmp_path)
+    write_items(tmp_path / "items.jsonl", 400)
+    site.manage("migrate", "-v", "0")
+    site.manage("import_items", "alone", str(tmp_path / "items.jsonl"), "--create")
+    site.manage("add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8")
+    first = site.worker(queue="judging")
+    second = None
+    try:
+        site.manage("judge", "alone", "--judge", "j")
+        done = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
+        wait_for("some answers", lambda: site.sql(done)[0][0] >= 8)
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait()
+        assert site.sql(done)[0][0] < 400
+        # Instead of waiting until the dead worker's leases run out.
+        past = "leased_until = '2020-01-01 00:00:00'"
+        site.sql(f"UPDATE judging_judgment SET {past} WHERE state = 'leased'")
+        # Its tokens are gone with it, as from a broker that keeps nothing.
+        for message in (tmp_path / "queue").rglob("*.msg"):
+            message.unlink()
+
+        second = site.worker(queue="judging", log="second.log")
+
+        ended = "SELECT count(*) FROM judging_judgerun WHERE state = 'done'"
+        wait_for("the end of the run", lambda: site.sql(ended)[0][0] == 1, seconds=120)
+    finally:
+        for worker in filter(None, (first, second)):
+            if worker.poll() is None:
+                worker.terminate()
+                worker.wait(timeout=60)
