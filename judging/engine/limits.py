@@ -1,8 +1,8 @@
 """When the next request to an endpoint may leave: one limiter for everybody who asks it.
 
-Three things hold a request back: the slots (a ceiling that shrinks when the server complains and
-grows back while it answers), the rates (requests and tokens a minute), and a pause that is common
-to all, because a server that turns one request away would turn away the next one too.
+Three things hold a request back: the slots (few at first, more while the server answers quickly,
+half as many when it complains), the rates (requests and tokens a minute), and a pause that is
+common to all, because a server that turns one request away would turn away the next one too.
 
 A server that brings nothing useful is tried ever more rarely, one request at a time, and given up
 after `patience` seconds. All code runs on one event loop; there are no locks. Where several
@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from judging.engine.protocol import Fault, Misconfigured, Outage, RateLimited, Rejected
+from judging.engine.protocol import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
 from judging.engine.sharing import BURST_SECONDS, Grant, Report
 
 CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through
@@ -29,10 +29,17 @@ _CUT = 0.5
 
 @dataclass(frozen=True)
 class Limits:
+    """`first` is how many slots there are before anything was answered: all where it is None.
+
+    Answers that take longer than `slow_after` seconds win no more of them.
+    """
+
     concurrency: int = 16
     rpm: int | None = None
     tpm: int | None = None
     patience: float = 120.0
+    first: int | None = None
+    slow_after: float = math.inf
 
 
 def tightest_of(several: Iterable[Limits]) -> Limits:
@@ -43,6 +50,8 @@ def tightest_of(several: Iterable[Limits]) -> Limits:
         rpm=min((each.rpm for each in limits if each.rpm), default=None),
         tpm=min((each.tpm for each in limits if each.tpm), default=None),
         patience=max(each.patience for each in limits),
+        first=min((each.first for each in limits if each.first), default=None),
+        slow_after=min(each.slow_after for each in limits),
     )
 
 
@@ -110,6 +119,9 @@ class Limiter:
         self._stepped_at = -math.inf  # when failures last made the pause longer
         self._steps = 0
         self._answered_at = -math.inf
+        self._window = 0.0
+        self._is_rising = True  # as long as the endpoint has not complained
+        self._fastest = math.inf  # answer so far, in seconds
         self._last_cut = 0.0
         self._limited_in_a_row = 0
         self._failures = 0
@@ -123,7 +135,8 @@ class Limiter:
     def set_limits(self, limits: Limits) -> None:
         """Take the limits of the judge as they are now; what is in flight stays counted."""
         self.limits = limits
-        self._window = float(limits.concurrency)
+        first = limits.concurrency if limits.first is None else limits.first
+        self._window = float(min(limits.concurrency, max(self._window, first)))
         self._requests = self._rate(limits.rpm)
         self._tokens = self._rate(limits.tpm)
 
@@ -175,7 +188,12 @@ class Limiter:
         self._failing_since = None
         self._asked_until = 0.0
         self._answered_at = self._clock()
-        self._window = min(float(self.limits.concurrency), self._window + _GROWTH / self._window)
+        seconds = self._answered_at - permit.since
+        self._fastest = min(self._fastest, seconds)
+        # Answers that take their time say that more at once would only wait, and time out.
+        if seconds <= max(self.limits.slow_after, 2 * self._fastest):
+            growth = 1.0 if self._is_rising else _GROWTH / self._window
+            self._window = min(float(self.limits.concurrency), self._window + growth)
 
     def failed(self, permit: Permit, fault: Fault) -> None:
         """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
@@ -197,7 +215,7 @@ class Limiter:
             self._slow_down(permit, now)
             own = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
         else:
-            own = self._back_off(permit, now)
+            own = self._back_off(permit, fault, now)
         if fault.retry_after is not None:
             self._asked_until = max(self._asked_until, now + fault.retry_after)
             self._pause(self._asked_until)
@@ -212,7 +230,7 @@ class Limiter:
             return self.limits.patience
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 
-    def _back_off(self, permit: Permit, now: float) -> float:
+    def _back_off(self, permit: Permit, fault: Fault, now: float) -> float:
         """How long to wait after a failure. What was sent before the last wait was decided on
         says nothing new: one wave of failures makes it longer once."""
         self._failures += 1
@@ -220,16 +238,19 @@ class Limiter:
             return 0.0
         self._stepped_at = now
         self._steps += 1
+        if isinstance(fault, TimedOut):  # more was asked at once than it answers in time
+            self._slow_down(permit, now)
         return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
 
     def _slow_down(self, permit: Permit, now: float) -> None:
-        # What was sent before the last cut knew nothing of it: one wave of 429 cuts once.
+        # What was sent before the last cut knew nothing of it: one wave cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
 
     def _cut(self, now: float) -> None:
         self._window = max(1.0, self._window * _CUT)
+        self._is_rising = False
         self._last_cut = now
         self._limited_in_a_row += 1
 
@@ -261,7 +282,8 @@ class Limiter:
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
         self._failing_since = None
         self._resume_at = self._asked_until = 0.0
-        self._window = float(self.limits.concurrency)
+        self._window = float(self.limits.first or self.limits.concurrency)
+        self._is_rising = True
         self._forgets_pauses = True
         self.news.set()
         waiting, self._waiting = self._waiting, deque()

@@ -67,7 +67,9 @@ class Judge(models.Model):
         validators=[MinValueValidator(0), MaxValueValidator(1)],
         help_text="Share of the price that a request in a batch costs.",
     )  # fmt: skip
-    concurrency = models.PositiveSmallIntegerField(default=16, validators=[MinValueValidator(1)])
+    concurrency = models.PositiveSmallIntegerField(
+        default=64, validators=[MinValueValidator(1)], help_text="Requests at once, at most."
+    )
     rpm = models.PositiveIntegerField(null=True, blank=True, help_text="Requests per minute.")
     tpm = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens per minute.")
     own_sources = models.JSONField(

@@ -32,8 +32,8 @@ from judging.services.questions import questions_of
 logger = logging.getLogger(__name__)
 
 CHUNK = 50
-# Chunks of one run that are under way at once, for each that its slots hold: enough that the slots
-# stay full, few enough that a slow judge leaves the workers' threads to others.
+# Chunks of one run that are under way at once, for every two that its slots hold: enough that the
+# slots stay full, few enough that a slow judge leaves the workers' threads to others.
 CHUNKS_IN_HAND = 4
 # Workers with a GPU take one chunk at a time, however many they are.
 MOST_GPU_CHUNKS = 64
@@ -84,7 +84,7 @@ def chunks_in_hand(judge: Judge) -> int:
     """Chunks of one run that are under way at once."""
     if judge.backend == Judge.Backend.TRANSFORMERS:
         return MOST_GPU_CHUNKS
-    return CHUNKS_IN_HAND * math.ceil(judge.concurrency / CHUNK)
+    return CHUNKS_IN_HAND * math.ceil(judge.concurrency / (2 * CHUNK))
 
 
 def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ from judging.models import Judge
 from judging.presets import PRESETS
 
 IMPORTED = "imported"  # the model of a judge whose judgments came from a file
+FIRST_SLOTS = 16  # at a server, before it has answered anything
+LOCAL_SLOTS = 16  # of a model in this process: its memory is ours
 # What an answer depends on. It may not change once a run has used the judge.
 IDENTITY = (
     "backend", "model", "temperature", "top_p", "max_tokens", "thinking_tokens", "structured",
@@ -41,10 +44,16 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
     The same call again changes nothing. Address, key, limits and prices of a known judge may be
     changed; what its answers depend on may not, once a run has used it. Raises `BadJudge`.
     """
-    if preset:
-        fields = _preset_fields(preset) | fields
     judge = Judge.objects.filter(name=name).first() or Judge(name=name)
     is_new = judge.pk is None
+    if preset:
+        brought = _preset_fields(preset)
+        if judge.base_url:
+            brought.pop("base_url", None)  # a judge that has an address keeps it
+        fields = brought | fields
+        _need_address(preset, fields.get("base_url", judge.base_url))
+    if is_new and fields.get("backend") == Judge.Backend.TRANSFORMERS:
+        fields = {"concurrency": LOCAL_SLOTS} | fields
     changed = [key for key in IDENTITY if key in fields and getattr(judge, key) != fields[key]]
     if not is_new and changed and judge.runs.exists():
         raise BadJudge(
@@ -70,6 +79,15 @@ def _preset_fields(preset: str) -> dict[str, Any]:
     if chosen.base_url:
         fields["base_url"] = chosen.base_url
     return fields
+
+
+def _need_address(preset: str, base_url: str) -> None:
+    """A model that OpenAI does not offer is not asked for there, for want of another address."""
+    if not PRESETS[preset].base_url and (not base_url or is_openai(base_url)):
+        raise BadOption(
+            f"--preset {preset} needs --base-url: the address of a server that offers "
+            f"{PRESETS[preset].model}, for example http://gpu1:8000/v1. OpenAI does not."
+        )
 
 
 _NO_TRANSFORMERS = (
@@ -143,12 +161,16 @@ def endpoint_of(judge: Judge) -> str:
 
 
 def limits_of(judge: Judge) -> Limits:
-    return Limits(
+    """The limits of the judge; a server is not asked everything at once before it has answered."""
+    limits = Limits(
         concurrency=judge.concurrency,
         rpm=judge.rpm,
         tpm=judge.tpm,
         patience=float(judge.outage_seconds),
     )
+    if judge.backend != Judge.Backend.OPENAI:
+        return limits
+    return replace(limits, first=FIRST_SLOTS, slow_after=judge.timeout_seconds / 4)
 
 
 def backend_maker(judge: Judge) -> Callable[[], Backend]:

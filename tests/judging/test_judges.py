@@ -86,6 +86,29 @@ def test_a_judge_that_could_not_be_asked_is_refused_with_a_sentence(options, mes
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("preset", ["command-r-plus", "llama-3-70b-instruct"])
+def test_a_preset_that_openai_does_not_offer_is_not_asked_for_there(preset):
+    with pytest.raises(CommandError, match=f"--preset {preset} needs --base-url") as refused:
+        add("j", "--preset", preset)
+    assert refused.value.returncode == 2
+    assert not Judge.objects.exists()
+
+    add("j", "--preset", preset, "--base-url", "http://gpu1:8000/v1")
+    add("j", "--preset", preset)  # it has an address now
+
+    assert Judge.objects.get().base_url == "http://gpu1:8000/v1"
+
+
+@pytest.mark.django_db
+def test_a_preset_leaves_a_judge_its_address():
+    add("j", "--model", "m", "--base-url", "http://gateway/v1")
+
+    out = add("j", "--preset", "gpt-4o-2024-05-13")
+
+    assert out == "Judge “j” is up to date: gpt-4o-2024-05-13 at http://gateway/v1.\n"
+
+
+@pytest.mark.django_db
 def test_an_unknown_preset_names_those_there_are():
     with pytest.raises(BadJudge, match=r"gpt-4o-2024-05-13, gpt-3\.5-turbo-0125, command-r-plus"):
         add_judge(name="j", preset="gpt-9")

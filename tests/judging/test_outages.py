@@ -2,38 +2,16 @@
 
 import asyncio
 import random
-import selectors
 
 import pytest
 
 from judging.engine.limits import Limiter, Limits
 from judging.engine.protocol import Outage, RateLimited, ServerError, TimedOut
 from judging.engine.sharing import settle
+from tests.judging.jumping import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults
 LAG = 0.05  # of the store that the workers share their limits by, there and back each
-
-
-class Jumping(selectors.DefaultSelector):
-    """Waits for nothing: where a loop would sleep, time passes at once."""
-
-    now = 1000.0
-
-    def select(self, timeout=None):
-        assert timeout is not None, "nothing will ever happen again"
-        self.now += max(0.0, timeout)
-        return super().select(0)
-
-
-def simulate(scenario):
-    """Run a coroutine function, which is given a clock, in time that passes by itself."""
-    selector = Jumping()
-    loop = asyncio.SelectorEventLoop(selector)
-    loop.time = lambda: selector.now
-    try:
-        return loop.run_until_complete(scenario(lambda: selector.now))
-    finally:
-        loop.close()
 
 
 def ask_through(fault, *, patience, away, lasts=250.0, slots=16, workers=2):
