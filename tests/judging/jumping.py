@@ -19,7 +19,7 @@ def simulate(scenario):
     """Run a coroutine function, which is given a clock, in time that passes by itself."""
     selector = Jumping()
     loop = asyncio.SelectorEventLoop(selector)
-    loop.time = lambda: selector.now
+    loop.time = lambda: selector.now  # type: ignore[method-assign]
     try:
         return loop.run_until_complete(scenario(lambda: selector.now))
     finally:

@@ -7,7 +7,7 @@ import pytest
 
 from judging.engine.limits import Limiter, Limits
 from judging.engine.protocol import Outage, RateLimited, ServerError, TimedOut
-from judging.engine.sharing import settle
+from judging.engine.sharing import Document, settle
 from tests.judging.jumping import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults
@@ -22,7 +22,9 @@ def ask_through(fault, *, patience, away, lasts=250.0, slots=16, workers=2):
     """
 
     async def scenario(clock):
-        document, ended, draw = {}, [], random.Random(7)
+        document: Document = {}
+        ended: list[tuple[float, str]] = []
+        draw = random.Random(7)
         begins = clock() + 10
         limits = Limits(concurrency=slots, patience=patience)
         limiters = [Limiter(limits, clock=clock, is_shared=True) for _ in range(workers)]
