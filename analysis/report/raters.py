@@ -19,7 +19,8 @@ MEASURES = (
 
 
 def raters(data: Dataset, votes: Votes, truth: np.ndarray, labels: DawidSkene | None) -> list[Json]:
-    """One row per person; `labels` says what their answers tell about each other's."""
+    """One row per person; `labels` says what their answers tell about each
+    other's, and is None where nobody answered or that model did not settle."""
     known = (truth >= 0)[votes.item]
     right = votes.choice == truth[votes.item]
     stated = known & ~np.isnan(votes.certainty)
@@ -37,11 +38,12 @@ def raters(data: Dataset, votes: Votes, truth: np.ndarray, labels: DawidSkene | 
         votes, truth, side=side, position=data.answers.position, seconds=data.answers.seconds
     )
     bits = None if labels is None else labels.informativeness
+    unknown = "not_settled" if votes.n else "no_votes"
     rows = []
     for index, (pseudonym, quality) in enumerate(zip(data.raters, found, strict=True)):
         own = {name: int(counts[index]) for name, counts in counted.items()}
         row: Json = {"rater": pseudonym} | _row(quality, own)
-        put(row, "bits", None if bits is None else float(bits[index]), "no_votes")
+        put(row, "bits", None if bits is None else float(bits[index]), unknown)
         seen, failed = data.attention[index] if data.attention else (0, 0)
         row["checks"] = {"seen": seen, "failed": failed}
         rows.append(row)

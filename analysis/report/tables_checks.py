@@ -149,8 +149,10 @@ def aggregation(report: Report) -> Table:
         "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
         "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
         "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
-        "either know or spam). GLAD adds how hard each item is. None of them knows the truth: "
-        f"mistakes that most people share are right answers to all four. {CONDITIONAL}",
+        "either know or spam). GLAD adds how hard each item is. None of these four knows the "
+        "truth: mistakes that most people share are right answers to them. The vote weighted by "
+        "accuracy does know it, of all items but the one that it answers, so it is no rule for "
+        f"items without known answers. {CONDITIONAL}",
     )
 
 
@@ -160,7 +162,8 @@ def _reached(entry: Report) -> str | None:
         return None
     if entry["steps"] is None:
         return reason(entry["steps_reason"])
-    return f"{entry['steps']}" if entry["converged"] else f"{entry['steps']}, not settled"
+    steps = f"{entry['steps']}"
+    return steps if entry["converged"] else f"{steps}, {reason('not_settled')}: no result"
 
 
 def annotator_groups(report: Report) -> list[Table]:

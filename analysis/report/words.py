@@ -29,6 +29,7 @@ REASONS = {
     "one_judge": "fewer than two runs saw the whole persona",
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
+    "not_settled": "the model did not settle",
     "too_large": "the study is too large for it",
     "nothing_compared": "the headline compares nothing",
     "too_few": "too few items",

@@ -284,6 +284,16 @@ def log_total(log_values: FloatArray) -> FloatArray:
     return np.asarray(np.logaddexp.reduce(log_values, axis=1, keepdims=True))
 
 
+def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
+    """The guess as shares that add up to 1 per row, none of them below a hundredth of `near`.
+
+    Nothing becomes impossible that was not so before: from 0 no share rises again.
+    """
+    kept = np.maximum(guess, near / 100)
+    total = kept.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
+
+
 def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
     """The candidate option with the largest score, or -1, and those that share the maximum.
 

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import optimize
-from scipy.special import digamma, expit
+from scipy.special import digamma, expit, gammaln
 
 from .aggregation import log_total, single_maximum
+from .fixed_point import MAX_STEPS, TOLERANCE, climb
 from .results import BoolArray, FloatArray, IntArray
 from .votes import Votes
+
+MAX_LOG_EASE = 300.0  # that a step may try out: no answers lead there, and none overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +70,8 @@ def mace(
     *,
     prior: tuple[float, float] = (0.5, 0.5),
     spam_prior: float = 10.0,
-    tolerance: float = 1e-8,
-    max_iterations: int = 500,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_STEPS,
 ) -> Mace:
     r"""Find the annotators who do not look, and the answers of those who do (MACE).
 
@@ -81,9 +84,11 @@ def mace(
         who do either most of the time.
     spam_prior : float, default 10
         Dirichlet prior of every option of the spam distribution.
-    tolerance : float, default 1e-8
-        Stop when no posterior probability moves by more.
-    max_iterations : int, default 500
+    tolerance : float, default 1e-10
+        Stop when a step gains less of the variational bound and moves no expected count by more
+        than 1e-8.
+    max_iterations : int, default 1000
+        Steps, accelerated as those of `dawid_skene`.
 
     Returns
     -------
@@ -116,48 +121,96 @@ def mace(
         raise ValueError(f"Priors must be positive, got {prior} and {spam_prior}.")
     _check_iterations(max_iterations)
     posterior, voted, given = _start(votes)
+    cell = votes.annotator * votes.n_options + votes.choice
+    size = votes.n_annotators * votes.n_options
+    chosen = np.bincount(cell, minlength=size).reshape(-1, votes.n_options).astype(np.float64)
+
+    def fit(spammed: FloatArray) -> _Spamming:
+        return _Spamming.of(spammed, given, prior, spam_prior)
+
+    def expect(fitted: _Spamming) -> tuple[FloatArray, FloatArray, float]:
+        knowing, spamming = fitted.knowing[votes.annotator], fitted.spamming[votes.annotator]
+        wrong = spamming * fitted.spam[votes.annotator, votes.choice]
+        joint = _log_joint(votes, np.log1p(knowing / wrong))
+        total = log_total(joint)
+        posterior = np.exp(joint - total)
+        # A vote for the likely truth is known or lucky; any other is spam.
+        lucky = wrong / (knowing + wrong)
+        share = 1 - posterior[votes.item, votes.choice] * (1 - lucky)
+        spammed = np.bincount(cell, share, minlength=size).reshape(chosen.shape)
+        evidence = float(np.log(wrong).sum() + (total[voted] - np.log(votes.n_options)).sum())
+        return posterior, spammed, evidence - fitted.divergence
+
+    def step(spammed: FloatArray) -> tuple[FloatArray, float]:
+        _, updated, bound = expect(fit(spammed))
+        return updated, bound
+
+    def allow(guess: FloatArray, near: FloatArray) -> FloatArray:
+        return np.clip(guess, near / 100, chosen - (chosen - near) / 100)
+
     # What a choice is worth at the start: as if everybody knew half of the time.
-    theta = np.full(votes.n_annotators, 0.5)
-    spam = np.full((votes.n_annotators, votes.n_options), 1 / votes.n_options)
-    known: FloatArray = np.zeros(votes.n_annotators)
-    iteration, converged = 0, False
-    while not converged and iteration < max_iterations:
-        iteration += 1
-        # Of the votes that equal the truth some are known and some are lucky spam.
-        hit = posterior[votes.item, votes.choice]
-        lucky = (1 - theta[votes.annotator]) * spam[votes.annotator, votes.choice]
-        knowing = theta[votes.annotator]
-        share = hit * knowing / np.maximum(knowing + lucky, 1e-300)
-        known = np.bincount(votes.annotator, share, minlength=votes.n_annotators).astype(np.float64)
-        cell = votes.annotator * votes.n_options + votes.choice
-        spammed = np.bincount(cell, 1 - share, minlength=spam.size).reshape(spam.shape)
-        knowing_weight = np.exp(digamma(known + prior[0]) - digamma(given + sum(prior)))
-        spam_weight = np.exp(digamma(given - known + prior[1]) - digamma(given + sum(prior)))
-        counts = spammed + spam_prior
-        spam = np.exp(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True)))
-        theta = knowing_weight / (knowing_weight + spam_weight)
-        wrong = spam_weight[votes.annotator] * spam[votes.annotator, votes.choice]
-        gain = np.log(1 + knowing_weight[votes.annotator] / wrong)
-        updated = _posterior(votes, gain)
-        converged = float(np.abs(updated - posterior).max(initial=0.0)) < tolerance
-        posterior = updated
-    counts = spammed + spam_prior
+    half = 1 / (1 + votes.n_options)
+    share = 1 - posterior[votes.item, votes.choice] * (1 - half)
+    start = np.bincount(cell, share, minlength=size).reshape(chosen.shape)
+    reached = climb(step, start, allow=allow, tolerance=tolerance, max_steps=max_iterations)
+    posterior, _, _ = expect(fit(reached.state))
+    known = given - reached.state.sum(axis=1)
+    counts = reached.state + spam_prior
     return Mace(
         posterior=posterior,
         answer=_answer(posterior, voted),
         competence=np.where(given > 0, (known + prior[0]) / (given + sum(prior)), np.nan),
         spam=counts / counts.sum(axis=1, keepdims=True),
-        n_iterations=iteration,
-        converged=converged,
+        n_iterations=reached.n_steps,
+        converged=reached.converged,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Spamming:
+    """Expected parameters of MACE given how often each annotator spammed each option.
+
+    `knowing`, `spamming` and `spam` are exponentials of expected logarithms, which add up to less
+    than 1; `divergence` is that of the parameters' distribution from their prior.
+    """
+
+    knowing: FloatArray
+    spamming: FloatArray
+    spam: FloatArray
+    divergence: float
+
+    @classmethod
+    def of(
+        cls, spammed: FloatArray, given: FloatArray, prior: tuple[float, float], spam_prior: float
+    ) -> "_Spamming":
+        known = given - spammed.sum(axis=1)
+        ways = np.stack([known + prior[0], given - known + prior[1]], axis=1)
+        counts = spammed + spam_prior
+        log_ways, log_spam = _expected_logs(ways), _expected_logs(counts)
+        divergence = _divergence(ways, np.array(prior), log_ways)
+        divergence += _divergence(counts, np.full(counts.shape[1], spam_prior), log_spam)
+        weights = np.exp(log_ways)
+        return cls(weights[:, 0], weights[:, 1], np.exp(log_spam), divergence)
+
+
+def _expected_logs(counts: FloatArray) -> FloatArray:
+    """Of shares with Dirichlet distributions, one per row."""
+    return np.asarray(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True)))
+
+
+def _divergence(counts: FloatArray, prior: FloatArray, logs: FloatArray) -> float:
+    """Kullback-Leibler divergence of Dirichlet distributions from their prior, over all rows."""
+    own = gammaln(counts.sum(axis=1)).sum() - gammaln(counts).sum()
+    theirs = len(counts) * (gammaln(prior.sum()) - gammaln(prior).sum())
+    return float(own - theirs + ((counts - prior) * logs).sum())
 
 
 def glad(
     votes: Votes,
     *,
     strength: float = 1.0,
-    tolerance: float = 1e-6,
-    max_iterations: int = 200,
+    tolerance: float = 1e-5,
+    max_iterations: int = MAX_STEPS,
 ) -> Glad:
     r"""Answers, ability of annotators and ease of items together (GLAD).
 
@@ -168,9 +221,11 @@ def glad(
     strength : float, default 1
         Weight of the normal priors of ability (mean 1) and log ease (mean 0); 1 is standard
         deviation 1.
-    tolerance : float, default 1e-6
-        Stop when no posterior probability moves by more.
-    max_iterations : int, default 200
+    tolerance : float, default 1e-5
+        Stop when no slope of the penalised log-likelihood is steeper: the priors bend it by at
+        least `strength`, so that 1e-10 at most are missing at the top.
+    max_iterations : int, default 1000
+        Steps of L-BFGS.
 
     Returns
     -------
@@ -184,8 +239,9 @@ def glad(
     Notes
     -----
     :math:`P(right)=\sigma(\alpha_j\beta_i)`, a wrong answer any of the others alike, options
-    equally likely beforehand. Expectation-maximisation; the M-step climbs the gradient with a
-    few steps of L-BFGS, which is enough for EM to rise.
+    equally likely beforehand. The likelihood of the votes, with the answers summed out and the
+    priors added, is climbed by L-BFGS from ability 1 and log ease 0. Expectation-maximisation
+    has the same maxima and takes many times the steps.
 
     References
     ----------
@@ -202,41 +258,43 @@ def glad(
     if strength <= 0:
         raise ValueError(f"`strength` must be positive, got {strength}.")
     _check_iterations(max_iterations)
-    posterior, voted, given = _start(votes)
+    _, voted, given = _start(votes)
     n = votes.n_annotators
+    others = float(np.log(votes.n_options - 1))
+
+    def loss(x: FloatArray) -> tuple[float, FloatArray]:
+        """Penalised log-likelihood of the votes, negative, and its slope."""
+        a, b = x[:n][votes.annotator], np.exp(np.minimum(x[n:], MAX_LOG_EASE))[votes.item]
+        score = a * b
+        joint = _log_joint(votes, score + others)
+        total = log_total(joint)
+        hit = np.exp(joint - total)[votes.item, votes.choice]
+        slope = hit - expit(score)
+        gradient = np.concatenate(
+            [
+                np.bincount(votes.annotator, slope * b, minlength=n),
+                np.bincount(votes.item, slope * score, minlength=votes.n_items),
+            ]
+        )
+        pull = np.concatenate([x[:n] - 1, x[n:]])
+        fit = float(total[voted].sum()) - float(np.logaddexp(0, score).sum())
+        return strength * float(pull @ pull) / 2 - fit, strength * pull - gradient
+
     x = np.concatenate([np.ones(n), np.zeros(votes.n_items)])
-    others = votes.n_options - 1
-    iteration, converged = 0, False
-    while not converged and iteration < max_iterations:
-        iteration += 1
-        hit = posterior[votes.item, votes.choice]
-
-        def loss(x: FloatArray, hit: FloatArray = hit) -> tuple[float, FloatArray]:
-            ability, log_ease = x[:n], x[n:]
-            ease = np.exp(log_ease)
-            a, b = ability[votes.annotator], ease[votes.item]
-            score = a * b
-            fit = hit @ -np.logaddexp(0, -score) + (1 - hit) @ -np.logaddexp(0, score)
-            slope = hit - expit(score)
-            gradient = np.concatenate(
-                [
-                    np.bincount(votes.annotator, slope * b, minlength=n),
-                    np.bincount(votes.item, slope * score, minlength=votes.n_items),
-                ]
-            )
-            pull = np.concatenate([ability - 1, log_ease])
-            value = -float(fit) + strength * float(pull @ pull) / 2
-            return value, strength * pull - gradient
-
-        bounds = [(None, None)] * n + [(-4, 4)] * votes.n_items
-        if x.size:
-            x = optimize.minimize(
-                loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 10}
-            ).x
-        score = x[:n][votes.annotator] * np.exp(x[n:])[votes.item]
-        updated = _posterior(votes, score + np.log(others))
-        converged = float(np.abs(updated - posterior).max(initial=0.0)) < tolerance
-        posterior = updated
+    iteration, converged = 0, True
+    if votes.n:
+        found = optimize.minimize(
+            loss,
+            x,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": max_iterations, "maxfun": 2 * max_iterations + 20, "maxcor": 20,
+                     "ftol": 0.0, "gtol": tolerance},
+        )  # fmt: skip
+        x, iteration = found.x, int(found.nit)
+        converged = float(np.abs(found.jac).max()) <= tolerance
+    score = x[:n][votes.annotator] * np.exp(x[n:])[votes.item]
+    posterior = _posterior(votes, score + others)
     return Glad(
         posterior=posterior,
         answer=_answer(posterior, voted),
@@ -263,11 +321,15 @@ def _start(votes: Votes) -> tuple[FloatArray, BoolArray, FloatArray]:
     return shares, voted, given
 
 
-def _posterior(votes: Votes, gain: FloatArray) -> FloatArray:
-    """Options by the summed log odds `gain`, shape (n,), that each vote gives to its choice."""
+def _log_joint(votes: Votes, gain: FloatArray) -> FloatArray:
+    """Sum of the log odds `gain`, shape (n,), that each vote gives to its choice, per option."""
     cell = votes.item * votes.n_options + votes.choice
     totals = np.bincount(cell, gain, minlength=votes.n_items * votes.n_options)
-    joint = totals.reshape(votes.n_items, votes.n_options).astype(np.float64, copy=False)
+    return totals.reshape(votes.n_items, votes.n_options).astype(np.float64, copy=False)
+
+
+def _posterior(votes: Votes, gain: FloatArray) -> FloatArray:
+    joint = _log_joint(votes, gain)
     return np.asarray(np.exp(joint - log_total(joint)))
 
 

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
-from .aggregation import log_total, single_maximum
+from .aggregation import allowed_shares, log_total, single_maximum
+from .fixed_point import MAX_STEPS, TOLERANCE, climb
 from .results import FloatArray, IntArray
 from .votes import Votes
 
@@ -24,7 +26,7 @@ class OneCoin:
     priors : ndarray of float, shape (n_options,)
         Estimated shares of the options.
     log_likelihood : float
-        Of the last iteration, at `priors` and `accuracy`; the prior does not count in it.
+        At `priors` and `accuracy`; the prior does not count in it.
     n_iterations : int
     converged : bool
     """
@@ -42,8 +44,8 @@ def one_coin(
     votes: Votes,
     *,
     prior: tuple[float, float] = (8.0, 4.0),
-    tolerance: float = 1e-10,
-    max_iterations: int = 1000,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_STEPS,
 ) -> OneCoin:
     r"""Estimate true options and one accuracy per annotator together.
 
@@ -59,8 +61,9 @@ def one_coin(
         the first answer. ``(0, 0)`` is maximum likelihood, which thinks that whoever happens to
         agree with two others on 30 items is never wrong.
     tolerance : float, default 1e-10
-        Stop when the log-likelihood changes by less.
+        Stop when a step gains less and moves no posterior probability by more than 1e-8.
     max_iterations : int, default 1000
+        Steps of expectation-maximisation, accelerated as those of `dawid_skene`.
 
     Returns
     -------
@@ -108,12 +111,10 @@ def one_coin(
     n_votes = counts.sum(axis=1)
     voted = n_votes > 0
     given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
-    posterior: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
-    priors = np.full(votes.n_options, 1 / votes.n_options)
-    accuracy = np.full(votes.n_annotators, np.nan)
-    previous, converged, iteration = -np.inf, False, 0
-    while not converged and iteration < max_iterations:
-        iteration += 1
+    shares: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
+
+    def maximise(posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        priors = np.full(votes.n_options, 1 / votes.n_options)
         if voted.any():
             priors = posterior[voted].mean(axis=0)
         hits = np.bincount(
@@ -125,12 +126,25 @@ def one_coin(
             out=np.full(given.shape, np.nan),
             where=given > 0,
         )
+        return priors, accuracy
+
+    def expect(priors: FloatArray, accuracy: FloatArray) -> tuple[FloatArray, float]:
         joint = _log_joint(votes, priors, accuracy)
         evidence = log_total(joint)
-        posterior = np.exp(joint - evidence)
-        log_likelihood = float(evidence[voted].sum())
-        converged = abs(log_likelihood - previous) < tolerance
-        previous = log_likelihood
+        return np.exp(joint - evidence), float(evidence[voted].sum())
+
+    def step(posterior: FloatArray) -> tuple[FloatArray, float]:
+        priors, accuracy = maximise(posterior)
+        updated, log_likelihood = expect(priors, accuracy)
+        known = accuracy[given > 0]
+        prior = float(special.xlogy(right, known).sum() + special.xlog1py(wrong, -known).sum())
+        return updated, log_likelihood + prior
+
+    reached = climb(
+        step, shares, allow=allowed_shares, tolerance=tolerance, max_steps=max_iterations
+    )
+    priors, accuracy = maximise(reached.state)
+    posterior, log_likelihood = expect(priors, accuracy)
 
     answer, _ = single_maximum(posterior, np.ones_like(posterior, dtype=bool))
     return OneCoin(
@@ -138,9 +152,9 @@ def one_coin(
         answer=np.where(voted, answer, -1),
         accuracy=accuracy,
         priors=priors,
-        log_likelihood=previous,
-        n_iterations=iteration,
-        converged=converged,
+        log_likelihood=log_likelihood,
+        n_iterations=reached.n_steps,
+        converged=reached.converged,
     )
 
 

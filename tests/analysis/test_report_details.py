@@ -3,6 +3,7 @@
 import pytest
 
 from analysis.report.across import tables_across
+from analysis.report.contents import all_tables
 from tests.analysis import brute_force_details as by_hand
 from tests.analysis.brute_force import scored
 from tests.analysis.builders import answer, make_rater, make_run, random_study
@@ -192,7 +193,35 @@ def test_every_rule_of_labelling_is_listed_and_a_settled_one_says_so(report):
     )
     nobody = report["human"]["coverage"].get("0", 0)
     assert rules["majority, ties at random (seed 1)"]["undecided"] == nobody
-    assert all(rules[name]["steps"] >= 1 for name in ("Dawid-Skene", "one-coin", "MACE", "GLAD"))
+    assert all(rules[name]["steps"] >= 1 for name in MODELS)
+    assert all(rules[name]["converged"] for name in MODELS)
+
+
+MODELS = ("Dawid-Skene", "one-coin", "MACE", "GLAD")
+
+
+def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
+    monkeypatch.setattr("analysis.report.aggregation.READ", 900)
+    monkeypatch.setattr("analysis.report.aggregation.GLAD_VOTES", 10)
+
+    report = built(random_study(2, **SIZE))
+
+    rules = {entry["rule"]: entry for entry in report["human"]["aggregation"]}
+    for name in ("Dawid-Skene", "MACE"):
+        assert (rules[name]["accuracy"], rules[name]["ci"]) == (None, None)
+        assert rules[name]["accuracy_reason"] == rules[name]["undecided_reason"] == "not_settled"
+    assert rules["GLAD"]["accuracy_reason"] == "too_large"
+    assert {row["bits_reason"] for row in report["human"]["raters"]} == {"not_settled"}
+    steps = {row[0]: row[3] for row in all_tables(report)["aggregation"].rows}
+    assert "the model did not settle: no result" in steps["MACE"]
+
+
+def test_a_rule_that_uses_the_true_answers_says_so(report):
+    rules = [entry["rule"] for entry in report["human"]["aggregation"]]
+
+    (weighted,) = (rule for rule in rules if rule.startswith("weighted by accuracy"))
+    assert "uses the true answers" in weighted
+    assert "does know it" in all_tables(report)["aggregation"].note
 
 
 def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
