@@ -80,7 +80,7 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
     out: Json = {"unit": result.unit, "draws": result.n_draws, "size": result.size}
     put(out, "mean", number(result.mean), result.reason)
     put(out, "sd", number(result.sd), result.reason)
-    put_interval(out, "ci", result.interval, result.reason)
+    put_interval(out, "ci", result.interval, result.reason or "no_variation")
     put(out, "expected_mean", number(result.expected_mean), result.reason)
     put(out, "expected_sd", number(result.expected_sd), result.reason)
     put(out, "standard_error", number(result.standard_error), result.reason or "too_few_items")

@@ -305,8 +305,9 @@ def _certain(universe: Universe, row: Mapping[str, Any], report: Mapping[str, An
     if report is not None:
         entry = next(e for e in report["comparison"] if e["run"] == universe.runs[0].run)
         published = entry["certainty"]["high_sets"]["difference"]
-        low, top = published["ci"]
-        contrast, method = replace(contrast, ends=(low, top), reason=None), published["ci_made"]
+        ends, reason = published["ci"], published.get("ci_reason")
+        contrast = replace(contrast, ends=ends and (ends[0], ends[1]), reason=reason)
+        method = published.get("ci_made", method)
     state = "too_few"
     if min(contrast.n, contrast.n_second) >= TOO_SMALL and contrast.ends is not None:
         low, top = contrast.ends

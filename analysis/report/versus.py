@@ -125,7 +125,11 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
     out: Json = {"n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
-    put_interval(out, "wald_ci", difference.wald, difference.reason)
+    # Wald's standard error is 0 where no item, or every item in one way, is discordant.
+    wald = difference.wald
+    if wald is not None and wald.low == wald.high:
+        wald = None
+    put_interval(out, "wald_ci", wald, difference.reason or "no_variation")
     out["margin"] = margin
     put(out, "state", verdict.state, verdict.reason)
     put(out, "equivalence_p", number(verdict.p), verdict.reason)

@@ -27,6 +27,7 @@ REASONS = {
     "no_payments": "nobody was paid through this study",
     "not_identified": "the data do not identify it",
     "one_judge": "fewer than two runs saw the whole persona",
+    "biased": "chance alone pushes the estimate one way, and no interval allows for that",
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
     "not_settled": "the model did not settle",

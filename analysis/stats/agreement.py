@@ -1,11 +1,13 @@
 """How far several people agree, and how far beyond what chance would give."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from .at_the_edge import constant_interval
 from .checks import normal_quantile
 from .count_rows import count_rows, estimate_with_interval, pairable, ratio
 from .results import Estimate, FloatArray, IntArray, Interval
@@ -39,7 +41,8 @@ def percent_agreement(
     Returns
     -------
     Estimate
-        In [0, 1]; undefined (``"no_pairs"``) where no item has two votes.
+        In [0, 1]; undefined (``"no_pairs"``) where no item has two votes. Where all items have the
+        same agreement, such as 1, the interval is exact.
 
     Notes
     -----
@@ -52,7 +55,11 @@ def percent_agreement(
     0.6667
     """
     rows = count_rows(counts)
-    return estimate_with_interval(_percent_agreement, rows, "no_pairs", n_draws, rng, level)
+    found = estimate_with_interval(_percent_agreement, rows, "no_pairs", n_draws, rng, level)
+    if found.value is None or found.interval_reason != "no_variation":
+        return found
+    interval = constant_interval(found.value, len(pairable(rows)), level=level)
+    return Estimate(found.value, interval=interval)
 
 
 def fleiss_kappa(
@@ -118,7 +125,8 @@ def brennan_prediger(
     Returns
     -------
     Estimate
-        ``(p_a - 1/C) / (1 - 1/C)``; defined also where everybody chose one option.
+        ``(p_a - 1/C) / (1 - 1/C)``; defined also where everybody chose one option. Where all items
+        have the same agreement, the interval is exact.
 
     References
     ----------
@@ -134,7 +142,9 @@ def brennan_prediger(
     def chance(prevalence: FloatArray) -> FloatArray:
         return np.full(len(prevalence), 1 / prevalence.shape[1])
 
-    return _chance_corrected(counts, chance, n_draws, rng, level)
+    n_options = np.shape(counts)[-1]
+    limits = (1 / n_options, 1 / n_options)
+    return _chance_corrected(counts, chance, n_draws, rng, level, limits=limits)
 
 
 def gwet_ac(
@@ -160,7 +170,8 @@ def gwet_ac(
     -------
     Estimate
         Defined also where everybody chose one option: it is then 1, only because it counts
-        options that nobody chose.
+        options that nobody chose. Where all items have the same agreement, the interval is that
+        of the agreement with the chance agreement anywhere from 0 to its largest.
 
     Notes
     -----
@@ -192,7 +203,8 @@ def gwet_ac(
         spread = (prevalence * (1 - prevalence)).sum(axis=1)
         return np.asarray(matrix.sum() / (n_options * (n_options - 1)) * spread)
 
-    return _chance_corrected(rows, chance, n_draws, rng, level, matrix)
+    limits = (0.0, float(matrix.sum()) / n_options**2)
+    return _chance_corrected(rows, chance, n_draws, rng, level, matrix, limits)
 
 
 def certainty_band_counts(votes: Votes) -> IntArray:
@@ -232,7 +244,8 @@ def cohen_kappa(
     Estimate
         With a normal interval, cut off at -1 and 1, that takes items as independent. Undefined
         below two items (``"too_few_items"``) and where both gave one and the same answer
-        throughout (``"no_variation"``).
+        throughout (``"no_variation"``). No interval (``"no_variation"``) where its standard error
+        is 0, as it is where both always agree.
 
     Notes
     -----
@@ -273,7 +286,9 @@ def cohen_kappa(
     off = (p * margins**2).sum() - (np.diag(p) * (rows + columns) ** 2).sum()
     rest = (kappa - chance * (1 - kappa)) ** 2
     variance = (on.sum() + (1 - kappa) ** 2 * off - rest) / (n * (1 - chance) ** 2)
-    half = normal_quantile(level) * max(float(variance), 0.0) ** 0.5
+    if variance < 1e-18:
+        return Estimate(kappa, interval_reason="no_variation")
+    half = normal_quantile(level) * float(variance) ** 0.5
     return Estimate(
         kappa,
         interval=Interval(
@@ -302,8 +317,12 @@ def _chance_corrected(
     rng: np.random.Generator | None,
     level: float,
     matrix: FloatArray | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Estimate:
-    """``(p_a - p_e) / (1 - p_e)`` where `chance` gives p_e of the prevalences, shape (r, C)."""
+    """``(p_a - p_e) / (1 - p_e)`` where `chance` gives p_e of the prevalences, shape (r, C).
+
+    `limits` are the least and the largest p_e that there can be, if the largest is below 1.
+    """
     rows = count_rows(counts)
     rows = rows[rows.sum(axis=1) >= 1]
     if not len(pairable(rows)):
@@ -318,7 +337,18 @@ def _chance_corrected(
         observed = _observed(weights, distinct, agreement)
         return ratio(observed - expected, 1 - expected)
 
-    return estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
+    found = estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
+    paired = pairable(rows)
+    shares = _observed(np.eye(len(paired)), paired, agreement) if limits else np.empty(0)
+    if limits is None or found.interval_reason != "no_variation" or np.ptp(shares) > 1e-12:
+        return found
+    # The coefficient rises with p_a and falls with p_e.
+    of_share = constant_interval(float(shares[0]), len(paired), level=level)
+    low, high = (
+        (share - expected) / (1 - expected)
+        for share, expected in ((of_share.low, limits[1]), (of_share.high, limits[0]))
+    )
+    return Estimate(found.value, interval=replace(of_share, low=low, high=high))
 
 
 def _agreement_weights(kind: Weights, n_options: int) -> FloatArray:

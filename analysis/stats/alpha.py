@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import percentile_interval
+from .bootstrap import resampled_estimate
 from .count_rows import Statistic, count_rows, estimate_with_interval, pairable, ratio
 from .results import Estimate, FloatArray, IntArray
 from .votes import Votes
@@ -51,7 +51,8 @@ def krippendorff_alpha(
     -------
     Estimate
         At most 1. Undefined below two items with two votes (``"too_few_items"``), and where all
-        values are equal (``"no_variation"``): then neither agreement nor its lack can show.
+        values are equal (``"no_variation"``): then neither agreement nor its lack can show. No
+        interval (``"no_variation"``) where all resamples have one alpha, such as where all agree.
 
     Raises
     ------
@@ -99,16 +100,14 @@ def krippendorff_alpha(
     if point.value is None or rng is None:
         return point
     draws = _alpha_pair_draws(rows, metric, scale, n_draws, rng)
-    return Estimate(
+    return resampled_estimate(
         point.value,
-        interval=percentile_interval(
-            draws,
-            level=level,
-            method="pair bootstrap",
-            n_items=len(rows),
-            rng=rng,
-            note="too narrow: takes the pairs of one item for independent ones",
-        ),
+        draws,
+        level=level,
+        method="pair bootstrap",
+        n_items=len(rows),
+        rng=rng,
+        note="too narrow: takes the pairs of one item for independent ones",
     )
 
 

@@ -6,7 +6,59 @@ import numpy as np
 import numpy.typing as npt
 
 from .checks import check_level, relabel
-from .results import Estimate, FloatArray, Interval, seed_of
+from .results import Estimate, FloatArray, Interval, Reason, seed_of
+
+MAX_UNDEFINED = 0.05  # share of resamples that may leave a statistic undefined
+ROUNDING = 1e-10
+
+
+def resampled_estimate(
+    value: float,
+    draws: FloatArray,
+    *,
+    level: float,
+    method: str,
+    n_items: int,
+    n_annotators: int | None = None,
+    rng: np.random.Generator,
+    note: str | None = None,
+    undefined: Reason = "no_variation",
+) -> Estimate:
+    """An estimate with its percentile interval, or with the reason why it has none.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    draws, level, method, n_items, n_annotators, rng, note
+        As for `percentile_interval`.
+    undefined : str, default "no_variation"
+        Reason where too many draws are undefined.
+
+    Returns
+    -------
+    Estimate
+        Without interval also where all draws are the same (``"no_variation"``) and where they
+        leave the estimate out (``"biased"``).
+    """
+    interval = percentile_interval(
+        draws,
+        level=level,
+        method=method,
+        n_items=n_items,
+        n_annotators=n_annotators,
+        rng=rng,
+        note=note,
+        value=value,
+    )
+    if interval is not None:
+        return Estimate(value, interval=interval)
+    defined = draws[~np.isnan(draws)]
+    reason = undefined
+    if defined.size > (1 - MAX_UNDEFINED) * draws.size:
+        is_constant = np.ptp(defined) <= ROUNDING * max(float(np.abs(defined).max()), 1.0)
+        reason = "no_variation" if is_constant else "biased"
+    return Estimate(value, interval_reason=reason)
 
 
 def percentile_interval(
@@ -18,7 +70,8 @@ def percentile_interval(
     n_annotators: int | None = None,
     rng: np.random.Generator,
     note: str | None = None,
-    max_undefined: float = 0.05,
+    value: float | None = None,
+    max_undefined: float = MAX_UNDEFINED,
 ) -> Interval | None:
     """Percentile interval of resampled values.
 
@@ -32,13 +85,17 @@ def percentile_interval(
         Stored with the interval.
     rng : numpy.random.Generator
         What the draws were made with; its seed is stored.
+    value : float, optional
+        The estimate that the resamples are about.
     max_undefined : float, default 0.05
         Largest share of undefined draws.
 
     Returns
     -------
     Interval or None
-        None where more than `max_undefined` of the draws are undefined, or there are none.
+        None where more than `max_undefined` of the draws are undefined, or there are none; where
+        all draws are the same, since what does not vary in resamples is not certain for that; and
+        where they leave `value` out: chance pushes such a statistic one way, twice in a resample.
         `n_draws` counts all draws; undefined ones are named in `note`.
 
     Examples
@@ -54,11 +111,18 @@ def percentile_interval(
     n_undefined = draws.size - defined.size
     if defined.size == 0 or n_undefined > max_undefined * draws.size:
         return None
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = (float(end) for end in np.quantile(defined, [(1 - level) / 2, (1 + level) / 2]))
+    if high - low <= ROUNDING * max(abs(low), abs(high), 1.0):
+        return None
+    if value is not None and not low - ROUNDING <= value <= high + ROUNDING:
+        return None
     dropped = f"{n_undefined} undefined resamples dropped" if n_undefined else None
+    if value is not None:
+        # An estimate at the edge, such as 1 of a share, may be out by its last digit.
+        low, high = min(low, value), max(high, value)
     return Interval(
-        float(low),
-        float(high),
+        low,
+        high,
         level,
         method,
         n_items,
@@ -109,7 +173,7 @@ def pigeonhole_bootstrap(
     Returns
     -------
     Estimate
-        Interval None when more than 5% of the resamples are undefined.
+        No interval as for `resampled_estimate`.
 
     Notes
     -----
@@ -153,7 +217,8 @@ def pigeonhole_bootstrap(
         drawn = weights.sum(axis=1) > 0
         draws[rows] = np.nan
         draws[rows][drawn] = statistic(weights[drawn])
-    interval = percentile_interval(
+    return resampled_estimate(
+        value,
         draws,
         level=level,
         method="pigeonhole bootstrap",
@@ -162,4 +227,3 @@ def pigeonhole_bootstrap(
         rng=rng,
         note="conservative",
     )
-    return Estimate(value, interval=interval, interval_reason=None if interval else "no_variation")

@@ -1,14 +1,17 @@
 """Intervals for how good certainties are, from resampling items."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import percentile_interval, resampled_weights
+from .at_the_edge import auroc_score_interval, constant_interval
+from .bootstrap import resampled_estimate, resampled_weights
 from .calibration import MIN_EACH, usable_answers
 from .checks import check_level, relabel
 from .results import Estimate, FloatArray, IntArray, Reason
+from .squared_gap import squared_gap
 
 FEW_ANSWERS = 50
 
@@ -20,11 +23,12 @@ class CertaintyQuality:
     Attributes
     ----------
     ece : Estimate
-        Expected calibration error over the distinct certainties. Its interval is that of the
-        error as it is estimated, which sampling pushes upwards.
+        Expected calibration error over the distinct certainties. Chance pushes it upwards, in a
+        resample twice, so it has no interval (``"biased"``): read `squared_error`.
     squared_error : Estimate
         Mean squared gap of accuracy and certainty over the distinct certainties, with what
-        sampling alone adds taken away: 0 for perfect certainties, on average.
+        sampling alone adds taken away: 0 for perfect certainties, on average. See
+        `analysis.stats.squared_gap`.
     brier : Estimate
         Brier score.
     skill : Estimate
@@ -58,7 +62,7 @@ def certainty_quality(
     n_draws: int = 1000,
     level: float = 0.95,
 ) -> CertaintyQuality:
-    r"""Calibration error, Brier score and AUROC with item-bootstrap intervals.
+    r"""Calibration error, Brier score and AUROC with their intervals.
 
     Parameters
     ----------
@@ -79,8 +83,9 @@ def certainty_quality(
     -------
     CertaintyQuality
         Undefined (``"empty_group"``) without answers; `auroc` also as for `discrimination`.
-        `squared_error` needs some certainty that was given twice (``"too_few_items"``); certainties
-        given once are left out of it.
+        `squared_error` needs some certainty that was given in two clusters (``"too_few_items"``);
+        certainties of a single one are left out of it. Where all resamples are the same, `brier`
+        has an exact interval, `auroc` a score interval, and `skill` none (``"no_variation"``).
 
     Raises
     ------
@@ -89,15 +94,16 @@ def certainty_quality(
 
     Notes
     -----
-    All are functions of how many right and wrong answers there are at each certainty, so a resample
-    costs as much as there are distinct certainties. Squared error:
-    :math:`\sum_v\frac{n_v}{n}\left[(\bar y_v-v)^2-\frac{\bar y_v(1-\bar y_v)}{n_v-1}\right]`.
+    `brier`, `skill` and `auroc` have percentile intervals from resamples of clusters. All are
+    functions of how many right and wrong answers there are at each certainty, so a resample costs
+    as much as there are distinct certainties.
 
     References
     ----------
     .. [1] J. Broecker, "Estimating Reliability and Resolution of Probability Forecasts through
        Decomposition of the Empirical Score", Climate Dynamics 39, 2012.
-    .. [2] A. Kumar, P. Liang and T. Ma, "Verified Uncertainty Calibration", NeurIPS 2019.
+    .. [2] R. G. Newcombe, "Confidence Intervals for an Effect Size Measure Based on the
+       Mann-Whitney Statistic", Statistics in Medicine 25, 2006.
 
     Examples
     --------
@@ -127,40 +133,52 @@ def certainty_quality(
     observed = np.bincount(cell, minlength=2 * distinct.size)[None, :].astype(np.float64)
     drawn = _resample(unit, n_units, cell, observed, n_draws, rng)
     points, draws = _measures(observed, distinct / 100), _measures(drawn, distinct / 100)
-    reasons: dict[str, Reason | None] = {
-        "squared_error": "too_few_items",
-        "auroc": _auroc_reason(right),
-    }
+    made = "item bootstrap" if cluster is None else "cluster bootstrap"
 
-    def estimate(name: str) -> Estimate:
+    def resampled(name: str) -> Estimate:
         value = float(points[name][0])
-        reason = reasons.get(name)
-        if np.isnan(value) or (name == "auroc" and reason):
-            return Estimate(None, reason)
         if n_units < 2:
             return Estimate(value, interval_reason="too_few_items")
-        interval = percentile_interval(
-            draws[name],
-            level=level,
-            method="item bootstrap" if cluster is None else "cluster bootstrap",
-            n_items=n_units,
-            rng=rng,
-        )
-        return Estimate(
-            value, interval=interval, interval_reason=None if interval else "no_variation"
+        return resampled_estimate(
+            value, draws[name], level=level, method=made, n_items=n_units, rng=rng
         )
 
     return CertaintyQuality(
-        ece=estimate("ece"),
-        squared_error=estimate("squared_error"),
-        brier=estimate("brier"),
-        skill=estimate("skill"),
-        auroc=estimate("auroc"),
+        ece=Estimate(float(points["ece"][0]), interval_reason="biased"),
+        squared_error=squared_gap(values / 100, right, unit, level=level),
+        brier=_with_exact_interval(resampled("brier"), n_units, level),
+        skill=resampled("skill"),
+        auroc=_auroc(resampled, right, unit, level),
         n=n,
         n_missing=n_missing,
         n_clusters=n_units,
         few=n < FEW_ANSWERS,
     )
+
+
+def _with_exact_interval(brier: Estimate, n_units: int, level: float) -> Estimate:
+    """Brier score; where no resample changes it, with the interval of a constant."""
+    if brier.value is None or brier.interval_reason != "no_variation":
+        return brier
+    return Estimate(brier.value, interval=constant_interval(brier.value, n_units, level=level))
+
+
+def _auroc(
+    resampled: Callable[[str], Estimate], right: IntArray, unit: IntArray, level: float
+) -> Estimate:
+    reason = _auroc_reason(right)
+    if reason:
+        return Estimate(None, reason)
+    found = resampled("auroc")
+    if found.value is None or found.interval_reason != "no_variation":
+        return found
+    # Answers of one unit are not independent: each counts once among the right, once among the
+    # wrong.
+    n_right, n_wrong = (int(np.unique(unit[right == side]).size) for side in (1, 0))
+    interval = auroc_score_interval(
+        found.value, n_right, n_wrong, level=level, n_items=int(unit.max()) + 1
+    )
+    return Estimate(found.value, interval=interval)
 
 
 def _auroc_reason(right: IntArray) -> Reason | None:
@@ -198,24 +216,12 @@ def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray
     gap = np.abs(right - at * confidence)
     brier = (wrong * confidence**2 + right * (1 - confidence) ** 2).sum(axis=1) / n
     base = right.sum(axis=1) / n
-    repeated = at >= 2
-    weight = np.where(repeated, at, 0)
-    squares = np.divide(gap, at, out=np.zeros_like(gap), where=repeated) ** 2
-    noise = np.divide(right * wrong, at**2 * (at - 1), out=np.zeros_like(gap), where=repeated)
-    total = weight.sum(axis=1)
-    squared = np.divide(
-        (weight * (squares - noise)).sum(axis=1),
-        total,
-        out=np.full(n.shape, np.nan),
-        where=total > 0,
-    )
     # Right answers beat the wrong ones below them and half of those beside them.
     below = np.cumsum(wrong, axis=1) - wrong
     pairs = right.sum(axis=1) * wrong.sum(axis=1)
     won = (right * (below + wrong / 2)).sum(axis=1)
     return {
         "ece": gap.sum(axis=1) / n,
-        "squared_error": squared,
         "brier": brier,
         "skill": base * (1 - base) - brier,
         "auroc": np.divide(won, pairs, out=np.full(n.shape, np.nan), where=pairs > 0),

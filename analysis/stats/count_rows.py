@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import percentile_interval
+from .bootstrap import resampled_estimate
 from .checks import check_level
 from .results import Estimate, FloatArray, IntArray, Reason
 
@@ -91,10 +91,9 @@ def estimate_with_interval(
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start)
         draws[start : start + size] = statistic(_resamples(n, size, rng), distinct)
-    interval = percentile_interval(
-        draws, level=level, method="item bootstrap", n_items=n_items, rng=rng
+    return resampled_estimate(
+        value, draws, level=level, method="item bootstrap", n_items=n_items, rng=rng
     )
-    return Estimate(value, interval=interval, interval_reason=None if interval else "no_variation")
 
 
 def _resamples(n: IntArray, size: int, rng: np.random.Generator) -> FloatArray:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import percentile_interval
+from .bootstrap import resampled_estimate
 from .calibration import usable_answers
 from .checks import check_level, relabel
 from .proportions import wilson_proportion
@@ -81,7 +81,8 @@ def compare_high_sets(
     Returns
     -------
     HighSets
-        No interval where more than 5 % of the resamples leave a high set empty.
+        No interval where more than 5 % of the resamples leave a high set empty
+        (``"empty_group"``) or nothing differs between them (``"no_variation"``).
 
     Raises
     ------
@@ -129,17 +130,14 @@ def compare_high_sets(
         )
         sums = np.zeros((n_units, 4))
         np.add.at(sums, unit, parts.astype(np.float64))
-        interval = percentile_interval(
+        difference = resampled_estimate(
+            model_on_own.value - human_on_own.value,
             _resampled_difference(sums, n_draws, rng),
             level=level,
             method="item bootstrap" if blocks is None else "block bootstrap",
             n_items=int(known.sum()),
             rng=rng,
-        )
-        difference = Estimate(
-            model_on_own.value - human_on_own.value,
-            interval=interval,
-            interval_reason=None if interval else "empty_group",
+            undefined="empty_group",
         )
     return HighSets(
         difference=difference,

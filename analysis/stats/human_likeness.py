@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .alt_test import model_choices, require_single_votes
-from .bootstrap import percentile_interval, resampled_weights
+from .bootstrap import resampled_estimate, resampled_weights
 from .count_rows import ratio
-from .results import Estimate, FloatArray, IntArray, Interval, Reason
+from .results import Estimate, FloatArray, IntArray, Reason
 from .votes import Votes
 
 Label = Literal["human-like", "super-consistent", "below human"]
@@ -199,7 +199,9 @@ def human_likeness_of_several(
             reason="no_pairs",
         )
         if gaps is not None and not np.isnan(with_model):
-            interval = percentile_interval(
+            own = np.array(list(kappas.values()))
+            difference = resampled_estimate(
+                float(with_model) - float(own.mean()),
                 gaps[number],
                 level=level,
                 method="item bootstrap",
@@ -207,24 +209,20 @@ def human_likeness_of_several(
                 n_annotators=votes.n_annotators,
                 rng=rng,
             )
-            result = _with_model(result, float(with_model), interval)
+            result = _with_model(result, float(with_model), difference)
         results.append(result)
     return tuple(results)
 
 
-def _with_model(
-    people: HumanLikeness, model_kappa: float, interval: Interval | None
-) -> HumanLikeness:
+def _with_model(people: HumanLikeness, model_kappa: float, difference: Estimate) -> HumanLikeness:
     """What is known of the people alone, completed by a model's mean kappa with them."""
     own = np.array(list(people.kappas.values()))
-    difference = model_kappa - float(own.mean())
+    gap = model_kappa - float(own.mean())
     sd = float(own.std(ddof=1)) if own.size > 1 else None
-    z, reason = _standardise(difference, sd, own.size)
+    z, reason = _standardise(gap, sd, own.size)
     return replace(
         people,
-        difference=Estimate(
-            difference, interval=interval, interval_reason=None if interval else "no_variation"
-        ),
+        difference=difference,
         z=z,
         label=_label(z) if z is not None and own.size >= MIN_PEOPLE_FOR_LABEL else None,
         model_kappa=model_kappa,

@@ -137,7 +137,7 @@ def mace(
         # A vote for the likely truth is known or lucky; any other is spam.
         lucky = wrong / (knowing + wrong)
         share = 1 - posterior[votes.item, votes.choice] * (1 - lucky)
-        spammed = np.bincount(cell, share, minlength=size).reshape(chosen.shape)
+        spammed = _counted(cell, share, chosen)
         evidence = float(np.log(wrong).sum() + (total[voted] - np.log(votes.n_options)).sum())
         return posterior, spammed, evidence - fitted.divergence
 
@@ -151,7 +151,7 @@ def mace(
     # What a choice is worth at the start: as if everybody knew half of the time.
     half = 1 / (1 + votes.n_options)
     share = 1 - posterior[votes.item, votes.choice] * (1 - half)
-    start = np.bincount(cell, share, minlength=size).reshape(chosen.shape)
+    start = _counted(cell, share, chosen)
     reached = climb(step, start, allow=allow, tolerance=tolerance, max_steps=max_iterations)
     posterior, _, _ = expect(fit(reached.state))
     known = given - reached.state.sum(axis=1)
@@ -191,6 +191,12 @@ class _Spamming:
         divergence += _divergence(counts, np.full(counts.shape[1], spam_prior), log_spam)
         weights = np.exp(log_ways)
         return cls(weights[:, 0], weights[:, 1], np.exp(log_spam), divergence)
+
+
+def _counted(cell: IntArray, share: FloatArray, like: FloatArray) -> FloatArray:
+    """Sum of the shares of every annotator and option."""
+    sums = np.bincount(cell, share, minlength=like.size).reshape(like.shape)
+    return np.asarray(sums, dtype=np.float64)
 
 
 def _expected_logs(counts: FloatArray) -> FloatArray:

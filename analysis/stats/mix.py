@@ -161,10 +161,14 @@ def price_mixes(
         resampled, _, won = of(draws)
         often = won.mean(axis=0).tolist()
         for number, values in enumerate(resampled.T):
-            if np.ptp(values) > 0:
-                intervals[number] = percentile_interval(
-                    values, level=level, method="item bootstrap", n_items=size.size, rng=rng
-                )
+            intervals[number] = percentile_interval(
+                values,
+                level=level,
+                method="item bootstrap",
+                n_items=size.size,
+                rng=rng,
+                value=float(accuracy[number]),
+            )
     mixes = [
         Mix(
             way.policy, way.people, way.threshold, float(price[i]), float(accuracy[i]),

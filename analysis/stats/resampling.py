@@ -26,7 +26,8 @@ class AgreementDraws:
     reason : str or None
         Why they are None.
     interval : Interval or None
-        Percentiles of the draws: where the agreement on one such sheet falls.
+        Percentiles of the draws: where the agreement on one such sheet falls. None where all
+        draws are the same.
     expected_mean, expected_sd : float or None
         Exact mean and standard deviation of a draw, without simulation.
     standard_error : float or None
@@ -169,6 +170,7 @@ def bootstrap_agreement(
             n_items=n_items,
             n_annotators=int(np.count_nonzero(np.bincount(votes.annotator))),
             rng=rng,
+            value=float(draws.mean()),
             note="spread of one sheet, not of the agreement over all items",
         ),
         expected_mean=mean,

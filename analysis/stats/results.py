@@ -25,6 +25,7 @@ Reason = Literal[
     "not_certified",
     "dependent_items",
     "not_identified",
+    "biased",
 ]
 
 

@@ -67,7 +67,7 @@ def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -
         return Estimate(None, "no_variation")
     k = (n - float(m @ m) / n) / (n_items - 1)
     icc = (between - within) / (between + (k - 1) * within)
-    if within < 1e-12:
+    if min(between, within) < 1e-12:
         return Estimate(icc, interval_reason="no_variation")
     f = stats.f(n_items - 1, n - n_items)
     low_f, high_f = (between / within / float(f.ppf(q)) for q in ((1 + level) / 2, (1 - level) / 2))

@@ -206,7 +206,7 @@ def worth_in_people(
     interval = None
     if np.isfinite(worth).all():
         interval = percentile_interval(
-            worth[1:], level=level, method="item bootstrap", n_items=n, rng=rng
+            worth[1:], level=level, method="item bootstrap", n_items=n, rng=rng, value=observed
         )
     moments = _moments(weights[:1], distinct)
     return CrowdWorth(

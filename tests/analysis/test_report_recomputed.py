@@ -155,6 +155,41 @@ def test_resampled_intervals_within_what_chance_allows(study, counted):
         assert abs(found[1] - high) < 0.5 * spread
 
 
+def test_squared_gaps_of_certainty_and_their_intervals(report, counted):
+    """By pairs of answers of different items; the certainty of a majority is its voters' mean."""
+    truth = {item.key: item.first_person for item in counted.items}
+    alone = [
+        (row.assignment.item.key, row.certainty, row.choice == truth[row.assignment.item.key])
+        for row in counted.answers
+        if row.certainty is not None and scorable(counted.study, truth[row.assignment.item.key])
+    ]
+    sides = [(report["human"]["individual"], alone)]
+    sides.append((report["human"]["majority"], stated(counted.people)))
+    for judge in report["judges"]:
+        sides.append((judge, stated(counted.judges[judge["run"]])))
+
+    for side, answers in sides:
+        found, expected = side["certainty"]["measures"], intervals.squared_gap(answers)
+        assert (found["ece"]["ci"], found["ece"]["value"] is None) == (None, not answers)
+        if expected is None:
+            assert found["squared_error"]["value"] is None
+            continue
+        value, ends = expected
+        assert same(found["squared_error"]["value"], value)
+        assert close(found["squared_error"]["ci"], ends)
+
+
+def scorable(study, truth):
+    return truth in ("r1", "r2") or (truth == "tie" and study.allow_tie)
+
+
+def stated(side):
+    """Item, certainty and whether it is right, of every scored answer with a certainty."""
+    return [
+        (key, certainty, right) for key, (right, certainty) in side.items() if certainty is not None
+    ]
+
+
 def test_groups_of_topics_and_personas(report, counted):
     readers = {"topic": lambda table: lambda item: item.topic,
                "feature": lambda table: by_hand.feature_of(table["label"])}  # fmt: skip

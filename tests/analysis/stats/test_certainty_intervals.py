@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
+from analysis.stats.squared_gap import squared_gap
 
 from .reference import vector
 
@@ -107,6 +108,7 @@ def test_what_is_undefined_says_why():
     assert one.brier.interval_reason == "too_few_items"
     assert one.squared_error.reason == "too_few_items"
     assert one.auroc.reason == "no_variation"
+    assert one.ece.interval_reason == "biased"
 
 
 def test_bad_input_is_refused():
@@ -114,6 +116,42 @@ def test_bad_input_is_refused():
         certainty_quality([80, 90], [1, 0], [0], rng=seeded())
     with pytest.raises(ValueError, match="`n_draws` must be at least 2"):
         certainty_quality([80], [1], rng=seeded(), n_draws=1)
+
+
+def test_answers_of_one_cluster_are_no_pair():
+    """Three readings of one item say less about its certainty than three items."""
+    certainty, correct = np.array([80.0] * 6), np.array([1, 1, 1, 0, 0, 1])
+
+    result = certainty_quality(certainty, correct, [0, 0, 0, 1, 1, 2], rng=seeded(), n_draws=10)
+
+    error = correct - 0.8
+    sums = [error[:3].sum(), error[3:5].sum(), error[5:].sum()]
+    pairs = 2 * (sums[0] * sums[1] + sums[0] * sums[2] + sums[1] * sums[2])
+    assert result.squared_error.value == pytest.approx(pairs / (36 - 9 - 4 - 1))
+
+
+# Levels of certainty, and the share that is right at each.
+PERFECT = ([0.5, 0.6, 0.7, 0.8, 0.9], [0.5, 0.6, 0.7, 0.8, 0.9])
+ONE_LEVEL = ([0.95], [0.95])
+BOASTFUL = ([0.7, 0.8, 0.9, 0.95], [0.6, 0.65, 0.7, 0.7])
+
+
+@pytest.mark.parametrize("levels", [PERFECT, ONE_LEVEL, BOASTFUL], ids=["perfect", "one", "over"])
+@pytest.mark.parametrize(("n", "alike"), [(60, 1), (300, 1), (300, 3)])
+def test_the_interval_of_the_squared_error_covers_also_perfect_certainties(levels, n, alike):
+    stated, accuracy = (np.array(values) for values in levels)
+    truth = float(np.mean((stated - accuracy) ** 2))
+    rng, covered, repetitions = np.random.default_rng(7), 0, 300
+    unit = np.arange(n) // alike
+    for _ in range(repetitions):
+        level = rng.integers(0, stated.size, n)
+        # Answers of one unit are right or wrong together more often than others.
+        shift = 0.2 * rng.choice([-1, 1], n // alike)[unit] if alike > 1 else 0.0
+        right = rng.random(n) < np.clip(accuracy[level] + shift * (accuracy[level] < 0.8), 0, 1)
+        found = squared_gap(stated[level], right.astype(np.int64), unit)
+        covered += found.interval.low <= truth <= found.interval.high
+
+    assert 0.92 <= covered / repetitions <= 0.995
 
 
 @pytest.mark.slow

@@ -1,4 +1,7 @@
-"""Whatever the input: no NaN, no infinity, and a reason for everything that is undefined."""
+"""Whatever the input: no NaN, no infinity, a reason for everything that is undefined.
+
+And no interval that has no width or leaves out its own estimate.
+"""
 
 import dataclasses
 import math
@@ -57,8 +60,10 @@ def check(name, result):
     for estimate in estimates(result):
         assert (estimate.value is None) == (estimate.reason is not None), name
         if estimate.interval is not None:
-            assert estimate.interval.low <= estimate.interval.high, name
-            assert isinstance(estimate.interval, Interval)
+            interval = estimate.interval
+            assert isinstance(interval, Interval)
+            assert interval.low <= estimate.value <= interval.high, (name, interval)
+            assert interval.high - interval.low > 1e-9, (name, interval)
     reason = getattr(result, "reason", None)
     assert reason is None or isinstance(reason, str)
 

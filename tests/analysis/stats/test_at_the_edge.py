@@ -1,0 +1,132 @@
+"""Where nothing varies: exact and score intervals, or none with a reason."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from analysis.stats import (
+    brennan_prediger,
+    certainty_quality,
+    cohen_kappa,
+    compare_high_sets,
+    error_consistency,
+    gwet_ac,
+    krippendorff_alpha,
+    percent_agreement,
+    percentile_interval,
+)
+from analysis.stats.at_the_edge import auroc_score_interval, constant_interval
+from analysis.stats.bootstrap import resampled_estimate
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+@pytest.mark.parametrize("n", [1, 5, 60])
+def test_all_right_has_the_one_sided_interval_of_clopper_and_pearson(n):
+    expected = scipy_stats.binomtest(n, n).proportion_ci(0.90, method="exact").low
+
+    assert constant_interval(1.0, n).low == pytest.approx(expected)
+    assert constant_interval(0.0, n).high == pytest.approx(1 - expected)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.97, 0.995, 1.0])
+def test_the_interval_of_a_constant_is_rarely_given_where_it_does_not_cover(share):
+    """Of all samples, at most 5 % are all the same and leave the mean out; counted exactly."""
+    for n in (5, 20, 60, 200):
+        interval = constant_interval(1.0, n)
+        missed = share**n if share < interval.low else 0.0
+        assert missed <= 0.05
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.8, 0.95])
+def test_the_score_interval_of_an_area_covers(theta):
+    """Two normal distributions at the distance that gives the area."""
+    shift, seeded, covered = 2**0.5 * scipy_stats.norm.ppf(theta), rng(), 0
+    for _ in range(600):
+        right, wrong = seeded.normal(shift, 1, 40), seeded.normal(0, 1, 15)
+        area = np.mean(right[:, None] > wrong)
+        interval = auroc_score_interval(float(area), 40, 15)
+        covered += interval.low <= theta <= interval.high
+        assert interval.low <= area <= interval.high
+
+    assert 0.92 <= covered / 600 <= 0.985
+
+
+@pytest.mark.parametrize("area", [0.0, 0.5, 1.0])
+def test_the_score_interval_of_an_area_has_a_width_at_the_edge(area):
+    interval = auroc_score_interval(area, 30, 20)
+    mirrored = auroc_score_interval(1 - area, 30, 20)
+
+    assert 0 <= interval.low <= area <= interval.high <= 1
+    assert interval.high - interval.low > 0.05
+    assert interval.low == pytest.approx(1 - mirrored.high)
+
+
+ALL_TIES, ALL_AGREE = [[1, 1]] * 40, [[2, 0]] * 20 + [[0, 2]] * 20
+
+
+@pytest.mark.parametrize("counts", [ALL_TIES, ALL_AGREE])
+def test_agreement_that_never_varies_has_an_exact_interval_and_alpha_none(counts):
+    share = percent_agreement(counts, rng=rng())
+    alpha = krippendorff_alpha(counts, rng=rng())
+    pairs = krippendorff_alpha(counts, rng=rng(), resample="pairs")
+
+    expected = constant_interval(share.value, 40)
+    assert (share.interval.low, share.interval.high) == (expected.low, expected.high)
+    assert (alpha.interval, alpha.interval_reason) == (None, "no_variation")
+    assert (pairs.interval, pairs.interval_reason) == (None, "no_variation")
+    for coefficient in (brennan_prediger, gwet_ac):
+        found = coefficient(counts, rng=rng())
+        assert found.interval.low <= found.value <= found.interval.high
+        assert found.interval.high - found.interval.low > 0.05
+    # With two options a coefficient of Brennan and Prediger is twice the agreement less one.
+    twice = brennan_prediger(counts, rng=rng()).interval
+    assert twice.low == pytest.approx(2 * expected.low - 1)
+    assert twice.high == pytest.approx(2 * expected.high - 1)
+
+
+def test_a_certainty_that_never_varies_separates_nothing_and_says_how_sure_that_is():
+    constant = certainty_quality([80] * 40, [1, 0] * 20, rng=rng())
+    always_right = certainty_quality([90] * 40, [1] * 40, rng=rng())
+
+    assert constant.auroc.value == 0.5
+    assert 0.25 < constant.auroc.interval.low < 0.4
+    assert always_right.brier.interval.method == "exact, all values the same"
+    assert always_right.brier.interval.high == pytest.approx(0.01 + (1 - 0.05 ** (1 / 40)) * 0.99)
+    assert always_right.skill.interval_reason == "no_variation"
+
+
+def test_what_has_no_better_interval_says_that_nothing_varies():
+    one = np.array([0, 1] * 10)
+
+    assert cohen_kappa(one, one).interval_reason == "no_variation"
+    assert cohen_kappa(one, 1 - one).interval_reason == "no_variation"
+    same = error_consistency(one, one, rng=rng()).kappa
+    assert (same.interval, same.interval_reason) == (None, "no_variation")
+    sets = compare_high_sets([90] * 20, [1] * 20, [90] * 20, [1] * 20, rng=rng())
+    assert (sets.difference.interval, sets.difference.interval_reason) == (None, "no_variation")
+
+
+def test_resamples_that_leave_out_their_estimate_give_no_interval():
+    draws = np.linspace(0.3, 0.4, 101)
+    made = {"level": 0.95, "method": "item bootstrap", "n_items": 30, "rng": rng()}
+
+    found = resampled_estimate(0.28, draws, **made)
+
+    assert (found.value, found.interval, found.interval_reason) == (0.28, None, "biased")
+    assert percentile_interval(draws, value=0.28, **made) is None
+    assert percentile_interval(np.full(101, 0.3), **made) is None
+    assert resampled_estimate(0.35, draws, **made).interval.high == pytest.approx(0.3975)
+    scarce = np.where(np.arange(101) < 50, np.nan, draws)
+    assert resampled_estimate(0.35, scarce, undefined="empty_group", **made).interval_reason == (
+        "empty_group"
+    )
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="`value` must lie"):
+        constant_interval(1.2, 10)
+    with pytest.raises(ValueError, match="No area"):
+        auroc_score_interval(0.5, 0, 10)
