@@ -73,7 +73,7 @@ def squared_gap(answers):
 
     The interval by halving: the estimates that the observed one is 1.96 standard errors from.
     """
-    by_value = {}
+    by_value: dict[float, list[tuple[object, float]]] = {}
     for unit, certainty, right in answers:
         by_value.setdefault(certainty, []).append((unit, right - certainty / 100))
     pairs = {
@@ -92,7 +92,7 @@ def squared_gap(answers):
         for v, rows in used.items()
     )
 
-    sums = {}
+    sums: dict[object, dict[float, float]] = {}
     for value, rows in used.items():
         for unit, error in rows:
             own = sums.setdefault(unit, {})
@@ -128,7 +128,7 @@ def _slope(used, weight, n):
     if steep:
         variance = max(variance, sum(weight[v] * gap[v] * spread[v] for v in used) / steep)
         drawn = sum(weight[v] * gap[v] ** 2 for v in used) / steep
-    rest = {}
+    rest: dict[object, list[float]] = {}
     for v, rows in used.items():
         for unit, error in rows:
             rest.setdefault(unit, []).append(error + v / 100 - accuracy[v])
