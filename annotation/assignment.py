@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.balance import Showing, choose_orders, mix_in, spread_groups
 from annotation.models import Annotation, Annotator, Assignment
+from annotation.standing import is_doubtful
 from studies.models import Item, Side, Study
 from studies.services import lock_study
 
@@ -38,7 +39,8 @@ def assign(annotator_id: int) -> list[Assignment]:
 
     rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
     wanted = study.items_per_annotator
-    orders_of_other = _stand_in(annotator) if annotator.works_surplus else {}
+    stands_in = annotator.works_surplus and not is_doubtful(annotator)
+    orders_of_other = _stand_in(annotator) if stands_in else {}
     seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
     surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
     others = [*seats, *surplus]

@@ -19,6 +19,7 @@ from annotation import assignment, group_places, holding, quotas
 from annotation.codes import ensure_codes
 from annotation.errors import AlreadyEnded, WrongStep
 from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
+from annotation.standing import has_lost_place, is_doubtful
 from studies.models import Study
 from studies.services import lock_study
 
@@ -206,9 +207,9 @@ def resume(annotator: Annotator) -> Annotator:
 
 def take_back(annotator: Annotator, *, answered: bool = False) -> None:
     """Take quota place and seats again, as far as they are free; the rest becomes surplus."""
-    lost = group_places.has_lost_place(annotator)
+    lost = has_lost_place(annotator)
     waits = lost and not answered
-    if waits and not annotator.assignments.exists():
+    if is_doubtful(annotator) or (waits and not annotator.assignments.exists()):
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])
     if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
@@ -219,3 +220,33 @@ def take_back(annotator: Annotator, *, answered: bool = False) -> None:
     if annotator.works_surplus:
         group_places.hand_on(annotator.study)
         annotator.refresh_from_db(fields=["works_surplus", "quota"])
+
+
+def unseat(annotator: Annotator) -> None:
+    """Take seats and quota place from a locked annotator who goes on, or has completed, as surplus.
+
+    Nothing is lost: with `seat_again` they hold them again, as far as they are free.
+    """
+    if annotator.works_surplus or not _keeps_work(annotator):
+        return
+    annotator.works_surplus = True
+    annotator.save(update_fields=["works_surplus"])
+    give_back(annotator)
+    assignment.retake_seats(annotator, answered=annotator.state == State.COMPLETED)
+
+
+def seat_again(annotator: Annotator) -> None:
+    """Let a locked annotator who works without seats take quota place and seats that are free."""
+    if not annotator.works_surplus or has_lost_place(annotator):
+        return
+    if annotator.quota_cell is not None:
+        group_places.hand_on(annotator.study)
+        return
+    annotator.works_surplus = False
+    annotator.save(update_fields=["works_surplus"])
+    if _keeps_work(annotator):
+        assignment.seat_surplus(annotator)
+
+
+def _keeps_work(annotator: Annotator) -> bool:
+    return annotator.state in ACTIVE or annotator.state == State.COMPLETED

@@ -14,6 +14,7 @@ from django.db.models import Q
 from annotation import assignment, quotas
 from annotation.forecast import forecast_of, without
 from annotation.models import Annotator
+from annotation.standing import has_lost_place, is_doubtful
 from studies.models import Study
 
 
@@ -41,7 +42,7 @@ def hand_on(study: Study) -> None:
         .filter(_goes_on())
         .order_by("screened_at", "pk")
     )
-    waiting = [annotator for annotator in beyond if not has_lost_place(annotator)]
+    waiting = [a for a in beyond if not has_lost_place(a) and not is_doubtful(a)]
     for annotator in sorted(waiting, key=lambda a: -assignment.within_reach(a).total()):
         annotator.study = study
         if not _is_worth_a_place(annotator) or not quotas.reserve(annotator):
@@ -51,12 +52,6 @@ def hand_on(study: Study) -> None:
         if annotator.state == Annotator.State.COMPLETED:
             quotas.fill(annotator)
         assignment.seat_surplus(annotator)
-
-
-def has_lost_place(annotator: Annotator) -> bool:
-    """Whether the platform has given the person's place to others, as far as was read."""
-    newest = annotator.prolific_submissions.order_by("-started_at", "-pk").first()
-    return newest is not None and newest.status in ("RETURNED", "TIMED-OUT")
 
 
 def _goes_on() -> Q:

@@ -17,6 +17,7 @@ from annotation.deadline import deadline_of
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.flow import step_of
 from annotation.models import Annotator, Ending
+from annotation.standing import is_doubtful
 from studies.models import Study
 from studies.selectors import studies_for
 
@@ -164,8 +165,12 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
     template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
         Study.State(study.state), "not_open"
     )
-    code = code_for(study_id=study.pk, ending=Ending.CLOSED) if annotator else ""
-    context = {"study": study, "annotator": annotator, **code_context(study, code)}
+    waits = annotator is not None and is_doubtful(annotator)
+    shown = annotator is not None and not waits
+    code = code_for(study_id=study.pk, ending=Ending.CLOSED) if shown else ""
+    context = {
+        "study": study, "annotator": annotator, "waits": waits, **code_context(study, code),
+    }  # fmt: skip
     return render(request, f"annotation/endings/{template}.html", context, status=403)
 
 

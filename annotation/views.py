@@ -27,8 +27,11 @@ from annotation.participant import (
     took_part,
 )
 from annotation.progress import progress_of
-from annotation.prolific.entry import verify_entry
+from annotation.prolific.entry import note_entry, verify_entry
+from annotation.prolific.lookups import is_confirmed
+from annotation.prolific.sync import refresh_submission
 from annotation.selectors import completion_code
+from annotation.standing import is_doubtful
 from annotation.texts import consent_text
 from annotation.tokens import read_start_token, start_token
 from studies.addresses import client_address
@@ -53,13 +56,14 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if not pid and may_preview(request, study):
         return redirect("annotation:preview", study.slug, "task")
     try:
-        verify_entry(study, request.GET)
+        seen = verify_entry(study, request.GET)
         annotator = services.enter(
             study_id=study.pk,
             pid=pid,
             prolific_study_id=request.GET.get("STUDY_ID", ""),
             session_id=request.GET.get("SESSION_ID", ""),
         )
+        note_entry(annotator, seen)
     except EntryRefused:
         return no_identity(request, study)
     except TookPartBefore:
@@ -171,6 +175,9 @@ def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """The instructions; they stay open to whoever wants to read them again."""
     if request.method == "POST":
+        if is_doubtful(annotator):
+            # Seconds have passed since they came: Prolific may know them by now.
+            is_confirmed(annotator, refresh_submission)
         annotator = services.finish_instructions(annotator_id=annotator.pk)
         return see_other(next_url(annotator))
     context = {
@@ -224,12 +231,14 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
         return see_other(step_url(annotator))
     ending = ending_of(annotator)
     study = annotator.study
+    confirmed = is_confirmed(annotator, refresh_submission)
     context = {
         "study": study,
+        "waits": not confirmed,
         "annotator": annotator,
         "answered": progress_of(annotator.pk).answered,
         "debrief": render_markdown(study.debrief),
-        **code_context(study, completion_code(annotator)),
+        **code_context(study, completion_code(annotator) if confirmed else ""),
     }
     return render(request, f"annotation/endings/{ending}.html", context)
 

@@ -19,6 +19,13 @@ class ProlificIdentity(models.Model):
     pid = models.CharField(max_length=64)
     study_id = models.CharField(max_length=64, blank=True)
     session_ids = models.JSONField(default=list, help_text="Every SESSION_ID seen, in order.")
+    is_signed = models.BooleanField(default=False, help_text="They came by a link signed there.")
+    unknown_since = models.DateTimeField(
+        null=True, blank=True, help_text="When the platform first did not know the session."
+    )
+    # Who is not found is looked up less and less often.
+    looked_at = models.DateTimeField(null=True, blank=True)
+    looks = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

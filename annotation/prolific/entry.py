@@ -1,13 +1,14 @@
 """Whether somebody who opens the link is who the link says: a link can be edited by anybody."""
 
+import enum
 import logging
 from collections.abc import Mapping
 
 import requests
-from django.conf import settings
 from django.db.models import F, Sum
 from django.utils import timezone
 
+from annotation import services
 from annotation.errors import EntryRefused
 from annotation.flow import ACTIVE
 from annotation.models import (
@@ -16,33 +17,41 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
     QuotaCell,
+    Recruitment,
 )
 from annotation.prolific import signed_url, types
 from annotation.prolific.client import Client
-from annotation.prolific.errors import ProlificError
+from annotation.prolific.errors import NotFound, ProlificError
+from annotation.prolific.lookups import is_watched, page_client
+from annotation.prolific.plan import Plan
 from annotation.prolific.sync import apply, read_submissions, study_of
 from studies.models import Item, Study
 
 logger = logging.getLogger(__name__)
 _OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.SCREENED_OUT}
-# Somebody is waiting for the page.
-_SECONDS = 4.0
 
 
-def verify_entry(study: Study, query: Mapping[str, str]) -> None:
+class Seen(enum.Enum):
+    """What a link was seen to be at entry."""
+
+    SIGNED = "signed by Prolific"
+    UNKNOWN = "of a session that Prolific does not know"
+    NOTHING = "nothing new"
+
+
+def verify_entry(study: Study, query: Mapping[str, str]) -> Seen:
     """Compare PROLIFIC_PID with the submission that SESSION_ID names.
 
-    A link that Prolific has signed says so by itself. Otherwise it is asked of Prolific once a
-    session, and only where the study was launched from here. When Prolific cannot be read, or
-    does not know so fresh a submission yet, the person is let in: the look that comes every
+    A link that Prolific has signed says so by itself; where the study asks for signed links, no
+    other one lets somebody new in. Otherwise it is asked of Prolific once a session, and only where
+    the study was launched from here. When Prolific cannot be read, or does not know so fresh a
+    submission yet, the person is let in, and what was seen says which: the look that comes every
     minute finds the rest. Where seats or group places run short, whoever has left there gives
     theirs back first: the newcomer may stand in for them. Raises `EntryRefused`.
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
-    if not settings.PROLIFIC_API_TOKEN or not pid:
-        return
-    if not ProlificStudy.objects.filter(study=study, prolific_id__isnull=False).exists():
-        return
+    if not pid or not is_watched(study):
+        return Seen.NOTHING
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
@@ -51,17 +60,29 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> None:
     ):
         raise EntryRefused("SESSION_ID is somebody else's")
     if _has_entered(study, pid, session):
-        return
-    client = Client(
-        base_url=settings.PROLIFIC_BASE_URL,
-        token=settings.PROLIFIC_API_TOKEN,
-        patience=0.0,
-        timeout=_SECONDS,
-    )
-    if mirrored is None and not _is_signed(query):
-        _ask(study, pid, session, client)
+        return Seen.NOTHING
+    seen = Seen.SIGNED if _is_signed(query) else Seen.NOTHING
+    if seen != Seen.SIGNED and _wants_signed(study) and not query.get("prolific_token"):
+        raise EntryRefused("the study takes signed links only")
+    client = page_client()
+    if mirrored is None and seen != Seen.SIGNED:
+        seen = _ask(study, pid, session, client)
     if _is_short(study):
         _follow_who_left(study, client)
+    return seen
+
+
+def note_entry(annotator: Annotator, seen: Seen) -> None:
+    """Keep with somebody who has entered what their link was seen to be."""
+    if seen == Seen.SIGNED:
+        services.note_signed(annotator_id=annotator.pk)
+    elif seen == Seen.UNKNOWN:
+        services.doubt(annotator_id=annotator.pk)
+
+
+def _wants_signed(study: Study) -> bool:
+    recruitment = Recruitment.objects.filter(study=study).first()
+    return recruitment is not None and Plan.of(recruitment.plan).signed_links
 
 
 def _is_signed(query: Mapping[str, str]) -> bool:
@@ -84,19 +105,22 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
     return identity is not None and session in identity.session_ids
 
 
-def _ask(study: Study, pid: str, session: str, client: Client) -> None:
+def _ask(study: Study, pid: str, session: str, client: Client) -> Seen:
     read_at = timezone.now()
     try:
         remote = client.submission(session)
+    except NotFound:
+        return Seen.UNKNOWN
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
-        return
+        return Seen.NOTHING
     row = study_of(remote)
     if row is None or row.study_id != study.pk or remote.participant != pid:
         raise EntryRefused("SESSION_ID is somebody else's, or of another study")
     if remote.status in _OVER:
         raise EntryRefused("the submission is over on Prolific")
     apply(row, remote, read_at=read_at)
+    return Seen.NOTHING
 
 
 def _is_short(study: Study) -> bool:

@@ -16,7 +16,6 @@ from annotation.errors import Unfinished, WrongStep
 from annotation.identity import identity_hashes
 from annotation.models import (
     Annotator,
-    ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
     Recruitment,
@@ -33,6 +32,7 @@ from annotation.prolific.bonuses import confirm_sent
 from annotation.prolific.client import MAX_BULK_APPROVE, Client
 from annotation.prolific.errors import NotConfigured, NotFound, ProlificError
 from annotation.prolific.launch import mirror
+from annotation.prolific.lookups import look_up_unlisted
 from annotation.prolific.types import RemoteSubmission
 from studies.models import Study
 
@@ -43,8 +43,6 @@ FINAL = frozenset({types.APPROVED, types.REJECTED, types.RETURNED, types.TIMED_O
                    types.SCREENED_OUT, types.PARTIALLY_APPROVED})  # fmt: skip
 # An approval that does not show after this is asked for again: that costs nothing twice.
 _ASK_AGAIN = dt.timedelta(minutes=2)
-# Somebody who has left is given up: their submission is not looked for any more.
-_LOOKED_FOR = dt.timedelta(days=2)
 
 
 def follow_all() -> int:
@@ -96,7 +94,7 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
         row.study = study
         mirror(row, client.study(str(row.prolific_id)))
         read += read_submissions(row, client)
-    read += _look_up_the_unlisted(study, client)
+    read += look_up_unlisted(study, client, refresh_submission)
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
@@ -121,27 +119,6 @@ def _follow_account(study: Study, client: Client) -> None:
     if not Account.of(recruitment.account).is_fresh:
         recruitment.account = read_account(client, study.currency).stored()
         recruitment.save(update_fields=["account"])
-
-
-def _look_up_the_unlisted(study: Study, client: Client) -> int:
-    """Read sessions that came in by the link and stand in no list, one by one.
-
-    So are the people of a quota study found, whose submissions may belong to a child of it.
-    """
-    known = set(
-        ProlificSubmission.objects.filter(prolific_study__study=study).values_list(
-            "submission_id", flat=True
-        )
-    )
-    recent = ProlificIdentity.objects.filter(
-        annotator__study=study, annotator__created_at__gt=timezone.now() - _LOOKED_FOR
-    )
-    found = 0
-    for identity in recent:
-        for session in identity.session_ids:
-            if session not in known:
-                found += refresh_submission(session, client=client)
-    return found
 
 
 def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:
@@ -219,9 +196,13 @@ def _store(
             Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
         ).update(**seen)
         submission.refresh_from_db()
+    is_newly_known = created and submission.annotator_id is not None
     if submission.annotator_id is None and (annotator := _annotator(row, remote)):
         submission.annotator = annotator
         submission.save(update_fields=["annotator"])
+        is_newly_known = True
+    if is_newly_known and submission.annotator_id is not None:
+        services.confirm(annotator_id=submission.annotator_id)
     return submission
 
 

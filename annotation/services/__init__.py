@@ -7,6 +7,7 @@ from annotation.services.checks import (
     pass_checks,
     practise,
 )
+from annotation.services.confirmation import confirm, doubt, note_signed
 from annotation.services.drafts import save_draft
 from annotation.services.endings import (
     complete,
@@ -33,8 +34,10 @@ from annotation.services.steps import (
 __all__ = [
     "answer_question",
     "complete",
+    "confirm",
     "consent",
     "decline",
+    "doubt",
     "enter",
     "enter_by_link",
     "exclude",
@@ -45,6 +48,7 @@ __all__ = [
     "leave_feedback",
     "mark_returned",
     "note_hurry",
+    "note_signed",
     "pass_checks",
     "practise",
     "record_answer",

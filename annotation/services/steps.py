@@ -6,6 +6,7 @@ from annotation import assignment, checks, flow, quotas
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
 from annotation.models import Annotator, AnnotatorEvent, DemographicQuestion
 from annotation.services.expiry import expire_due
+from annotation.standing import is_doubtful
 from studies.models import Study
 
 State = Annotator.State
@@ -126,9 +127,11 @@ def _screen(annotator: Annotator) -> None:
     """Reserve a quota place and go on, or end when the group is full."""
     # Those whose time is over hold places too.
     expire_due(annotator.study)
-    if annotator.works_surplus:
-        # They came back after the platform had given their place away: it is somebody else's.
+    if annotator.works_surplus or is_doubtful(annotator):
+        # The platform does not know them yet, or gave their place away: it is somebody else's.
         quotas.find_group(annotator)
+        annotator.works_surplus = True
+        annotator.save(update_fields=["works_surplus"])
         flow.move(annotator, State.SCREENED, surplus=True)
     elif quotas.reserve(annotator):
         flow.move(annotator, State.SCREENED)

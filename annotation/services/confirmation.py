@@ -1,0 +1,61 @@
+"""People whom the recruiting platform does not know: they hold nothing until it does.
+
+Anybody can open a link with an invented id. A place that is seconds old may be unknown as well, so
+nobody is sent away: who is unknown works on without a seat, and takes seats once they are known.
+"""
+
+import datetime as dt
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotation import flow
+from annotation.models import AnnotatorEvent, ProlificIdentity
+
+# Somebody unknown for so long gives back the seats that they took before it was known.
+PATIENCE = dt.timedelta(minutes=5)
+
+
+@transaction.atomic
+def doubt(*, annotator_id: int) -> None:
+    """The platform has answered that it does not know the person's session.
+
+    Only such an answer counts: a platform that cannot be read says nothing of anybody.
+    """
+    annotator = flow.lock(annotator_id)
+    identity = _identity(annotator_id)
+    if identity is None or identity.is_signed or annotator.prolific_submissions.exists():
+        return
+    now = timezone.now()
+    if identity.unknown_since is None:
+        identity.unknown_since = now
+        AnnotatorEvent.objects.create(annotator=annotator, event="unknown on Prolific")
+    identity.looked_at, identity.looks = now, F("looks") + 1
+    identity.save(update_fields=["unknown_since", "looked_at", "looks"])
+    if now - identity.unknown_since >= PATIENCE:
+        flow.unseat(annotator)
+
+
+@transaction.atomic
+def confirm(*, annotator_id: int) -> None:
+    """The platform knows the person after all; repeats change nothing."""
+    annotator = flow.lock(annotator_id)
+    identity = _identity(annotator_id)
+    if identity is None or identity.unknown_since is None:
+        return
+    identity.unknown_since = None
+    identity.save(update_fields=["unknown_since"])
+    AnnotatorEvent.objects.create(annotator=annotator, event="known on Prolific")
+    flow.seat_again(annotator)
+
+
+def note_signed(*, annotator_id: int) -> None:
+    """The platform itself has signed the link that the person opened."""
+    ProlificIdentity.objects.filter(annotator=annotator_id).update(is_signed=True)
+    confirm(annotator_id=annotator_id)
+
+
+def _identity(annotator_id: int) -> ProlificIdentity | None:
+    found = ProlificIdentity.objects.select_for_update(no_key=True)
+    return found.filter(annotator=annotator_id).first()
