@@ -90,6 +90,9 @@ class ProlificStudy(models.Model):
     child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
     places = models.PositiveIntegerField(default=0)
+    # From so many places to so many: stored before it is sent, so that a crash adds them once.
+    places_before = models.PositiveIntegerField(null=True, blank=True)
+    places_wanted = models.PositiveIntegerField(null=True, blank=True)
     reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
     currency = models.CharField(max_length=3, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)

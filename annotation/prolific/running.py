@@ -5,15 +5,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.account import alone, connect, read_account
 from annotation.prolific.checks import resolve_drafts
 from annotation.prolific.client import Client
-from annotation.prolific.errors import LaunchRefused, NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.errors import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.launch import mirror
 from annotation.prolific.plan import Plan
 from annotation.prolific.types import AWAITING_REVIEW, UNPUBLISHED
+from annotation.prolific.wish import Wish, open_wish, store
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.services import record
@@ -152,8 +154,10 @@ def add_places(
 ) -> ProlificStudy:
     """Add places: read, add, write the absolute number; one at a time.
 
-    `seen` is how many there were when a person agreed to the cost. If there are `extra` more by
-    now, it was done before and is not done again. Raises `NotAllowed`, `ProlificError`.
+    `seen` is how many there were when a person agreed to the cost, as `places_seen` says. If there
+    are `extra` more by now, it was done before and is not done again. What is wanted is stored
+    before it is sent: after a crash the same call ends at the same number. Raises `NotAllowed`,
+    `ProlificError`.
     """
     if not 1 <= extra <= 10_000:
         raise NotAllowed("Say how many places to add, from 1 to 10,000.")
@@ -167,22 +171,42 @@ def add_places(
             raise NotAllowed("There is no such study on Prolific yet. Launch it first.")
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
-        before = remote.places if seen is None else seen
+        earlier = open_wish(row, remote, extra=extra)
+        before = earlier.before if earlier else remote.places if seen is None else seen
         wanted = before + extra
-        if remote.places == wanted:
+        if remote.places == wanted and earlier is None:
             return row
-        if remote.places != before:
+        if remote.places not in (before, wanted):
             raise NotAllowed(
                 f"There are {remote.places} places now, not {before}. Look at the cost again."
             )
-        try:
-            mirror(row, client.set_places(remote.id, wanted))
-        except OutcomeUnknown:
-            mirror(row, client.study(remote.id))
-            if row.places != wanted:
-                raise
-        record(study, "places added on Prolific", user=user, places=extra)
+        if remote.places != wanted:
+            store(row, Wish(before, wanted))
+            _set_places(client, row, wanted)
+        with transaction.atomic():
+            store(row, None)
+            record(study, "places added on Prolific", user=user, places=extra)
     return row
+
+
+def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
+    """Write the number of places; after a lost answer it is read whether they are there."""
+    try:
+        mirror(row, client.set_places(str(row.prolific_id), wanted))
+    except ProlificError as error:
+        if not error.outcome_unknown:
+            store(row, None)
+            raise
+        mirror(row, client.study(str(row.prolific_id)))
+        if row.places != wanted:
+            raise
+
+
+def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
+    """How many places there are now, or were before an earlier wish for `extra` more broke off."""
+    remote = client.study(str(row.prolific_id))
+    earlier = open_wish(row, remote, extra=extra)
+    return earlier.before if earlier else remote.places
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:

@@ -261,7 +261,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         return to_home(study)
     try:
         client = connect()
-        seen = client.study(str(row.prolific_id)).places
+        seen = running.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError as error:
         messages.error(request, str(error))

@@ -147,7 +147,7 @@ class Command(BaseCommand):
         if row is None or extra < 1:
             raise CommandError("There is no such study on Prolific, or the number is below 1.")
         client = connect()
-        seen = client.study(str(row.prolific_id)).places
+        seen = running.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.currency or study.currency)
         question = f"{seen} places become {seen + extra}; that costs {total}."

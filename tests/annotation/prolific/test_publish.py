@@ -1,16 +1,21 @@
 """Publishing spends once and unasked never; pausing, starting, stopping, adding places."""
 
 import pytest
+from django.core.management import call_command
+from django.urls import reverse
 
 from annotation.prolific import running
+from annotation.prolific.client import Client
 from annotation.prolific.errors import (
     LaunchRefused,
     NotAllowed,
     ProlificError,
 )
 from annotation.prolific.plan import Plan
+from annotation.prolific.sync import follow
 from demo.prolific import records
 from tests.annotation.prolific.life import launched, make_recruiting, published
+from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -119,3 +124,78 @@ def test_places_whose_answer_was_lost_are_added_once(prolific, fault):
     running.add_places(study_id=study.pk, extra=2)
 
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("moment", ["before it is sent", "after it is sent", "before it is noted"])
+@pytest.mark.parametrize("by", ["command", "page"])
+def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, monkeypatch):
+    study = make_recruiting()
+    row = published(study)
+    send = Client.set_places
+
+    def killed_sending(self, study_id, places):
+        if moment == "after it is sent":
+            send(self, study_id, places)
+        raise Killed
+
+    def killed_noting(*args, **kwargs):
+        raise Killed
+
+    def add() -> None:
+        if by == "command":
+            call_command("prolific", "places", study.slug, "3", "--yes")
+            return
+        client = sign_in(study)
+        url = reverse("people:prolific-places", args=[study.slug])
+        shown = client.post(url, {"extra": "3"}).context["seen"]
+        client.post(url, {"extra": "3", "seen": str(shown), "sure": "yes"})
+
+    with monkeypatch.context() as patch:
+        if moment == "before it is noted":
+            patch.setattr(running, "record", killed_noting)
+        else:
+            patch.setattr(Client, "set_places", killed_sending)
+        with pytest.raises(Killed):
+            add()
+    follow(study_id=study.pk)
+    add()
+
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 9
+    assert study.log.filter(event="places added on Prolific").count() == 1
+    add()
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 12
+
+
+def test_another_number_of_places_is_a_new_wish(prolific, monkeypatch):
+    study = make_recruiting()
+    row = published(study)
+    send = Client.set_places
+
+    def killed_sending(self, study_id, places):
+        send(self, study_id, places)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "set_places", killed_sending)
+        with pytest.raises(Killed):
+            running.add_places(study_id=study.pk, extra=3)
+
+    running.add_places(study_id=study.pk, extra=1)
+
+    assert prolific.world.studies[row.prolific_id]["total_available_places"] == 10
+
+
+def test_places_that_prolific_refuses_are_wanted_no_more(prolific):
+    study = make_recruiting()
+    row = published(study)
+    prolific.fault("PATCH", "studies/", "404")
+
+    with pytest.raises(ProlificError):
+        running.add_places(study_id=study.pk, extra=3)
+
+    row.refresh_from_db()
+    assert row.places_wanted is None
