@@ -4,6 +4,7 @@ Quota places follow what people say in the study. The export is set beside them,
 that Prolific fills otherwise than the study does can be seen.
 """
 
+import contextlib
 import csv
 import io
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,11 @@ from annotation.models import (
     ProlificSubmission,
     QuotaCell,
 )
-from annotation.prolific import types
+from annotation.prolific import columns, types
 from annotation.prolific.account import connect
 from annotation.prolific.client import Client
-from annotation.prolific.errors import OutcomeUnknown, Rejected
-from annotation.prolific.filters import POLITICS, SEX
-from annotation.prolific.plan import label_for, question_of
+from annotation.prolific.errors import NotFound, OutcomeUnknown, Rejected
+from annotation.prolific.types import Filter
 from annotation.quotas import matching_cell
 from studies.models import Study
 
@@ -34,21 +34,13 @@ _NOT_ABOUT_PEOPLE = {
     "completed at", "reviewed at", "archived at", "time taken", "completion code",
     "total approvals",
 }  # fmt: skip
-# The export's names of the columns that our quota questions ask as well.
-_COLUMNS = {
-    SEX: ("sex",),
-    POLITICS: (
-        "u.s. political affiliation", "us political affiliation", "political affiliation",
-    ),
-}  # fmt: skip
 _HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY_APPROVED)
 
 
 def fetch(*, study_id: int) -> int:
     """Read the export of a study's people and keep it with their submissions."""
     client = connect()
-    keys = set(DemographicQuestion.objects.filter(study=study_id).values_list("key", flat=True))
-    wanted = [filter_id for filter_id in _COLUMNS if question_of(filter_id, keys)]
+    wanted = _filters(client, list(DemographicQuestion.objects.filter(study=study_id)))
     kept = 0
     for row in ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False):
         text = _export(client, str(row.prolific_id), wanted)
@@ -62,6 +54,16 @@ def fetch(*, study_id: int) -> int:
                 submission.save(update_fields=["demographics"])
                 kept += 1
     return kept
+
+
+def _filters(client: Client, questions: Sequence[DemographicQuestion]) -> list[str]:
+    """The filters that our questions need; the live list is read only where it has to be."""
+    live: Sequence[Filter] = ()
+    if columns.needs_live_filters(questions):
+        # Without the list fewer columns are compared: no reason to read none.
+        with contextlib.suppress(Rejected, NotFound):
+            live = client.filters()
+    return columns.filters_for(questions, live)
 
 
 def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
@@ -105,19 +107,20 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
         return ""
     said = submission.annotator.demographics
     differing = []
-    for filter_id in _COLUMNS:
-        key = question_of(filter_id, {question.key for question in questions})
-        there = _said_there(submission, filter_id)
-        here = said.get(key or "", "")
-        known = here and here != DemographicQuestion.PREFER_NOT_TO_SAY
-        if known and there and label_for(filter_id, here, [there]) is None:
-            differing.append(f"{key}: here “{here}”, on Prolific “{there}”")
+    for question in questions:
+        here, there = said.get(question.key, ""), _said_there(submission, question)
+        if not here or not there or here == DemographicQuestion.PREFER_NOT_TO_SAY:
+            continue
+        means = columns.value_of(question, there)
+        # Words that none of our values has say nothing, unless we know the filter's own.
+        if means != here and (means is not None or columns.filter_of(question)):
+            differing.append(f"{question.key}: here “{here}”, on Prolific “{there}”")
     return "; ".join(differing)
 
 
-def _said_there(submission: ProlificSubmission, filter_id: str) -> str:
-    found = submission.demographics
-    return next((found[name] for name in _COLUMNS[filter_id] if name in found), "")
+def _said_there(submission: ProlificSubmission, question: DemographicQuestion) -> str:
+    name = columns.column_of(question, submission.demographics)
+    return submission.demographics[name] if name else ""
 
 
 @dataclass(frozen=True)
@@ -133,10 +136,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Groups:
-    """The quota groups beside Prolific's answers; `unknown` people have none there."""
+    """The quota groups beside Prolific's answers; `unknown` people have none there.
+
+    `unasked` are the questions of the groups that nobody's answers there say anything about:
+    without them nobody can be put into a group by Prolific's answers.
+    """
 
     rows: list[Group]
     unknown: int
+    unasked: tuple[str, ...] = ()
 
 
 def groups_of(study: Study) -> Groups | None:
@@ -149,7 +157,13 @@ def groups_of(study: Study) -> Groups | None:
     )
     if not cells or not any(submission.demographics for submission in people):
         return None
-    questions = list(study.demographic_questions.all())
+    asked = {key for cell in cells for key in cell.criteria}
+    questions = [q for q in study.demographic_questions.all() if q.key in asked]
+    unasked = tuple(
+        question.label
+        for question in questions
+        if not any(_said_there(submission, question) for submission in people)
+    )
     here: dict[int | None, set[int]] = {}
     there: dict[int | None, set[int]] = {}
     unknown = 0
@@ -162,7 +176,7 @@ def groups_of(study: Study) -> Groups | None:
             continue
         cell = matching_cell(cells, said)
         there.setdefault(cell.pk if cell else None, set()).add(submission.pk)
-    return Groups([_group(cell, here, there) for cell in cells], unknown)
+    return Groups([_group(cell, here, there) for cell in cells], unknown, unasked)
 
 
 def _group(
@@ -175,20 +189,18 @@ def _group(
 def _in_our_words(
     submission: ProlificSubmission, questions: Sequence[DemographicQuestion]
 ) -> dict[str, str] | None:
-    """Prolific's answers as values of our questions; None where it has no answer to one.
+    """Prolific's answers as values of our questions; None where one of them is not known.
 
-    An answer that none of our values means is kept as it is: it fits no group.
+    An answer to a filter whose words we know, and that none of our values means, is kept as it
+    is: it fits no group. Other words that we cannot read are no answer.
     """
     said = {}
     for question in questions:
-        asked = next((f for f in _COLUMNS if question_of(f, {question.key}) == question.key), None)
-        if asked is None:
-            continue
-        there = _said_there(submission, asked)
-        if not there:
+        there = _said_there(submission, question)
+        means = columns.value_of(question, there) if there else None
+        if means is None and there and columns.filter_of(question):
+            means = there
+        if means is None:
             return None
-        values = [str(option["value"]) for option in question.options]
-        said[question.key] = next(
-            (value for value in values if label_for(asked, value, [there])), there
-        )
+        said[question.key] = means
     return said

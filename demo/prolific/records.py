@@ -23,6 +23,8 @@ FILTERS: list[dict[str, Any]] = [
      "data_type": "ChoiceID", "choices": {"19": "English", "27": "German"}},
     {"filter_id": "age", "title": "Age", "type": "range", "data_type": "integer",
      "min": 18, "max": 100},
+    {"filter_id": "diet", "title": "Diet", "type": "select", "data_type": "ChoiceID",
+     "choices": {"0": "Vegetarian", "1": "Vegan", "2": "None of these"}},
     {"filter_id": "approval_rate", "title": "Approval rate", "type": "range",
      "data_type": "integer", "min": 0, "max": 100},
     {"filter_id": "approval_numbers", "title": "Number of previous submissions", "type": "range",
