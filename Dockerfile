@@ -7,7 +7,7 @@ COPY . .
 ENV DJANGO_SETTINGS_MODULE=config.settings.base HOST=0.0.0.0 PYTHONUNBUFFERED=1
 # Static files are part of the image; the key is for this step alone.
 RUN SECRET_KEY=build-only DATABASE_URL=sqlite:////tmp/none python manage.py collectstatic --noinput \
-    && chown -R thirdperson /app/var
+    && chmod -R a+rX staticfiles && chown -R thirdperson /app/var
 USER thirdperson
 EXPOSE 8000
 CMD ["python", "-m", "config.processes", "web"]

@@ -34,7 +34,11 @@ class ExportForm(forms.Form):
         choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
         help_text="It is written into the data card. The items stay under their source’s.",
     )
-    fresh_pseudonyms = _box("Name everybody anew", "Earlier exports join with later ones no more.")
+    fresh_pseudonyms = _box(
+        "Give everybody a new name",
+        "Names no longer match those of earlier exports. Times, durations and flags are left out, "
+        "because rows could be matched by them.",
+    )
     free_text = _box(
         "With free text", "What people wrote at the end, and why somebody is excluded."
     )

@@ -19,7 +19,7 @@ def exported_id(export_key: str, pseudonym: str) -> str:
 
 
 def renew_export_key(*, study_id: int) -> None:
-    """Name everybody anew: earlier exports join with later ones no more."""
+    """Give everybody a new name: names of earlier exports no longer match."""
     Study.objects.filter(pk=study_id).update(export_key=secrets.token_hex(32))
 
 

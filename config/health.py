@@ -1,14 +1,21 @@
 """Is everything there that an answer or a judgment needs?"""
 
+import functools
 import os
 import time
 
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
+
+_UP_TO_DATE_FOR = 60.0
+# When the database was last seen to have every migration; one that lacks some is looked at again.
+_looked_up: float | None = None
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -24,9 +31,33 @@ def _database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
+        return "migrations missing" if _lacks_migrations() else "ok"
     except DatabaseError:
         return "unreachable"
-    return "ok"
+
+
+@functools.cache
+def _known_migrations() -> frozenset[tuple[str, str]]:
+    """Every migration that this program has; they do not change while it runs."""
+    loader = MigrationLoader(None)
+    return frozenset(set(loader.disk_migrations) - _replaced(loader))
+
+
+def _replaced(loader: MigrationLoader) -> set[tuple[str, str]]:
+    """What a squashed migration stands for: either of the two may be applied."""
+    squashed = {key: m for key, m in loader.disk_migrations.items() if m.replaces}
+    return {*squashed, *(old for m in squashed.values() for old in m.replaces)}
+
+
+def _lacks_migrations() -> bool:
+    """Whether the database is older than this program; looked up at most once a minute."""
+    global _looked_up
+    now = time.monotonic()
+    if _looked_up is None or now - _looked_up > _UP_TO_DATE_FOR:
+        if _known_migrations() - set(MigrationRecorder(connection).applied_migrations()):
+            return True
+        _looked_up = now
+    return False
 
 
 def _broker() -> str:

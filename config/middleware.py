@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_cache_control
 
 _POLICY = {
     "default-src": "'none'",
@@ -36,6 +37,23 @@ def content_security_policy(
         response.headers.setdefault(
             "Permissions-Policy", "camera=(), microphone=(), geolocation=()"
         )
+        return response
+
+    return middleware
+
+
+def no_store(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Let no browser and no proxy keep a page: most show people's answers or somebody's account.
+
+    The site's own static files are served before this and keep their own rule.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if "no-store" not in response.headers.get("Cache-Control", ""):
+            patch_cache_control(response, no_store=True, private=True)
         return response
 
     return middleware

@@ -4,10 +4,13 @@ import os
 import sys
 
 import django
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+
+from config import private_files
 
 
 def migrate() -> None:
@@ -49,6 +52,7 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     try:
         django.setup()
+        private_files.close_below(settings.VAR_DIR)
         migrate()
     except ImproperlyConfigured as error:
         sys.exit(str(error))

@@ -5,7 +5,6 @@ product's command and answer through the pages, judges run in a Celery worker ag
 server, a worker builds the reports. Only who answers is simulated, and the platform they come from.
 """
 
-import secrets
 import shutil
 import socket
 import sys
@@ -23,10 +22,10 @@ from django.utils import timezone
 from analysis.building import report_dir
 from analysis.models import Report
 from analysis.services import request_report
-from annotation.models import Assignment
+from annotation.models import Assignment, ProlificStudy
 from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
-from demo.annotators import TIE_ANNOTATORS, Annotator, participant_id, pseudonym
+from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
 from demo.leftovers import end_leftovers, note
 from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
@@ -237,11 +236,11 @@ class Demo:
     def _where_to_click(self, report: Report, password: str) -> None:
         site = f"http://localhost:{self._port}"
         slug = report.study.slug
-        ids = (participant_id(secrets.token_hex()) for _ in range(3))
-        visitor = "PROLIFIC_PID={}&STUDY_ID={}&SESSION_ID={}".format(*ids)
+        recruited = ProlificStudy.objects.get(study=report.study).prolific_id
+        visit = f"http://localhost:{self._port + 2}/simulate/visit?study={recruited}"
         _say()
         for what, where in (
-            ("Be an annotator", f"{site}{reverse('annotation:entry', args=[slug])}?{visitor}"),
+            ("Be an annotator", f"{visit}  (somebody new each time)"),
             ("The study", f"{site}{reverse('studies:detail', args=[slug])}"),
             ("The recruiting", f"{site}{reverse('people:prolific', args=[slug])}"),
             (

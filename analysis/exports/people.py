@@ -11,13 +11,22 @@ from annotation.exports import annotation_rows, annotator_rows
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Persona, Study
 
+# By these a row can be found again in another export, whatever the people are called in it.
+_TIMES = (
+    "started_at", "answered_at", "ended_at", "active_ms", "elapsed_ms", "median_active_ms", "flags",
+)  # fmt: skip
 
-def annotation_table(study: Study, *, free_text: bool = False) -> Iterator[dict[str, Any]]:
+
+def annotation_table(
+    study: Study, *, free_text: bool = False, times: bool = True
+) -> Iterator[dict[str, Any]]:
     """People's answers to the items that count, under their exported names.
 
     Free text about people, such as the reason of an exclusion, stays inside unless `free_text`;
-    so does, always, every answer that somebody has withdrawn.
+    so does, always, every answer that somebody has withdrawn. Without `times` no time and no
+    duration leaves.
     """
+    untold = dict.fromkeys(() if times else _TIMES)
     shown = feature_keys(study)
     columns = names(ANNOTATIONS)
     for key, answers in groupby(_that_leave(study), key=itemgetter("item_id")):
@@ -34,7 +43,7 @@ def annotation_table(study: Study, *, free_text: bool = False) -> Iterator[dict[
                 "checks_passed": not row["failed_attention"],
                 "exclude_reason": row["exclude_reason"] if free_text else None,
             }
-            yield {column: (row | known).get(column) for column in columns}
+            yield {column: (row | known | untold).get(column) for column in columns}
 
 
 def _that_leave(study: Study) -> Iterator[dict[str, Any]]:
@@ -44,13 +53,14 @@ def _that_leave(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def annotator_table(
-    study: Study, columns: tuple[str, ...], *, identified: bool = False
+    study: Study, columns: tuple[str, ...], *, identified: bool = False, times: bool = True
 ) -> Iterator[dict[str, Any]]:
     """The people of a study, by exported name: the order of arrival would tell who is who.
 
     Demographics only in cells of at least five. Whoever did not consent, or withdrew, is there
     only where people are named, for paying them.
     """
+    untold = dict.fromkeys(() if times else _TIMES)
     found = Annotator.objects.filter(study=study)
     if not identified:
         found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
@@ -69,7 +79,7 @@ def annotator_table(
             "started_at": to_the_minute(row["started_at"]),
             "ended_at": to_the_minute(row["ended_at"]),
         }
-        yield {column: (row | known).get(column) for column in columns}
+        yield {column: (row | known | untold).get(column) for column in columns}
 
 
 def feature_keys(study: Study) -> dict[int, list[str]]:

@@ -35,11 +35,14 @@ def export_study(
 
     Returns how many rows each table has. A file is replaced, a folder must be new or empty;
     both appear only when they are complete. Platform ids are written only when `identified`, and
-    only to a file that its owner alone can read. The study's log says who exported what; `noted`
-    goes there too. Raises `ExportError`.
+    only to a file that its owner alone can read. With `fresh_pseudonyms` everybody gets another
+    name, and no time leaves by which the names could be matched. The study's log says who
+    exported what; `noted` goes there too. Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
-    leaving = Leaving(identified=identified, free_text=free_text)
+    leaving = Leaving(
+        identified=identified, free_text=free_text, times=identified or not fresh_pseudonyms
+    )
     if fresh_pseudonyms:
         renew_export_key(study_id=study.pk)
         study.refresh_from_db(fields=["export_key"])

@@ -40,6 +40,8 @@ class Leaving:
 
     identified: bool = False
     free_text: bool = False
+    # Exact times and durations, by which rows of two exports can be matched.
+    times: bool = True
 
 
 def make_table(study: Study, what: str, leaving: Leaving) -> Table:
@@ -50,7 +52,9 @@ def make_table(study: Study, what: str, leaving: Leaving) -> Table:
             shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
             return Table(what, shape, lambda: item_rows(study), item_cells)
         case "annotations":
-            rows = lambda: annotation_table(study, free_text=leaving.free_text)  # noqa: E731
+            rows = lambda: annotation_table(  # noqa: E731
+                study, free_text=leaving.free_text, times=leaving.times
+            )
             return Table(what, columns.ANNOTATIONS, rows)
         case "judgments":
             return Table(what, columns.JUDGMENTS, lambda: judgment_table(study))
@@ -84,6 +88,8 @@ def _annotators(study: Study, leaving: Leaving) -> Table:
     return Table(
         "annotators",
         shape,
-        lambda: annotator_table(study, columns.names(shape), identified=leaving.identified),
+        lambda: annotator_table(
+            study, columns.names(shape), identified=leaving.identified, times=leaving.times
+        ),
         names_people=leaving.identified,
     )

@@ -20,6 +20,7 @@ from annotation.models import Bonus, BonusPayment, ProlificSubmission
 from annotation.prolific.account import alone, connect
 from annotation.prolific.client import MAX_BULK_BONUS, Client
 from annotation.prolific.errors import NotAllowed, ProlificError
+from annotation.prolific.owners import owners_only
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.services import lock_study, record
@@ -111,11 +112,13 @@ def set_up(*, payment_id: int) -> BonusPayment:
 def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
     """Pay what is set up, once; `confirmed` is the total that a person saw and agreed to.
 
-    Raises `NotAllowed` when it was sent before or the total is another one, and a
-    `ProlificError`. After one with `outcome_unknown` the payment stays sent and is looked up.
+    Raises `NotAllowed` when it was sent before, the total is another one or the user is no
+    owner of the study, and a `ProlificError`. After one with `outcome_unknown` the payment stays
+    sent and is looked up.
     """
     payment = _payment(payment_id)
     study: Study = payment.prolific_study.study
+    owners_only(user, study)
     client = connect()
     with alone(study.pk):
         payment = _payment(payment_id)

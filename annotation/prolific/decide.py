@@ -17,6 +17,7 @@ from annotation.prolific import types
 from annotation.prolific.account import connect
 from annotation.prolific.client import MAX_BULK_APPROVE
 from annotation.prolific.errors import NotAllowed, ProlificError
+from annotation.prolific.owners import owners_only
 from annotation.prolific.settle import Work, work_of
 from annotation.prolific.sync import apply, follow
 from studies.models import Study
@@ -47,11 +48,13 @@ def approve(
     """Approve these submissions; `confirmed` is how many a person agreed to pay.
 
     What Prolific shows as anything but awaiting review is left out and told. The wish is stored
-    before it is sent: what gets lost is asked for again. Raises `NotAllowed`, `ProlificError`.
+    before it is sent: what gets lost is asked for again. Raises `NotAllowed`, also for
+    a user who is no owner of the study, and `ProlificError`.
     """
     if len(set(submission_ids)) != confirmed or not confirmed:
         raise NotAllowed("The people to approve changed meanwhile. Look at the list again.")
     study = Study.objects.get(pk=study_id)
+    owners_only(user, study)
     own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
     if own.count() != confirmed:
         raise NotAllowed("Some of these people are not of this study.")
@@ -79,15 +82,17 @@ def approve(
 def reject(
     *, study_id: int, submission_id: int, category: str, message: str, user: User | None
 ) -> ProlificSubmission:
-    """Reject one submission, by a person, on a ground that the platform allows and that holds.
+    """Reject one submission, on a ground that the platform allows and that holds.
 
-    Raises `NotAllowed` with the rule that stands against it, and `ProlificError`.
+    Only an owner of the study rejects. Raises `NotAllowed` with the rule that stands against it,
+    and `ProlificError`.
     """
-    submission = ProlificSubmission.objects.select_related("annotator", "prolific_study").get(
-        pk=submission_id, prolific_study__study=study_id
-    )
+    submission = ProlificSubmission.objects.select_related(
+        "annotator", "prolific_study__study"
+    ).get(pk=submission_id, prolific_study__study=study_id)
     if user is None:
         raise NotAllowed("Only a person can reject somebody.")
+    owners_only(user, submission.prolific_study.study)
     message = message.strip()
     if category not in GROUNDS:
         raise NotAllowed(f"Choose one of Prolific's grounds: {', '.join(GROUNDS.values())}.")

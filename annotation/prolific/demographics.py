@@ -47,7 +47,8 @@ def fetch(*, study_id: int) -> int:
         if not _is_whole(text):
             raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
         people = read_export(text)
-        for submission in row.submissions.all():
+        # What people said who have withdrawn is not read again.
+        for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
             about = people.get(submission.submission_id)
             if about is not None and about != submission.demographics:
                 submission.demographics = about

@@ -14,6 +14,7 @@ from annotation.prolific.decide import approve, reject, request_returns
 from annotation.prolific.demographics import groups_of
 from annotation.prolific.errors import NotAllowed
 from annotation.prolific.forms import RejectForm
+from annotation.prolific.owners import is_owner, why_not
 from annotation.prolific.settle import APPROVE, BONUS, RETURN, REVIEW, Row, settlement
 from annotation.prolific.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.models import Study
@@ -56,6 +57,20 @@ def _bonus_text(study: Study, row: Row) -> str:
     return f"{_money(study, paid)} paid" if paid else ""
 
 
+def _owner_context(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """Whether this person may decide about money, and why not."""
+    may_decide = is_owner(user_of(request), study)
+    return {"may_decide": may_decide, "why_not": "" if may_decide else why_not(study)}
+
+
+def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
+    """Back to the list, with the reason, for who is no owner."""
+    if is_owner(user_of(request), study):
+        return None
+    messages.error(request, why_not(study))
+    return _back(study)
+
+
 @require_http_methods(["GET"])
 @editor_page
 def settle(request: HttpRequest, study: Study) -> HttpResponse:
@@ -63,6 +78,7 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     found = settlement(study)
     context = {
         "unknown": found.unknown,
+        **_owner_context(request, study),
         "demographics": groups_of(study),
         "anybody": bool(found.rows),
         "groups": [
@@ -84,6 +100,8 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
 @editor_page
 def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
     """Approve who is ticked, after their number and the sum were seen."""
+    if refused := _refused(request, study):
+        return refused
     ids = _ids(request)
     confirmed = whole_number(request.POST.get("confirmed", ""))
     if confirmed is not None:
@@ -146,6 +164,8 @@ def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
 @editor_page
 def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
     """Reject one person: the ground, the rule and the message on a page of its own."""
+    if refused := _refused(request, study):
+        return refused
     ids = _ids(request)
     if len(ids) != 1:
         messages.error(request, "People are rejected one at a time.")
@@ -202,6 +222,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             }
             for payment in payments.order_by("-pk")
         ],
+        **_owner_context(request, study),
     }
     return show(request, study, "bonuses", context)
 

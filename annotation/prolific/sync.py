@@ -34,6 +34,7 @@ from annotation.prolific.errors import NotConfigured, NotFound, ProlificError
 from annotation.prolific.launch import mirror
 from annotation.prolific.lookups import look_up_unlisted
 from annotation.prolific.types import RemoteSubmission
+from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 
 logger = logging.getLogger(__name__)
@@ -95,6 +96,7 @@ def follow(*, study_id: int, client: Client | None = None) -> int:
         mirror(row, client.study(str(row.prolific_id)))
         read += read_submissions(row, client)
     read += look_up_unlisted(study, client, refresh_submission)
+    forget_withdrawn(study.pk)
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)

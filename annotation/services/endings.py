@@ -6,6 +6,7 @@ from django.db import transaction
 from annotation import flow
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, Draft
+from annotation.services.identities import forget_person
 
 State = Annotator.State
 _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
@@ -47,9 +48,13 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 
 @transaction.atomic
 def withdraw(*, annotator_id: int) -> Annotator:
-    """End on the person's wish, also after completion: their answers leave the analysis."""
+    """End on the person's wish, also after completion: their answers leave the analysis.
+
+    Who they are, what they said of themselves and what they wrote is forgotten.
+    """
     annotator = _end(annotator_id, State.WITHDREW)
     Draft.objects.filter(assignment__annotator=annotator).delete()
+    forget_person(annotator)
     return annotator
 
 

@@ -2,7 +2,13 @@
 
 from django.db import transaction
 
-from annotation.models import Invitation, ProlificEvent, ProlificIdentity, ProlificSubmission
+from annotation.models import (
+    Annotator,
+    Invitation,
+    ProlificEvent,
+    ProlificIdentity,
+    ProlificSubmission,
+)
 from studies.services import lock_study, record
 
 
@@ -22,3 +28,22 @@ def purge_identities(*, study_id: int) -> int:
     if purged:
         record(study, "identities purged", people=purged)
     return purged
+
+
+def forget_person(annotator: Annotator) -> None:
+    """Delete who somebody is and what they wrote, when they withdraw.
+
+    The keyed hash stays, so that they do not enter a second time, and the number of their
+    submission, without which they could not be paid.
+    """
+    annotator.feedback, annotator.demographics = "", {}
+    annotator.save(update_fields=["feedback", "demographics"])
+    annotator.prolific_submissions.update(participant="", demographics={})
+    ProlificIdentity.objects.filter(annotator=annotator).delete()
+
+
+def forget_withdrawn(study_id: int) -> None:
+    """Delete again what a platform has told since of people who withdrew."""
+    ProlificSubmission.objects.filter(
+        prolific_study__study=study_id, annotator__state=Annotator.State.WITHDREW
+    ).exclude(participant="", demographics={}).update(participant="", demographics={})

@@ -5,12 +5,15 @@ from urllib.parse import urlsplit
 
 from kombu import Exchange, Queue
 
-from config import env
+from config import env, private_files
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 env.load_dotenv(env.DOTENV)
 
+# Answers, uploads and keys are nobody else's: what this program writes, its own user alone reads.
+private_files.create_privately()
 VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
+private_files.close(VAR_DIR)
 PUBLIC_BASE_URL = env.url("PUBLIC_BASE_URL", "http://localhost:8000").rstrip("/")
 _public = urlsplit(PUBLIC_BASE_URL)
 _https = _public.scheme == "https"
@@ -43,6 +46,7 @@ MIDDLEWARE = [
     "config.middleware.content_security_policy",
     "config.arrivals.StorableText",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.middleware.no_store",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -106,7 +110,10 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SECURE_SSL_REDIRECT = _https and env.flag("SECURE_SSL_REDIRECT", True)
 SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 31_536_000, low=0, high=10**9) * _https
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+# Both bind addresses that are not this installation's, so they are asked for by name.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https and env.flag("SECURE_HSTS_INCLUDE_SUBDOMAINS", False)
+SECURE_HSTS_PRELOAD = _https and env.flag("SECURE_HSTS_PRELOAD", False)
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 if env.flag("TRUST_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -115,7 +122,7 @@ _mail = env.mail_server("EMAIL_URL")
 EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
 EMAIL_USE_SSL, EMAIL_USE_TLS, EMAIL_TIMEOUT = _mail.ssl, _mail.starttls, 20
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", f"thirdperson@{_public.hostname}")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM") or f"thirdperson@{_public.hostname}"
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # How many proxies stand in a row before the web server and add to X-Forwarded-For; with none the
 # header is whatever the client wrote, and is not read.

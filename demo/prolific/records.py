@@ -83,6 +83,8 @@ class Submission:
     return_requested: datetime | None = None
     messages: int = 0
     about: dict[str, str] = field(default_factory=dict)
+    # Somebody who looks at the study: known here, and without one of its places.
+    visits: bool = False
 
 
 @dataclass

@@ -122,7 +122,9 @@ def _submissions(server: SimulatedProlific, query: Query) -> Reply:
     world.settle_approvals()
     wanted = query.params.get("study")
     own = world.study(wanted)["id"] if wanted else None
-    found = [s for s in world.submissions.values() if own is None or s.study == own]
+    found = [
+        s for s in world.submissions.values() if (own is None or s.study == own) and not s.visits
+    ]
     if world.behaviour.child_studies and own == wanted:
         found = []  # a quota study's people belong to its child
     rows = [world.list_row(s) for s in found]

@@ -24,6 +24,14 @@ def _people(server: SimulatedProlific, query: Query) -> Reply:
     return Reply.of({"people": [world.card(submission) for submission in world.people(study)]})
 
 
+@route("GET", "/simulate/visit")
+def _visit(server: SimulatedProlific, query: Query) -> Reply:
+    """Lead a browser into a study as somebody new, as often as it is asked."""
+    link = server.world.visit(query.params["study"])
+    headers = (("Location", link), ("Cache-Control", "no-store"))
+    return Reply(302, headers=headers)
+
+
 @route("POST", "/simulate/(finish|return|time-out)")
 def _change(server: SimulatedProlific, query: Query) -> Reply:
     world, submission = server.world, query.body["submission"]

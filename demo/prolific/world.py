@@ -55,8 +55,19 @@ class World(Studies):
         self._changed(submission)
         return self.card(submission)
 
+    def visit(self, study_id: str) -> str:
+        """The link of somebody new who only looks; every visit is another person's.
+
+        They take no place, so it does not matter whether one is open.
+        """
+        study = self.study(study_id)
+        stratum = next((indices for indices, _ in self._strata(study)), ())
+        submission = Submission(new_id(), study["id"], new_id(), stratum, visits=True)
+        self.submissions[submission.id] = submission
+        return self._link(study, submission)
+
     def people(self, study: dict[str, Any]) -> list[Submission]:
-        return [s for s in self.submissions.values() if s.study == study["id"]]
+        return [s for s in self.submissions.values() if s.study == study["id"] and not s.visits]
 
     def card(self, submission: Submission) -> dict[str, str]:
         """What the participant holds: the ids, the link, and what Prolific knows of them."""

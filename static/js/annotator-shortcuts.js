@@ -1,4 +1,5 @@
 // One-letter shortcuts: never inside a text field, and anybody can switch them off.
+import { openSheet } from "./annotator-sheets.js";
 
 const SWITCH = "thirdperson:shortcuts";
 const RADIOS = { a: "choice-a", 1: "choice-a", b: "choice-b", 2: "choice-b", t: "choice-tie" };
@@ -25,6 +26,12 @@ function mountSwitch() {
   }
 }
 
+const isDigit = (key) => /^[0-9]$/.test(key);
+
+function takesCertainty(form) {
+  return Boolean(form.elements.certainty) && ["a", "b"].includes(form.elements.choice.value);
+}
+
 function choose(radio) {
   radio.checked = true;
   radio.focus();
@@ -41,9 +48,14 @@ export function mountShortcuts(form) {
 
     const key = event.key.toLowerCase();
     const radio = document.getElementById(RADIOS[key] ?? "");
+    // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
+    if (isDigit(key) && takesCertainty(form)) {
+      form.elements.certainty.focus();
+      return; // The browser types it there.
+    }
     if (radio) choose(radio);
     else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
-    else if (key === "?") document.getElementById("help-dialog").showModal();
+    else if (key === "?") openSheet("help");
     // Inside a radio Enter would do this anyway; after a click on the page it should too.
     else if (key === "enter" && event.target === document.body) form.requestSubmit();
     else return;

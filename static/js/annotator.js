@@ -4,6 +4,7 @@ import { keepDraft } from "./annotator-draft.js";
 import { sendUntilStored } from "./annotator-offline.js";
 import { measureActiveTime } from "./annotator-time.js";
 import { mountCertainty } from "./annotator-slider.js";
+import { mountSheets } from "./annotator-sheets.js";
 import { mountShortcuts } from "./annotator-shortcuts.js";
 
 const form = document.querySelector("[data-item-form]");
@@ -16,17 +17,6 @@ function submitOnce() {
     sent = true;
   });
   window.addEventListener("pageshow", () => { sent = false; });
-}
-
-function mountSheets() {
-  const profile = document.querySelector("[data-profile]");
-  document.querySelector("[data-profile-copy]").append(profile.cloneNode(true));
-  for (const link of document.querySelectorAll("[data-opens]")) {
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      document.getElementById(`${link.dataset.opens}-dialog`).showModal();
-    });
-  }
 }
 
 function mountBar() {

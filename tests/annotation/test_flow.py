@@ -16,6 +16,7 @@ from annotation.models import (
     Invitation,
     ProlificIdentity,
     ProlificStudy,
+    ProlificSubmission,
 )
 from annotation.selectors import completion_code
 from annotation.services.identities import purge_identities
@@ -252,6 +253,33 @@ def test_who_leaves_gives_back_every_seat_and_keeps_the_answers(study, leave, st
     assert sum(study.all_items.values_list("answered", flat=True)) == 0
     assert Annotation.objects.get().standing == standing
     assert ended.events.filter(after=ended.state).count() == 1
+
+
+def test_who_withdraws_is_forgotten(study):
+    pid = "5f" * 12
+    annotator = walk_in(study, pid)
+    answer_all(annotator)
+    services.leave_feedback(annotator_id=annotator.pk, text="I am Ada, write to me")
+    services.complete(annotator_id=annotator.pk)
+    Annotator.objects.update(demographics={"sex": "Female"})
+    recruited = ProlificStudy.objects.create(study=study, prolific_id="ps1")
+    submission = ProlificSubmission.objects.create(
+        prolific_study=recruited,
+        annotator=annotator,
+        submission_id="s-1",
+        participant=pid,
+        demographics={"sex": "Female"},
+    )
+
+    services.withdraw(annotator_id=annotator.pk)
+
+    annotator.refresh_from_db()
+    submission.refresh_from_db()
+    assert (annotator.feedback, annotator.demographics) == ("", {})
+    assert not ProlificIdentity.objects.exists()
+    assert (submission.participant, submission.demographics) == ("", {})
+    assert submission.submission_id == "s-1"
+    assert services.enter(study_id=study.pk, pid=pid).pk == annotator.pk
 
 
 def test_somebody_may_withdraw_after_completion(study):

@@ -35,6 +35,43 @@ def test_shortcuts_never_fire_in_the_number_box(page):
     assert page.input_value("#certainty") == "abt12"
 
 
+@pytest.mark.parametrize("how", ["key", "mouse", "slider"])
+def test_a_number_typed_after_the_choice_is_a_certainty_and_no_other_choice(page, how):
+    if how == "key":
+        page.keyboard.press("a")
+    else:
+        page.click("label[for=choice-a]")
+    if how == "slider":
+        page.get_by_role("slider").focus()
+
+    page.keyboard.type("25", delay=30)
+
+    assert page.input_value("#certainty") == "25"
+    assert page.is_checked("#choice-a")
+    assert page.locator("input:checked[name=choice]").count() == 1
+
+
+def test_a_number_before_the_choice_still_chooses(page):
+    page.keyboard.press("2")
+
+    assert page.is_checked("#choice-b")
+    assert page.input_value("#certainty") == ""
+
+
+@pytest.mark.parametrize("size", [SMALL_PHONE, PHONE], ids=["320", "390"])
+def test_a_sheet_opens_at_its_beginning(open_page, study, size):
+    page = open_page(viewport=size)
+    enter_items(page, study)
+    page.set_viewport_size({"width": size["width"], "height": 420})
+
+    page.click("[data-opens=profile]")
+
+    sheet = page.locator("#profile-dialog")
+    assert sheet.evaluate("sheet => sheet.scrollHeight > sheet.clientHeight")
+    assert sheet.evaluate("sheet => sheet.scrollTop") == 0
+    assert page.evaluate("document.activeElement.id") == "profile-dialog-title"
+
+
 def test_shortcuts_can_be_switched_off_and_stay_off(page):
     page.keyboard.press("?")
     page.get_by_label("Use keyboard shortcuts").uncheck()

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.processes import ACCESS_LOG, ProcessDied, Processes, web_command
 from tests.servers import free_port
@@ -47,6 +49,73 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
 
     assert response.status_code == 200
     assert response.json() == {"status": "ok", "database": "ok", "broker": "ok"}
+
+
+@pytest.fixture
+def unseen(monkeypatch):
+    """As after a start: nobody has looked at the migrations yet."""
+    monkeypatch.setattr("config.health._looked_up", None)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen")
+def test_health_is_bad_while_a_migration_is_missing(client):
+    row = MigrationRecorder.Migration.objects.filter(app="annotation").latest("pk")
+    row.delete()
+    response = client.get("/healthz")
+
+    assert response.status_code == 503
+    assert response.json()["database"] == "migrations missing"
+    row.save()
+    assert client.get("/healthz").json()["database"] == "ok"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("unseen")
+def test_health_looks_at_migrations_once_a_minute(client, django_assert_num_queries):
+    client.get("/healthz")
+
+    with django_assert_num_queries(1):
+        client.get("/healthz")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "path", ["/accounts/login/", "/studies/", "/studies/none/", "/s/none/", "/admin/", "/shared/x/"]
+)
+def test_nothing_keeps_a_page(client, path):
+    User.objects.create_superuser("ada")
+    client.force_login(User.objects.get())
+
+    response = client.get(path)
+
+    assert "no-store" in response.headers["Cache-Control"]
+    assert "public" not in response.headers["Cache-Control"]
+
+
+def test_addresses_of_others_are_not_bound_to_https_unless_asked_for(tmp_path):
+    script = (
+        "import os; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings.base');"
+        "from django.conf import settings as s;"
+        "print(s.SECURE_HSTS_SECONDS, s.SECURE_HSTS_INCLUDE_SUBDOMAINS, s.SECURE_HSTS_PRELOAD)"
+    )
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings.base",
+        "SECRET_KEY": "k" * 60,
+        "PUBLIC_BASE_URL": "https://judge.example.org",
+        "VAR_DIR": str(tmp_path),
+    }
+
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=ROOT, env=environment | asked, capture_output=True, text=True, check=True,
+        ).stdout.split()
+        for asked in ({}, {"SECURE_HSTS_INCLUDE_SUBDOMAINS": "1", "SECURE_HSTS_PRELOAD": "1"})
+    ]  # fmt: skip
+
+    assert said == [["31536000", "False", "False"], ["31536000", "True", "True"]]
 
 
 @pytest.mark.django_db

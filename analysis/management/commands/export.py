@@ -37,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--fresh-pseudonyms",
             action="store_true",
-            help="name everybody anew; earlier exports join with later ones no more",
+            help="give everybody a new name, and leave times, durations and flags out",
         )
         parser.add_argument(
             "--licence", choices=LICENCES, default="", help="under which the answers leave"

@@ -84,7 +84,7 @@ def test_platform_ids_are_written_when_asked_for_and_only_their_owner_reads_them
     assert PID in out.read_text()
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     plain = export(study, "annotators", tmp_path / "q.csv", format="csv")
-    assert stat.S_IMODE(plain.stat().st_mode) == 0o644
+    assert PID not in plain.read_text()
     folder = export(study, "all", tmp_path / "all", identified=True)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert study.log.filter(detail__identified=True).count() == 2
@@ -100,6 +100,26 @@ def test_exports_join_until_the_names_are_renewed(study, tmp_path):
 
     assert first == {person["rater_id"] for person in people} == raters("c")
     assert raters("d", fresh_pseudonyms=True).isdisjoint(first)
+
+
+def test_renewed_exports_hold_no_time_by_which_rows_could_be_matched(study, tmp_path):
+    person = Annotator.objects.get()
+    Annotation.objects.update(elapsed_ms=81_237, active_ms=61_913)
+    timed = ("started_at", "answered_at", "elapsed_ms", "active_ms")
+    before = rows(export(study, "annotations", tmp_path / "a"))
+    assert all(row["elapsed_ms"] == 81_237 for row in before)
+
+    folder = export(study, "all", tmp_path / "all", fresh_pseudonyms=True)
+
+    answers = rows(next(folder.rglob("annotations.jsonl")))
+    (known,) = rows(next(folder.rglob("annotators.jsonl")))
+    assert answers
+    assert {row[name] for row in answers for name in timed} == {None}
+    assert (known["started_at"], known["ended_at"], known["median_active_ms"]) == (None,) * 3
+    for path in folder.rglob("*.csv"):
+        assert "81237" not in path.read_text("utf-8")
+        assert "61913" not in path.read_text("utf-8")
+    assert person.pseudonym not in str(answers)
 
 
 def test_one_person_has_other_names_in_other_studies():

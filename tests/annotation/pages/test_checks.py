@@ -70,6 +70,19 @@ def test_the_whole_way_with_every_check(asking):
     assert "Your 2 answers are saved" in page.content.decode()
 
 
+@pytest.mark.parametrize("given", [{}, {"answer": "wrong"}], ids=["nothing", "wrong"])
+def test_what_is_wrong_with_an_answer_is_said_once(asking, given):
+    client = start(asking)
+    answer = {"answer": wrong(asking, 1)} if given else {}
+
+    page = client.post(f"/s/{asking.slug}/quiz/1/", answer | {"try": "1"}).content.decode()
+
+    body = page.split("<main")[1]
+    words = "That was not it." if given else "Select an answer"
+    assert body.count(words) == 1
+    assert 'role="alert"' in body
+
+
 def test_a_wrong_answer_shows_the_sentence_and_a_second_one_the_ending(asking):
     client = start(asking)
     url = f"/s/{asking.slug}/quiz/1/"

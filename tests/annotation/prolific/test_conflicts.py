@@ -54,7 +54,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
     assert hasattr(prolific.world.behaviour, name)
     setattr(prolific.world.behaviour, name, value)
     settings.PUBLIC_BASE_URL = "https://study.example.org"
-    user = User.objects.create_user("researcher")
+    user = User.objects.create_superuser("researcher")
     study = with_quotas(make_recruiting(), each=1)
 
     with pytest.raises(Rejected, match="Below the minimum"):

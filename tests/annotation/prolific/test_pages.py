@@ -1,11 +1,13 @@
 """The recruiting pages: for editors, safe to click, and whole way from plan to payday."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
-from annotation.prolific import launch
+from annotation.prolific import bonuses, decide, launch
+from annotation.prolific.errors import NotAllowed
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow, follow_all
 from demo.prolific.server import TOKEN
@@ -39,7 +41,7 @@ ATTACK = "<script>alert(1)</script>"
 @pytest.fixture
 def study(user):
     study = make_recruiting()
-    Membership.objects.create(study=study, user=user, role=Membership.Role.EDITOR)
+    Membership.objects.create(study=study, user=user, role=Membership.Role.OWNER)
     return study
 
 
@@ -273,6 +275,57 @@ def test_a_fault_is_told_in_words_and_changes_nothing_here(fault, study, signed_
     assert "Prolific" in said(response)
     row.refresh_from_db()
     assert row.status == "ACTIVE"
+
+
+@pytest.mark.parametrize("role", ["editor", "viewer"])
+def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, role):
+    finish(prolific, *arrive(prolific, published(study)))
+    follow(study_id=study.pk)
+    submission = ProlificSubmission.objects.get()
+    payment = BonusPayment.objects.create(
+        prolific_study=submission.prolific_study, state="ready", bulk_id="b1", total=100
+    )
+    Membership.objects.update(role=role)
+    Membership.objects.create(study=study, user=User.objects.create_user("ada"), role="owner")
+    asked = list(prolific.requests)
+
+    for page, data in (
+        ("-approve", {"submission": [submission.pk], "confirmed": "1"}),
+        ("-reject", {"submission": [submission.pk], "reject": "1"}),
+        ("-payment", {"payment": payment.pk, "action": "pay", "sure": "yes", "total": "100"}),
+    ):
+        response = signed_in.post(url(study, page), data, follow=role == "editor")
+        if role == "editor":
+            assert said(response) == (
+                "Only an owner of this study can approve, reject or pay. Ask ada."
+            )
+        else:
+            assert response.status_code == 404
+    with pytest.raises(NotAllowed, match="Only an owner"):
+        decide.approve(study_id=study.pk, submission_ids=[submission.pk], confirmed=1, user=user)
+    with pytest.raises(NotAllowed, match="Only an owner"):
+        decide.reject(
+            study_id=study.pk,
+            submission_id=submission.pk,
+            category="LOW_EFFORT",
+            message="x" * 200,
+            user=user,
+        )
+    with pytest.raises(NotAllowed, match="Only an owner"):
+        bonuses.pay(payment_id=payment.pk, confirmed=100, user=user)
+    assert prolific.requests == asked
+
+
+def test_editors_see_why_they_cannot_decide(study, signed_in, prolific):
+    finish(prolific, *arrive(prolific, published(study)))
+    follow(study_id=study.pk)
+    assert "Approve those chosen" in signed_in.get(url(study, "-settle")).content.decode()
+    Membership.objects.update(role="editor")
+
+    page = signed_in.get(url(study, "-settle")).content.decode()
+
+    assert "Only an owner of this study can approve, reject or pay." in page
+    assert "Approve those chosen" not in page
 
 
 def test_people_of_another_study_cannot_be_chosen(study, signed_in, prolific):

@@ -23,7 +23,7 @@ from annotation.prolific.settle import (
     settlement,
 )
 from annotation.prolific.sync import follow
-from studies.models import Item
+from studies.models import Item, Membership
 from tests.annotation.prolific.life import (
     BALANCE,
     LOST,
@@ -234,6 +234,7 @@ def test_an_approval_that_a_fault_lost_is_asked_for_again(fault, study, row, pro
 
 
 def test_a_rejection_needs_a_person_a_ground_and_a_message(study, row, prolific, user):
+    Membership.objects.create(study=study, user=user, role="owner")
     (pk,) = awaiting(prolific, row, 1)
 
     for who, category, message, words in (
@@ -270,6 +271,7 @@ def test_no_ground_is_disagreement_accuracy_or_certainty():
 def test_a_rejected_place_is_filled_again(reopens, prolific, user):
     prolific.world.behaviour.reopens_itself = reopens
     study = make_recruiting(items=2)
+    Membership.objects.create(study=study, user=user, role="owner")
     row = published(study)
     ids = awaiting(prolific, row, 2)
     reject(

@@ -1,0 +1,33 @@
+"""Files that only the user who runs the program may read."""
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def create_privately() -> None:
+    """From now on, create files and folders without rights for anybody else."""
+    os.umask(0o077)
+
+
+def close(path: Path) -> None:
+    """Take a file's or folder's rights away from everybody else; what is not ours stays."""
+    try:
+        mode = path.lstat().st_mode
+        if mode & _OTHERS and not stat.S_ISLNK(mode):
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    except OSError as error:
+        logger.warning("%s: the rights of others stay: %s", path, error.strerror)
+
+
+def close_below(folder: Path) -> None:
+    """Close a folder and everything in it: an earlier version may have made it open."""
+    close(folder)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            close(Path(parent) / name)

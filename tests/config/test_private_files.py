@@ -1,0 +1,77 @@
+"""What the program writes is its own user's alone, and nothing of it stays where it was deleted."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from config import private_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(folder: Path, *command: str) -> None:
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+        "VAR_DIR": str(folder),
+        "SECRET_KEY": "",
+        "DATABASE_URL": "",
+        "CELERY_BROKER_URL": "",
+    }
+    subprocess.run(
+        ["/bin/sh", "-c", 'umask 022; exec "$@"', "sh", sys.executable, *command],
+        cwd=ROOT, env=environment, check=True,
+    )  # fmt: skip
+
+
+def open_to_others(folder: Path) -> list[Path]:
+    return [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+def test_nobody_else_reads_what_is_made_nor_what_was_there_before(tmp_path):
+    folder = tmp_path / "var"
+    (folder / "exports").mkdir(parents=True)
+    (folder / "exports" / "old.csv").write_text("rater,choice\n")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755)
+
+    start(folder, "-m", "config.migrate")
+
+    assert (folder / "thirdperson.sqlite3").exists()
+    assert open_to_others(folder) == []
+
+
+def test_every_start_closes_the_folder_itself(tmp_path):
+    folder = tmp_path / "var"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+
+    start(folder, "-c", "import django; django.setup()")
+
+    assert open_to_others(folder) == []
+
+
+def test_a_link_out_of_the_folder_changes_nothing_there(tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    outside.chmod(0o644)
+    folder = tmp_path / "var"
+    folder.mkdir()
+    (folder / "link").symlink_to(outside)
+
+    private_files.close_below(folder)
+
+    assert outside.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.django_db
+def test_sqlite_overwrites_what_is_deleted():
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete")
+        assert cursor.fetchone() == (1,)
