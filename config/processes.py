@@ -20,10 +20,12 @@ ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path withou
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
-    """gunicorn with access lines that hold paths only."""
+    """gunicorn with access lines that hold paths only, and threads that wait for no client."""
     return [
         sys.executable, "-m", "gunicorn", "config.wsgi:application",
         "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8",
+        "--worker-class", "config.buffering.Worker", "--worker-connections", "4000",
+        "--no-sendfile",
         "--access-logfile", "-", "--access-logformat", ACCESS_LOG, "--no-control-socket",
     ]  # fmt: skip
 

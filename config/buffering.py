@@ -1,0 +1,196 @@
+"""A gunicorn worker that gives a thread to whole requests only, and waits for no reader.
+
+gunicorn's own threads read a request and write its answer themselves, so that a few clients who
+send half a request, or read nothing, hold all of them. Here one loop receives every request and
+sends every answer; a thread works between the two. What is large waits in a file without a name.
+"""
+
+import contextlib
+import resource
+import selectors
+import socket
+import time
+from functools import partial
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from gunicorn.http import get_parser
+from gunicorn.workers.gthread import TConn, ThreadWorker
+
+from config.requests import Incoming
+
+# Seconds for the head of a request; for the rest and for the answer this much and their length
+# at the least speed (bytes a second) that is waited for.
+HEAD_SECONDS, BODY_SECONDS = 20.0, 30.0
+LEAST_SPEED = 10_000
+_CHUNK = 65_536
+_IN_MEMORY = 262_144
+_STOPPING = 2.0
+
+
+class Answer:
+    """What gunicorn takes for the socket: keeps what is written until the loop sends it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.written = SpooledTemporaryFile(max_size=_IN_MEMORY)
+        self.length = 0
+
+    def sendall(self, data: bytes) -> None:
+        self.length += len(data)
+        self.written.write(data)
+
+    def send(self, data: bytes) -> int:
+        self.sendall(data)
+        return len(data)
+
+    def recv(self, size: int) -> bytes:
+        return b""
+
+    def setblocking(self, flag: bool) -> None:
+        """The loop alone touches the socket."""
+
+    settimeout = setblocking
+
+    def shutdown(self, how: int) -> None:
+        """The loop closes when all is sent."""
+
+    def close(self) -> None:
+        """The loop closes when all is sent."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+
+class Connection(TConn):
+    """A client: its socket, the request that is coming in and the answer that is going out."""
+
+    def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
+        super().__init__(cfg, sock, client, server)
+        self.client_sock = sock
+        self.initialized = True
+        self.incoming = Incoming()
+        self.unsent = b""
+        self.deadline = 0.0
+        self.keeps = False
+
+    def start_answer(self) -> None:
+        """Let gunicorn read the request that has come in, and write to a new answer."""
+        self.sock = Answer(self.client_sock)
+        self.parser = get_parser(self.cfg, self.incoming.chunks(), self.client)
+
+    def end_answer(self) -> None:
+        self.sock.written.close()
+        self.incoming.close()
+
+    def hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.client_sock.shutdown(socket.SHUT_WR)
+        self.client_sock.close()
+        self.incoming.close()
+
+
+class Worker(ThreadWorker):
+    """Threads for whole requests; a loop for everything that waits for a client."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.waiting: set[Connection] = set()
+
+    def init_process(self) -> None:
+        # Every client who waits has a file: as many as the system lets us have.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        super().init_process()
+
+    def accept(self, listener: socket.socket) -> None:
+        try:
+            sock, address = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # Another worker was faster, or the client left.
+        self.nr_conns += 1
+        sock.setblocking(False)
+        conn = Connection(self.cfg, sock, address, listener.getsockname())
+        conn.deadline = time.monotonic() + HEAD_SECONDS
+        self._wait(conn, selectors.EVENT_READ, self._receive)
+
+    def _wait(self, conn: Connection, event: int, then: Any) -> None:
+        self.waiting.add(conn)
+        self.poller.register(conn.client_sock, event, partial(self._ready, conn, then))
+
+    def _ready(self, conn: Connection, then: Any, sock: socket.socket) -> None:
+        try:
+            then(conn)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop(conn)
+
+    def _stop_waiting(self, conn: Connection) -> None:
+        if conn in self.waiting:
+            self.waiting.remove(conn)
+            self.poller.unregister(conn.client_sock)
+
+    def _drop(self, conn: Connection) -> None:
+        self._stop_waiting(conn)
+        self.nr_conns -= 1
+        conn.hang_up()
+
+    def _receive(self, conn: Connection) -> None:
+        """Take what has come; a request that is whole goes to a thread."""
+        data = conn.client_sock.recv(_CHUNK)
+        if not data:
+            self._drop(conn)
+            return
+        incoming, now = conn.incoming, time.monotonic()
+        had_head, began = incoming.has_head, incoming.is_empty
+        incoming.feed(data)
+        if began:
+            conn.deadline = now + HEAD_SECONDS
+        if incoming.has_head and not had_head:
+            conn.deadline = now + BODY_SECONDS + incoming.length / LEAST_SPEED
+            if incoming.expects_continue and not incoming.is_whole:
+                conn.client_sock.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if incoming.is_whole:
+            self._stop_waiting(conn)
+            conn.start_answer()
+            self.enqueue_req(conn)
+
+    def finish_request(self, conn: Connection, fs: Any) -> None:
+        """A thread has written the answer: send it."""
+        with contextlib.suppress(Exception):
+            conn.keeps = bool(fs.result()) and self.alive and conn.incoming.is_plain
+        conn.sock.written.seek(0)
+        conn.deadline = time.monotonic() + BODY_SECONDS + conn.sock.length / LEAST_SPEED
+        try:
+            self._send(conn)
+        except BlockingIOError:
+            self._wait(conn, selectors.EVENT_WRITE, self._send)
+        except OSError:
+            self._drop(conn)
+
+    def _send(self, conn: Connection) -> None:
+        """Send as much as the client takes; raises `BlockingIOError` when it takes no more now."""
+        while data := conn.unsent or conn.sock.written.read(_CHUNK):
+            conn.unsent = data
+            conn.unsent = data[conn.client_sock.send(data) :]
+        self._stop_waiting(conn)
+        conn.end_answer()
+        if not conn.keeps:
+            self.nr_conns -= 1
+            conn.hang_up()
+            return
+        conn.incoming = Incoming()
+        conn.deadline = time.monotonic() + self.cfg.keepalive
+        self._wait(conn, selectors.EVENT_READ, self._receive)
+
+    def murder_pending(self) -> None:
+        """Drop whose time is over; called by the loop about once a second."""
+        super().murder_pending()
+        now = time.monotonic()
+        if not self.alive:
+            for conn in self.waiting:
+                conn.deadline = min(conn.deadline, now + _STOPPING)
+        for conn in [conn for conn in self.waiting if conn.deadline < now]:
+            self._drop(conn)

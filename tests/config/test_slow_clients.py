@@ -1,0 +1,199 @@
+"""Clients who send half a request, or read nothing, hold up nobody else."""
+
+import re
+import socket
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from config.processes import Processes, web_command
+from config.requests import Incoming
+from tests.servers import free_port
+
+ROOT = Path(settings.BASE_DIR)
+FORM = (
+    b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n"
+    # With the cookie Django reads the form, to compare the token in it.
+    b"Cookie: csrftoken=" + b"a" * 32 + b"\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 31\r\n\r\n"
+)
+BODY = b"username=ada&password=somewords"
+
+
+@pytest.fixture
+def incoming() -> Iterator[Callable[..., Incoming]]:
+    """Makes a request of the parts in which it comes in."""
+    request = Incoming()
+
+    def feed(*parts: bytes) -> Incoming:
+        for part in parts:
+            request.feed(part)
+        return request
+
+    yield feed
+    request.close()
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        ([b"GET / HTTP/1.1\r\nHost: x\r\n"], False),
+        ([b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"], True),
+        ([b"GET / HTTP/1.1\r\n\r", b"\n"], True),
+        ([FORM], False),
+        ([FORM, BODY[:10]], False),
+        ([FORM, BODY[:10], BODY[10:]], True),
+        ([FORM + BODY], True),
+        ([b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"], False),
+        (
+            [b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r", b"\n\r\n"],
+            True,
+        ),
+        # What nobody can understand is handed on at once, to be refused.
+        ([b"x" * 200_000], True),
+        ([b"POST / HTTP/1.1\r\nContent-Length: 9\r\nContent-Length: 3\r\n\r\n"], True),
+        ([b"POST / HTTP/1.1\r\nContent-Length: 999999999999\r\n\r\n"], True),
+    ],
+)
+def test_a_request_is_whole_when_all_of_it_is_there(incoming, parts, whole):
+    assert incoming(*parts).is_whole is whole
+
+
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_a_request_is_handed_on_as_it_came(incoming, size):
+    data = FORM + BODY
+    request = incoming(*(data[i : i + size] for i in range(0, len(data), size)))
+
+    assert b"".join(request.chunks()) == data
+    assert request.is_plain
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FORM + BODY + b"GET /admin/ HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+)
+def test_no_second_request_follows_one_whose_end_is_in_doubt(incoming, data):
+    assert not incoming(data).is_plain
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    """The web server as an installation starts it, with one process."""
+    port, folder = free_port(), tmp_path_factory.mktemp("web")
+    with (folder / "log").open("wb") as log:
+        processes = Processes(
+            log=log,
+            env={
+                "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+                "VAR_DIR": str(folder),
+                "DATABASE_URL": "",
+                "PUBLIC_BASE_URL": f"http://localhost:{port}",
+            },
+        )
+        processes.start("web", web_command(port=port, workers=1))
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                page(port)
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield port
+        processes.stop()
+
+
+def page(port: int) -> str:
+    url = f"http://127.0.0.1:{port}/accounts/login/"
+    with urllib.request.urlopen(url, timeout=30) as response:
+        return response.read().decode()
+
+
+def connect(port: int, data: bytes) -> socket.socket:
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.settimeout(30)
+    sock.connect(("127.0.0.1", port))
+    sock.sendall(data)
+    return sock
+
+
+SLOW = {
+    "half a head": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Wait: ",
+    "half a body": FORM + BODY[:5],
+    "reads nothing": b"GET /static/vendor/plotly/plotly-basic-4.1.1.min.js HTTP/1.1\r\n"
+    b"Host: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("data", SLOW.values(), ids=SLOW.keys())
+def test_more_slow_clients_than_threads_keep_nobody_waiting(port, data):
+    with ExitStack() as stack:
+        for _ in range(12):
+            stack.enter_context(connect(port, data))
+
+        assert "Sign in" in page(port)
+
+
+def test_who_sends_slowly_is_answered_in_the_end(port):
+    with connect(port, FORM) as sock:
+        for byte in BODY:
+            sock.sendall(bytes([byte]))
+
+        assert sock.recv(100).startswith(b"HTTP/1.1 403")  # It has no token.
+
+
+def test_two_requests_of_a_connection_are_both_answered(port):
+    head = b"GET /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connect(port, head) as sock:
+        first = read_answer(sock)
+        sock.sendall(head)
+        second = read_answer(sock)
+
+    assert first.startswith(b"HTTP/1.1 200")
+    assert second.startswith(b"HTTP/1.1 200")
+
+
+def test_a_large_answer_arrives_whole(port):
+    path = ROOT / "static/vendor/plotly/plotly-basic-4.1.1.min.js"
+    url = f"http://127.0.0.1:{port}/static/vendor/plotly/plotly-basic-4.1.1.min.js"
+
+    with urllib.request.urlopen(url, timeout=30) as response:
+        assert response.read() == path.read_bytes()
+
+
+def read_answer(sock: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += sock.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(re.search(rb"(?i)content-length: (\d+)", head)[1])
+    while len(body) < length:
+        body += sock.recv(65536)
+    return head
+
+
+def test_the_proxy_of_compose_waits_for_slow_clients_and_the_web_server_is_behind_it():
+    compose = (ROOT / "compose.yaml").read_text("utf-8")
+    services = dict(re.findall(r"^  (\w+):\n((?:    .*\n)+)", compose, re.M))
+    proxy = (ROOT / "proxy/nginx.conf").read_text("utf-8")
+
+    assert "ports" not in services["web"]
+    assert "./proxy/nginx.conf:" in services["proxy"]
+    assert "proxy_request_buffering on;" in proxy
+    assert "client_header_timeout" in proxy
+    # The web server counts by the address that the proxies write.
+    assert "X-Forwarded-For $proxy_add_x_forwarded_for" in proxy
+    assert "TRUSTED_PROXIES: ${TRUSTED_PROXIES:-2}" in compose
+    # Milder errors of nginx name the query, which holds participants' ids.
+    assert re.search(r"error_log \S+ crit;", proxy)
+    assert "access_log off;" in proxy
