@@ -45,7 +45,11 @@ def through_backend(settings: TransformersSettings) -> Iterator[Work]:
     backend = TransformersBackend(settings)
 
     async def ask_all(questions: list[Question]) -> list[Reply]:
-        return list(await asyncio.gather(*(backend.ask(q, seed=q.seed) for q in questions)))
+        return list(
+            await asyncio.gather(
+                *(backend.ask(q, seed=q.seed, parameters=backend.parameters()) for q in questions)
+            )
+        )
 
     def work(questions: list[Question]) -> int:
         replies = asyncio.run(ask_all(questions))

@@ -1,6 +1,7 @@
 """Asking one question until it has an answer."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -12,16 +13,20 @@ from judging.engine.protocol import (
     Answer,
     AttemptEnd,
     Backend,
+    Broken,
     Crowded,
     Fault,
     Ledger,
     Misconfigured,
     Outage,
+    Parameters,
     Question,
     Rejected,
     Reply,
     Unreachable,
 )
+
+logger = logging.getLogger(__name__)
 
 MAX_REPLIES = 5  # the first and four more
 MAX_CUT_THOUGHTS = 2  # replies that end before the model has said a word: more would end so too
@@ -97,9 +102,9 @@ class Asker:
         successes = self.limiter.successes
         while True:
             number += 1
-            permit = await self._leave(question, number)
+            permit, parameters = await self._leave(question, number)
             try:
-                end, reply, fault = await self._send(question, replies, permit)
+                end, reply, fault = await self._send(question, replies, permit, parameters)
                 # Before the slot is free: nobody may follow into what has just failed.
                 outage = self._report(permit, fault)
             finally:
@@ -108,7 +113,7 @@ class Asker:
             answer: Answer | None = None
             if reply is not None:
                 replies += 1
-                answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
+                answer = _read(question, reply, replies)
             elif isinstance(fault, Rejected) and not isinstance(fault, Adjusted | Misconfigured):
                 answer = Answer("error", error=str(fault))
             elif fault is not None and not isinstance(fault, Unreachable):
@@ -126,48 +131,50 @@ class Asker:
             if answer is not None:
                 return
 
-    async def _leave(self, question: Question, number: int) -> Permit:
+    async def _leave(self, question: Question, number: int) -> tuple[Permit, Parameters]:
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
-        if permit := await self._open(question, number):
-            return permit
+        if leave := await self._open(question, number):
+            return leave
         async with self._ledger.line.first() as wait:
-            while not (permit := await self._open(question, number)):
+            while not (leave := await self._open(question, number)):
                 await wait()
-        return permit
+        return leave
 
-    async def _open(self, question: Question, number: int) -> Permit | None:
+    async def _open(self, question: Question, number: int) -> tuple[Permit, Parameters] | None:
         """None where the budget has no room beside what is under way."""
         permit = await self.limiter.acquire(expected_tokens(question))
         try:
-            await self._ledger.open(question, number)
+            # Taken once: others may learn meanwhile that the server refuses some of them.
+            parameters = self._backend.parameters()
+            await self._ledger.open(question, number, parameters)
         except Crowded:
             self.limiter.release(permit, is_unused=True)
             return None
         except BaseException:
             self.limiter.release(permit)
             raise
-        return permit
+        return permit, parameters
 
     async def _send(
-        self, question: Question, replies: int, permit: Permit
+        self, question: Question, replies: int, permit: Permit, parameters: Parameters
     ) -> tuple[AttemptEnd, Reply | None, Fault | None]:
         started = time.monotonic()
         try:
-            reply = await self._backend.ask(question, seed=seed_of(question, replies))
-        except Fault as fault:
-            end = AttemptEnd(
-                fault.outcome,
-                _milliseconds(started),
-                status=fault.status,
-                maybe_billed=fault.maybe_billed,
-                error=str(fault),
+            reply = await self._backend.ask(
+                question, seed=seed_of(question, replies), parameters=parameters
             )
-            return end, None, fault
+        except Fault as fault:
+            return _end_of(fault, started), None, fault
+        except Exception as error:
+            # What nobody thought of is in the ledger as well, and is waited for like an outage.
+            logger.exception("A request failed in this process.")
+            broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
+            return _end_of(broken, started), None, broken
         self.limiter.succeeded(permit)
         end = AttemptEnd(
             "replied",
             _milliseconds(started),
-            status=200,
+            status=reply.status,
             usage=reply.usage,
             maybe_billed=reply.usage is None,
             text=reply.text,
@@ -183,6 +190,26 @@ class Asker:
         except Outage as outage:  # raised by the caller once the attempt is stored
             return outage
         return None
+
+
+def _end_of(fault: Fault, started: float) -> AttemptEnd:
+    return AttemptEnd(
+        fault.outcome,
+        _milliseconds(started),
+        status=fault.status,
+        maybe_billed=fault.maybe_billed,
+        error=str(fault),
+    )
+
+
+def _read(question: Question, reply: Reply, replies: int) -> Answer | None:
+    """`read_answer`; a reply on which that fails is not paid for once more."""
+    try:
+        return read_answer(question, reply, is_last=is_last_reply(reply, replies))
+    except Exception as error:
+        logger.exception("A reply could not be read.")
+        sentence = f"The reply could not be read: {type(error).__name__}."
+        return Answer("error", text=reply.text, error=sentence)
 
 
 def _milliseconds(started: float) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import httpx2
 import openai
 
-from judging.engine.completions import read_completion, short, status_fault, without_key
+from judging.engine.completions import read_response, short, status_fault, without_key
 from judging.engine.openai import is_openai
 from judging.engine.protocol import Fault, Question, Reply
 
@@ -62,15 +62,13 @@ class Line:
 
     def read(self, question: Question, *, is_structured: bool) -> Reply:
         """The reply. Raises a `Fault` where there is none."""
-        if 200 <= self.status < 300:
-            return read_completion(
-                self.content,
-                question,
-                status=self.status,
-                request_id=self.request_id,
-                is_structured=is_structured,
-            )
-        raise status_fault(self.status, self.content)
+        return read_response(
+            self.content,
+            question,
+            status=self.status,
+            request_id=self.request_id,
+            is_structured=is_structured,
+        )
 
 
 def request_line(custom_id: str, body: dict[str, Any]) -> bytes:

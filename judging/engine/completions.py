@@ -2,8 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping
 
+from judging.engine.complaints import (
+    ErrorBody,
+    declines_content,
+    error_body,
+    refuses_key,
+    refuses_model,
+)
 from judging.engine.parsing import verdict_position
 from judging.engine.protocol import (
     Fault,
@@ -23,6 +29,35 @@ _MOST_TOKENS = 10**9  # of one request; who tells more miscounts, and no table h
 _KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
 
 
+def read_response(
+    content: bytes | str,
+    question: Question,
+    *,
+    status: int,
+    request_id: str,
+    is_structured: bool,
+    retry_after: float | None = None,
+) -> Reply:
+    """The reply in a response; a filter that let the question not pass is a refusal.
+
+    Raises the `Fault` that another status, or the body of a success, stands for.
+    """
+    if 200 <= status < 300:
+        return read_completion(
+            content, question, status=status, request_id=request_id, is_structured=is_structured
+        )
+    body = error_body(content)
+    if 400 <= status < 500 and declines_content(body):
+        # Whether it is billed differs by provider, and none tells the tokens.
+        return Reply(
+            text=_message(body, content),
+            refused=True,
+            request_id=storable(request_id)[:200],
+            status=status,
+        )
+    raise status_fault(status, content, retry_after)
+
+
 def read_completion(
     content: bytes | str, question: Question, *, status: int, request_id: str, is_structured: bool
 ) -> Reply:
@@ -35,7 +70,7 @@ def read_completion(
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        said = _message(_error_body(content), content)
+        said = _message(error_body(content), content)
         raise Garbage(f"the answer is no chat completion ({said})", status=status) from error
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=status)
@@ -118,21 +153,21 @@ def _usage(usage: object) -> Usage | None:
 
 def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:
     """Why a request was turned down, by its status and the body of the error."""
-    body = _error_body(content)
+    body = error_body(content)
     message = f"HTTP {status}: {_message(body, content)}"
+    if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
+        return Misconfigured(f"The account has no quota left ({message}).", status=status)
     if status == 429:
-        if body.get("code") == "insufficient_quota":
-            return Misconfigured(f"The account has no quota left ({message}).", status=status)
         return RateLimited(message, status=status, retry_after=retry_after)
     if status >= 500 or status in {408, 409}:
         return ServerError(message, status=status, retry_after=retry_after)
-    if status in {401, 403}:
+    if status in {401, 403} or refuses_key(body):
         return Misconfigured(
             f"The server refuses the key ({message}). Check the environment variable that "
             "the judge names.",
             status=status,
         )
-    if status in {404, 405} or 300 <= status < 400:
+    if status in {404, 405} or 300 <= status < 400 or refuses_model(body):
         return Misconfigured(
             f"The server knows no such model or address ({message}). Check the judge's model "
             "and base URL; the URL includes /v1.",
@@ -141,18 +176,7 @@ def status_fault(status: int, content: bytes | str, retry_after: float | None = 
     return Rejected(message, status=status)
 
 
-def _error_body(content: bytes | str) -> Mapping[str, object]:
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
-    # Servers put the error into a list, into "error", or give it as it is.
-    body = body[0] if isinstance(body, list) and body else body
-    error = body.get("error", body) if isinstance(body, dict) else {}
-    return error if isinstance(error, dict) else {"message": error}
-
-
-def _message(body: Mapping[str, object], content: bytes | str) -> str:
+def _message(body: ErrorBody, content: bytes | str) -> str:
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     return short(str(body.get("message") or text or "no message"))
 

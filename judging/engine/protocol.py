@@ -1,8 +1,10 @@
 """The words that engine, backends and ledger share."""
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from judging.engine.line import Line
 
@@ -21,6 +23,23 @@ class Question:
     seed: int
     replies: int = 0  # stored by an earlier worker; they count towards the ceiling
     attempts: int = 0  # number of the last attempt that the ledger holds
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """All that a request is sent with, other than its prompt and the number of its seed.
+
+    Made once and shared by every request that is sent alike; `sha256` is their name in the ledger.
+    """
+
+    values: Mapping[str, Any]
+    text: str = field(init=False)  # as JSON, the same for the same values
+    sha256: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = json.dumps(self.values, sort_keys=True, ensure_ascii=False)
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "sha256", hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,7 @@ class Reply:
     fingerprint: str = ""
     request_id: str = ""
     probabilities: Mapping[Side, float] | None = None
+    status: int = 200  # some servers declare a refusal by an error
 
 
 class Fault(Exception):
@@ -103,6 +123,13 @@ class Garbage(Fault):
     """A success whose body is no chat completion."""
 
     outcome = "garbage"
+    maybe_billed = True
+
+
+class Broken(Fault):
+    """Something in this process failed on the way; the server may have worked all the same."""
+
+    outcome = "failed"
     maybe_billed = True
 
 
@@ -173,7 +200,10 @@ class Answer:
 
 
 class Backend(Protocol):
-    async def ask(self, question: Question, *, seed: int) -> Reply:
+    def parameters(self) -> Parameters:
+        """What the next request is to be sent with; without values where nothing is sent."""
+
+    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
         """Send one request, without any retry of its own. Raises a `Fault`."""
 
     async def close(self) -> None: ...
@@ -183,8 +213,8 @@ class Ledger(Protocol):
     line: Line
     """Where who found the budget crowded waits."""
 
-    async def open(self, question: Question, number: int) -> None:
-        """Return when attempt `number` is stored.
+    async def open(self, question: Question, number: int, parameters: Parameters) -> None:
+        """Return when attempt `number` is stored, with the `parameters` that it is sent with.
 
         Raises `Stopped` when it must not be sent, and `Crowded` when it may later.
         """

@@ -4,7 +4,9 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from judging.engine.protocol import Question, Rejected, Reply
+from judging.engine.protocol import Parameters, Question, Rejected, Reply
+
+_NOTHING_SENT = Parameters({})
 
 
 def prompt_sha256(prompt: str) -> str:
@@ -47,7 +49,10 @@ class ReplayBackend:
         self._model = model
         self._given: dict[int, int] = {}
 
-    async def ask(self, question: Question, *, seed: int) -> Reply:
+    def parameters(self) -> Parameters:
+        return _NOTHING_SENT
+
+    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
         recorded = self._replies.get(prompt_sha256(question.prompt), ())
         position = self._given.get(question.id, question.replies)
         if position >= len(recorded):

@@ -152,8 +152,14 @@ async def keep_sharing(limiter: "Limiter", exchange: Exchange, executor: Executo
         report = limiter.report()
         try:
             grant = await loop.run_in_executor(executor, exchange, report)
-        except ShareFailed as error:
-            logger.warning("The limits could not be shared, trying again: %s", error)
+        except Exception as error:
+            # Whatever it is: were this task to end, everybody would wait for a grant for ever.
+            is_known = isinstance(error, ShareFailed)
+            logger.warning(
+                "The limits could not be shared, trying again: %s",
+                error,
+                exc_info=None if is_known else error,
+            )
             limiter.restore(report)
             await asyncio.sleep(_RETRY_SECONDS)
             limiter.news.set()

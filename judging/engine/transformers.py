@@ -1,33 +1,23 @@
 """A model in this process, on its GPU or on the CPU, by torch and transformers.
 
-Questions that arrive together are answered together: one thread owns the model, takes the oldest
-question and those nearest to it in length, and runs them as one left-padded batch. Replies end at
-different lengths; whatever has ended leaves the batch, so nobody computes on for the longest one.
-Each question draws with a generator of its own: its reply does not depend on its company.
+Questions that arrive together are answered together: one thread owns the model (`model_thread`),
+takes the oldest question and those nearest to it in length, and runs them as one left-padded batch.
+Replies end at different lengths; whatever has ended leaves the batch, so nobody computes on for the
+longest one. Each question draws with a generator of its own: its reply does not depend on its
+company.
 
 torch is imported with the first question, and by nobody who asks other backends.
 """
 
-import asyncio
 import copy
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judging.engine.adjusting import SEED
 from judging.engine.completions import storable
-from judging.engine.protocol import (
-    Misconfigured,
-    Question,
-    Rejected,
-    Reply,
-    ServerError,
-    Side,
-    Unreachable,
-    Usage,
-)
-
-_GATHER_SECONDS = 0.02  # how long a batch that is not full waits for company
+from judging.engine.model_thread import ModelThread
+from judging.engine.protocol import Misconfigured, Parameters, Question, Reply, Side, Usage
 
 
 @dataclass(frozen=True)
@@ -46,106 +36,35 @@ class TransformersSettings:
     only_scores: bool = False
 
 
-@dataclass(frozen=True)
-class _Request:
-    question: Question
-    seed: int
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Reply]"
-
-
 class TransformersBackend:
     """Answers by a model that is loaded with the first question, in a thread of its own."""
 
     def __init__(self, settings: TransformersSettings) -> None:
-        self._settings = settings
-        self._waiting: list[_Request] = []
-        self._wake = threading.Condition()
-        self._ends = False
-        self._thread: threading.Thread | None = None
+        self._thread = ModelThread(lambda: LocalModel(settings), batch_size=settings.batch_size)
+        self._parameters = Parameters(
+            {
+                "model": settings.model,
+                "temperature": settings.temperature,
+                "top_p": settings.top_p,
+                "max_tokens": settings.max_tokens,
+                "seed": SEED,
+                "scores": "only" if settings.only_scores else settings.scores,
+            }
+        )
 
-    async def ask(self, question: Question, *, seed: int) -> Reply:
-        loop = asyncio.get_running_loop()
-        request = _Request(question, seed, loop, loop.create_future())
-        with self._wake:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="judging-model", daemon=True)
-                self._thread.start()
-            self._waiting.append(request)
-            self._wake.notify()
-        return await request.future
+    @property
+    def moved_at(self) -> float:
+        """When the model last made a step, by the monotonic clock."""
+        return self._thread.moved_at
+
+    def parameters(self) -> Parameters:
+        return self._parameters
+
+    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+        return await self._thread.ask(question, seed=seed)
 
     async def close(self) -> None:
-        with self._wake:
-            self._ends = True
-            self._wake.notify()
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join, 30)
-
-    def _run(self) -> None:
-        model: LocalModel | None = None
-        while batch := self._next_batch():
-            try:
-                if model is None:
-                    model = LocalModel(self._settings)
-                self._answer(model, batch)
-            except (Misconfigured, Unreachable) as fault:
-                _settle(batch, [fault] * len(batch))
-
-    def _next_batch(self) -> list[_Request]:
-        """The oldest question and those nearest to it in length; empty when the backend ends."""
-        with self._wake:
-            self._wake.wait_for(lambda: self._waiting or self._ends)
-            size = self._settings.batch_size
-            self._wake.wait_for(
-                lambda: len(self._waiting) >= size or self._ends, timeout=_GATHER_SECONDS
-            )
-            if self._ends:
-                return []
-            length = len(self._waiting[0].question.prompt)
-            nearest = sorted(
-                self._waiting, key=lambda request: abs(len(request.question.prompt) - length)
-            )
-            batch = nearest[:size]
-            taken = {id(request) for request in batch}
-            self._waiting = [request for request in self._waiting if id(request) not in taken]
-            return batch
-
-    def _answer(self, model: "LocalModel", batch: list[_Request]) -> None:
-        """Answer a batch; one that does not fit into the memory is halved until it does."""
-        try:
-            replies = model.answer(
-                [request.question for request in batch], [request.seed for request in batch]
-            )
-        except model.out_of_memory:
-            model.free_memory()
-            if len(batch) == 1:
-                fault = Rejected("the question does not fit into the memory of the device")
-                _settle(batch, [fault])
-                return
-            middle = len(batch) // 2
-            self._answer(model, batch[:middle])
-            self._answer(model, batch[middle:])
-            return
-        except (RuntimeError, ValueError, IndexError) as error:
-            failure = ServerError(f"the model failed: {type(error).__name__}: {str(error)[:200]}")
-            _settle(batch, [failure] * len(batch))
-            return
-        _settle(batch, replies)
-
-
-def _settle(batch: Sequence[_Request], results: Sequence[Reply | Exception]) -> None:
-    for request, result in zip(batch, results, strict=True):
-        request.loop.call_soon_threadsafe(_resolve, request.future, result)
-
-
-def _resolve(future: "asyncio.Future[Reply]", result: Reply | Exception) -> None:
-    if future.done():  # its owner was cancelled
-        return
-    if isinstance(result, Exception):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
+        await self._thread.close()
 
 
 class LocalModel:
@@ -159,7 +78,7 @@ class LocalModel:
             raise Misconfigured(f"torch and transformers are not installed ({error})") from error
         self._torch: Any = torch
         self._settings = settings
-        self.out_of_memory: type[Exception] = torch.OutOfMemoryError
+        self.out_of_memory: tuple[type[BaseException], ...] = (torch.OutOfMemoryError,)
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         # Half the memory and several times the speed; CPUs are seldom faster with it.
         dtype = torch.bfloat16 if self._device.type == "cuda" else torch.float32
@@ -171,11 +90,12 @@ class LocalModel:
                 name, dtype=dtype, **options
             )
             self._model = model.to(self._device).eval()
-        except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:200]
+        except Exception as error:
+            # The code of a model comes with it and raises what it likes.
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise Misconfigured(
                 f"The model “{settings.model}” cannot be loaded: {reason}"
-            ) from None
+            ) from error
         self._ends = self._end_tokens()
         commit = getattr(self._model.config, "_commit_hash", None) or revision
         self._name = f"{name}@{commit}" if commit else name
@@ -196,8 +116,16 @@ class LocalModel:
         if self._device.type == "cuda":
             self._torch.cuda.empty_cache()
 
-    def answer(self, questions: Sequence[Question], seeds: Sequence[int]) -> list[Reply]:
-        """Answer one batch: generate, score the options, or both from one reading of the prompt."""
+    def answer(
+        self,
+        questions: Sequence[Question],
+        seeds: Sequence[int],
+        moved: Callable[[], None] = lambda: None,
+    ) -> list[Reply]:
+        """Answer one batch: generate, score the options, or both from one reading of the prompt.
+
+        `moved` is called after every step.
+        """
         with self._torch.inference_mode():
             rows = [self._tokens(question.prompt) for question in questions]
             ids, mask = self._left_padded(rows)
@@ -209,6 +137,7 @@ class LocalModel:
                 logits_to_keep=1,
             )
             cache, logits = out.past_key_values, out.logits[:, -1].float()
+            moved()
             settings = self._settings
             scored: list[dict[Side, float]] = [{} for _ in questions]
             if settings.scores or settings.only_scores:
@@ -217,7 +146,7 @@ class LocalModel:
             if settings.only_scores:
                 written = [(f"[[{max(p, key=lambda side: p[side])}]]", 0, False) for p in scored]
             else:
-                written = self._write(logits, cache, mask, seeds)
+                written = self._write(logits, cache, mask, seeds, moved)
         return [
             Reply(
                 text=storable(text),
@@ -288,7 +217,7 @@ class LocalModel:
         return scored
 
     def _write(
-        self, logits: Any, cache: Any, mask: Any, seeds: Sequence[int]
+        self, logits: Any, cache: Any, mask: Any, seeds: Sequence[int], moved: Callable[[], None]
     ) -> list[tuple[str, int, bool]]:
         """Write every reply: its text, its tokens, and whether the limit cut it off."""
         torch = self._torch
@@ -321,6 +250,7 @@ class LocalModel:
                 use_cache=True,
             )
             logits = out.logits[:, -1].float()
+            moved()
         texts = self._tokenizer.batch_decode(written, skip_special_tokens=True)
         return [
             (text, len(tokens), row in cut)

@@ -1,6 +1,6 @@
 """Who judges, in which runs, what was answered, and every request that was paid for."""
 
-from judging.models.answers import Attempt, Batch, Judgment
+from judging.models.answers import Attempt, Batch, Judgment, SentParameters
 from judging.models.judges import Judge, SharedLimit
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury
 
@@ -13,5 +13,6 @@ __all__ = [
     "JudgeRun",
     "Judgment",
     "Jury",
+    "SentParameters",
     "SharedLimit",
 ]

@@ -54,6 +54,22 @@ class Batch(models.Model):
         return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
 
 
+class SentParameters(models.Model):
+    """What requests were sent with, other than prompt and seed; a row for each that differs."""
+
+    sha256 = models.CharField(max_length=64, unique=True)
+    parameters = models.JSONField(
+        help_text="As sent; in place of the seed's number it says that there was one."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "sent parameters"
+
+    def __str__(self) -> str:
+        return self.sha256[:12]
+
+
 class Judgment(models.Model):
     """One question to a judge: an item, in one order, asked for the n-th time."""
 
@@ -83,6 +99,10 @@ class Judgment(models.Model):
     model_snapshot = models.CharField(max_length=200, blank=True, help_text="As reported.")
     fingerprint = models.CharField(max_length=200, blank=True, help_text="As reported.")
     prompt_sha256 = models.CharField(max_length=64, blank=True)
+    sent_with = models.ForeignKey(
+        SentParameters, on_delete=models.PROTECT, null=True, blank=True, db_index=False,
+        related_name="+", help_text="Of the request that brought the answer.",
+    )  # fmt: skip
     reused_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reused_by",
         help_text="The answer of another run that this one took over.",
@@ -148,6 +168,7 @@ class Attempt(models.Model):
         INTERRUPTED = "interrupted", "connection lost"
         GARBAGE = "garbage", "not a chat completion"
         REJECTED = "rejected", "rejected"
+        FAILED = "failed", "failed here"
         EXPIRED = "expired", "not answered by its batch"
         LOST = "lost", "lost with its worker"
 
@@ -156,6 +177,10 @@ class Attempt(models.Model):
     outcome = models.CharField(max_length=12, choices=Outcome, default=Outcome.SENT)
     status_code = models.PositiveSmallIntegerField(null=True, blank=True)
     sent_at = models.DateTimeField()
+    sent_with = models.ForeignKey(
+        SentParameters, on_delete=models.PROTECT, null=True, blank=True, db_index=False,
+        related_name="+",
+    )  # fmt: skip
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -181,7 +206,8 @@ class Attempt(models.Model):
                 condition=Q(
                     outcome__in=[
                         "sent", "replied", "rate_limited", "server_error", "timeout",
-                        "unreachable", "interrupted", "garbage", "rejected", "expired", "lost",
+                        "unreachable", "interrupted", "garbage", "rejected", "failed", "expired",
+                        "lost",
                     ]
                 ),
                 name="attempt_outcome",

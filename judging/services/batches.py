@@ -8,7 +8,7 @@ the provider for that name before it hands in again, and it collects only what i
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -18,6 +18,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from judging.engine.adjusting import request_body
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
 from judging.engine.batches import (
     MAX_BYTES,
@@ -27,21 +28,23 @@ from judging.engine.batches import (
     Status,
     request_line,
 )
-from judging.engine.openai import OpenAIBackend, request_body
+from judging.engine.complaints import error_body
+from judging.engine.openai import OpenAIBackend
 from judging.engine.protocol import (
     Answer,
     AttemptEnd,
     Fault,
     Misconfigured,
+    Parameters,
     Question,
     Rejected,
 )
 from judging.errors import BadJudge
-from judging.models import Batch, JudgeRun, Judgment
+from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
 from judging.selectors import has_replies
 from judging.services import chunks, ledger, runtime
 from judging.services.budgets import Room, room_of
-from judging.services.judges import api_key, openai_settings
+from judging.services.judges import api_key
 from judging.services.patience import outlive_restart
 from judging.services.questions import questions_of
 
@@ -122,9 +125,12 @@ def _prepare(run: JudgeRun) -> Batch | None:
         if not judgments:
             return None
         questions = questions_of(run, judgments)
-        questions = questions[: _in_one_file(run, questions)]
+        parameters = runtime.backend_of(run.judge).parameters()
+        questions = questions[: _in_one_file(questions, parameters)]
         rows = _rows(run, batch, judgments)
-        openings = [rows.opening(question, question.attempts + 1) for question in questions]
+        openings = [
+            rows.opening(question, question.attempts + 1, parameters) for question in questions
+        ]
         room = room_of(run.pk)
         fitting = _fitting(openings, room)
         left_over = [judgment.pk for judgment in judgments[fitting:]]
@@ -149,11 +155,11 @@ def _prepare(run: JudgeRun) -> Batch | None:
     return None
 
 
-def _in_one_file(run: JudgeRun, questions: Sequence[Question]) -> int:
+def _in_one_file(questions: Sequence[Question], parameters: Parameters) -> int:
     """How many of the questions a file has room for; one, however long it is."""
     room = MAX_BYTES
-    for number, line in enumerate(_lines(run, questions)):
-        room -= len(line)
+    for number, question in enumerate(questions):
+        room -= len(_line(question, parameters))
         if room < 0 and number:
             return number
     return len(questions)
@@ -219,22 +225,33 @@ def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) 
         with tempfile.TemporaryDirectory(prefix="thirdperson-batch-") as folder:
             path = Path(folder) / f"{batch.public_id}.jsonl"
             with path.open("wb") as file:
-                file.writelines(_lines(run, _questions_of(batch, run)))
+                file.writelines(_lines(_questions_of(batch, run)))
             provider_id = client.submit(path, metadata=name)
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=timezone.now()
     )
 
 
-def _lines(run: JudgeRun, questions: Iterable[Question]) -> Iterator[bytes]:
-    """The questions as lines of a file, without what the server is known not to take."""
-    backend = runtime.backend_of(run.judge)
-    settings = openai_settings(run.judge)
-    for question in questions:
-        body = request_body(settings, question, seed=seed_of(question))
-        if isinstance(backend, OpenAIBackend):
-            body = backend.adjustments.apply(body)
-        yield request_line(_custom_id(question), body)
+def _lines(questions: Sequence[Question]) -> Iterator[bytes]:
+    """The questions as lines of a file, as the ledger says that each is sent."""
+    sent = _sent_with(questions)
+    return (_line(question, sent[question.id]) for question in questions)
+
+
+def _line(question: Question, parameters: Parameters) -> bytes:
+    body = request_body(parameters.values, question, seed=seed_of(question))
+    return request_line(_custom_id(question), body)
+
+
+def _sent_with(questions: Iterable[Question]) -> dict[int, Parameters]:
+    """What the last attempt of each question is sent with; alike for nearly all."""
+    last = {question.id: question.attempts for question in questions}
+    attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
+    rows = attempts.values_list("judgment", "number", "sent_with__sha256")
+    hashes = {judgment: sha256 for judgment, number, sha256 in rows if number == last[judgment]}
+    known = SentParameters.objects.filter(sha256__in=set(hashes.values()))
+    found = {row.sha256: Parameters(row.parameters) for row in known}
+    return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
 
 
 def _questions_of(batch: Batch, run: JudgeRun) -> list[Question]:
@@ -263,7 +280,7 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
     """Store every answer that is not stored yet, and give back what has none."""
     asked = {_custom_id(question): question for question in _questions_of(batch, run)}
     judgments = Judgment.objects.filter(pk__in=[question.id for question in asked.values()])
-    reader = _Reader(run, _rows(run, batch, judgments), batch)
+    reader = _Reader(run, _rows(run, batch, judgments), batch, _sent_with(asked.values()))
     for file_id in status.files:
         for line in client.lines(file_id):
             if question := asked.pop(line.custom_id, None):
@@ -282,8 +299,15 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
 class _Reader:
     """Turns lines of a batch into rows of the ledger, and stores them as they come."""
 
-    def __init__(self, run: JudgeRun, rows: ledger.Rows, batch: Batch) -> None:
+    def __init__(
+        self,
+        run: JudgeRun,
+        rows: ledger.Rows,
+        batch: Batch,
+        sent_with: Mapping[int, Parameters],
+    ) -> None:
         self._judge = run.judge
+        self._sent_with = sent_with
         self._rows = rows
         since = batch.submitted_at or batch.created_at
         self._milliseconds = int((timezone.now() - since).total_seconds() * 1000)
@@ -294,14 +318,15 @@ class _Reader:
     def read(self, question: Question, line: Line) -> None:
         replies, answer = question.replies, None
         try:
-            reply = line.read(question, is_structured=self._judge.structured)
+            sent = self._sent_with[question.id]
+            reply = line.read(question, is_structured="response_format" in sent.values)
         except Fault as fault:
             outcome = "expired" if line.expired else fault.outcome
             end = AttemptEnd(
                 outcome, self._milliseconds, status=fault.status, error=str(fault),
                 maybe_billed=fault.maybe_billed,
             )  # fmt: skip
-            answer = None if line.expired else self._verdict(question, fault)
+            answer = None if line.expired else self._verdict(question, fault, line)
         else:
             replies += 1
             answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
@@ -319,16 +344,15 @@ class _Reader:
         )  # fmt: skip
         self._close(question, end, question.replies, None)
 
-    def _verdict(self, question: Question, fault: Fault) -> Answer | None:
+    def _verdict(self, question: Question, fault: Fault, line: Line) -> Answer | None:
         """The end of a question that the server turns down; None where it is asked again."""
         if isinstance(fault, Misconfigured):
             self.stop_with = str(fault)
             return None
         if isinstance(fault, Rejected):
             backend = runtime.backend_of(self._judge)
-            body = request_body(openai_settings(self._judge), question, seed=seed_of(question))
             if isinstance(backend, OpenAIBackend) and backend.adjustments.learn(
-                str(fault), backend.adjustments.apply(body), body
+                error_body(line.content), self._sent_with[question.id]
             ):
                 return None
             return Answer("error", error=str(fault))

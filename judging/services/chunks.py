@@ -21,7 +21,9 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from judging.engine.limits import Limiter
+from judging.engine.model_thread import LOAD_SECONDS
 from judging.engine.protocol import Outage, OverBudget, Question, Stopped
+from judging.engine.transformers import TransformersBackend
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.selectors import has_replies
@@ -195,16 +197,19 @@ def _wait(
 
     Longer than a request and an outage may last, and a reserve, no request is under way, and no
     limiter lets nobody go; then the chunk is given up. A model in this process may think for as
-    long as its hardware needs.
+    long as its hardware needs, as long as it moves.
     """
     patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
-    if judge.backend == Judge.Backend.TRANSFORMERS:
-        patience = math.inf
+    backend = runtime.backend_of(judge)
+    if isinstance(backend, TransformersBackend):
+        patience = LOAD_SECONDS + _RESERVE_SECONDS
     while True:
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
             since = limiter.moved_at if ledger.oldest is None else ledger.oldest
+            if isinstance(backend, TransformersBackend):
+                since = max(since, backend.moved_at)
             if time.monotonic() - since > patience:
                 logger.error("A chunk did not move for %d seconds and is given up.", patience)
                 work.cancel()

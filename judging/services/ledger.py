@@ -20,6 +20,7 @@ from judging.engine.protocol import (
     Crowded,
     Halted,
     LedgerFailed,
+    Parameters,
     Question,
     Stopped,
     Usage,
@@ -27,6 +28,7 @@ from judging.engine.protocol import (
 from judging.models import NANO, Attempt, JudgeRun
 from judging.services.budgets import Purse
 from judging.services.judges import room_of
+from judging.services.sent import ids_of
 from judging.services.writer import Writer
 from studies.models import Choice, Side
 from studies.services import freeze
@@ -44,6 +46,7 @@ class Opening:
     sent_at: datetime
     most_nano: int | None  # what it can cost at most; stays when nobody ever answers
     most: Usage
+    parameters: Parameters | None = None  # None where nothing is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +100,17 @@ class Rows:
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input * price_share, judge.price_output * price_share
 
-    def opening(self, question: Question, number: int) -> Opening:
+    def opening(self, question: Question, number: int, parameters: Parameters) -> Opening:
         most = self.most(question)
-        cost = price(self._prices, most)
-        return Opening(self._run_id, question.id, number, timezone.now(), cost, most)
+        return Opening(
+            self._run_id,
+            question.id,
+            number,
+            timezone.now(),
+            price(self._prices, most),
+            most,
+            parameters if parameters.values else None,
+        )
 
     def closing(
         self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
@@ -165,12 +175,12 @@ class RunLedger:
         """Since when the request is under way that was begun first; None while there is none."""
         return min(self._under_way.copy().values(), default=None)
 
-    async def open(self, question: Question, number: int) -> None:
+    async def open(self, question: Question, number: int, parameters: Parameters) -> None:
         if self._is_stopping():
             raise Halted("The worker is ending.")
         self._under_way[question.id] = time.monotonic()
         try:
-            await self._writer.write(self._rows.opening(question, number))
+            await self._writer.write(self._rows.opening(question, number, parameters))
         except (Stopped, Crowded, LedgerFailed):
             del self._under_way[question.id]  # nothing is sent
             raise
@@ -255,15 +265,17 @@ def _refusals(purse: Purse, rows: Sequence[Opening]) -> dict[int, Exception]:
 
 def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
     now = _moment(timezone.now())
+    sent_with = ids_of(cursor, [r.parameters for r in rows if r.parameters], now=now)
     execute_many(
         cursor,
-        "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, prompt_tokens,"
-        " completion_tokens, cost_nano, cost_is_estimate, text, error, request_id, created_at)"
-        " VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, '', '', '', %s)",
+        "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
+        " prompt_tokens, completion_tokens, cost_nano, cost_is_estimate, text, error, request_id,"
+        " created_at) VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, %s, '', '', '', %s)",
         [
             (
-                r.judgment_id, r.number, _moment(r.sent_at), r.most.prompt_tokens,
-                r.most.completion_tokens, r.most_nano, True, now,
+                r.judgment_id, r.number, _moment(r.sent_at),
+                sent_with[r.parameters.sha256] if r.parameters else None,
+                r.most.prompt_tokens, r.most.completion_tokens, r.most_nano, True, now,
             )
             for r in rows
         ],
@@ -305,12 +317,14 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
         cursor,
         "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
         " raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s, error = %s,"
+        " sent_with_id = (SELECT a.sent_with_id FROM judging_attempt a"
+        " WHERE a.judgment_id = judging_judgment.id AND a.number = %s),"
         " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
         [
             (
                 r.answer.state, r.choice, r.answer.certainty, r.probabilities, r.answer.text,
-                r.replies, r.answer.model, r.answer.fingerprint, r.answer.error, now,
-                r.judgment_id, r.lease,
+                r.replies, r.answer.model, r.answer.fingerprint, r.answer.error,
+                r.number, now, r.judgment_id, r.lease,
             )
             for r in rows
             if r.answer is not None

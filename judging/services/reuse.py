@@ -10,7 +10,7 @@ from studies.prompts import build_prompt
 
 _COPIED = (
     "state", "choice", "certainty", "probabilities", "raw_text", "model_snapshot", "fingerprint",
-    "answered_at",
+    "sent_with", "answered_at",
 )  # fmt: skip
 
 
@@ -87,6 +87,7 @@ def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgme
             .exclude(reused_from=None)
             .values("reused_from")
         )
+        .select_related("sent_with")
         .order_by("pk")
     )
     answers: dict[tuple[int, str, str], deque[Judgment]] = defaultdict(deque)

@@ -18,6 +18,7 @@ from judging.engine.protocol import (
     Interrupted,
     LedgerFailed,
     Misconfigured,
+    Parameters,
     Question,
     RateLimited,
     Rejected,
@@ -28,6 +29,7 @@ from judging.engine.protocol import (
 from judging.engine.replay import BadRecording, ReplayBackend, read_recording
 from tests.judging.llm_server import Answer, completion, error
 
+SENT = Parameters({"model": "m"})
 QUESTION = Question(1, "Which? [[", offers_tie=False, asks_certainty=True, seed=7)
 
 
@@ -39,7 +41,7 @@ def ask(url, *, key="", question=QUESTION, timeout=5.0):
         settings = OpenAISettings("m", url, 0.7, 0.95, 64, timeout)
         backend = OpenAIBackend(settings, connections)
         try:
-            return await backend.ask(question, seed=question.seed)
+            return await backend.ask(question, seed=question.seed, parameters=backend.parameters())
         finally:
             await backend.close()
 
@@ -223,7 +225,7 @@ class MemoryLedger:
         self.events = []
         self.answers = {}
 
-    async def open(self, question, number):
+    async def open(self, question, number, parameters):
         if self.allowed == 0:
             raise Halted("enough")
         self.allowed -= 1
@@ -242,7 +244,10 @@ class Scripted:
         self.script = list(script)
         self.seeds = []
 
-    async def ask(self, question, *, seed):
+    def parameters(self):
+        return SENT
+
+    async def ask(self, question, *, seed, parameters):
         self.seeds.append(seed)
         step = self.script.pop(0)
         if isinstance(step, Exception):
@@ -264,9 +269,9 @@ def test_an_attempt_is_in_the_ledger_before_it_is_sent():
     ledger = MemoryLedger()
 
     class Looks(Scripted):
-        async def ask(self, question, *, seed):
+        async def ask(self, question, *, seed, parameters):
             assert ledger.events[-1] == ("open", 1, 1)
-            return await super().ask(question, seed=seed)
+            return await super().ask(question, seed=seed, parameters=parameters)
 
     problems, _ = run_asker(Looks("[[A]] [[70]]"), ledger, QUESTION)
 
@@ -286,7 +291,7 @@ def test_what_the_ledger_refuses_is_not_sent_and_its_slot_is_free_again():
 
 def test_a_ledger_that_fails_stops_the_question():
     class Broken(MemoryLedger):
-        async def open(self, question, number):
+        async def open(self, question, number, parameters):
             raise LedgerFailed("disk full")
 
     (problem,), _ = run_asker(Scripted(), Broken(), QUESTION)

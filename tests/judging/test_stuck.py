@@ -26,11 +26,11 @@ def test_questions_of_a_chunk_that_does_not_move_are_asked_again(llm, engine, mo
     ask = OpenAIBackend.ask
     never_ended: list[int] = []
 
-    async def ask_or_hang(self, question, *, seed):
+    async def ask_or_hang(self, question, *, seed, parameters):
         if not never_ended:
             never_ended.append(question.id)
             await asyncio.Event().wait()
-        return await ask(self, question, seed=seed)
+        return await ask(self, question, seed=seed, parameters=parameters)
 
     monkeypatch.setattr(OpenAIBackend, "ask", ask_or_hang)
 

@@ -43,6 +43,10 @@ def question(number, prompt, *, offers_tie=False):
     return Question(number, prompt, offers_tie=offers_tie, asks_certainty=False, seed=number)
 
 
+def _ask(backend, number, prompt):
+    return backend.ask(question(number, prompt), seed=number, parameters=backend.parameters())
+
+
 PROMPTS = ["Short [[", "A prompt of middling length, which ends in [[", "word " * 60 + "[["]
 
 
@@ -146,18 +150,16 @@ def test_questions_that_come_together_share_batches(folder, monkeypatch):
     sizes = []
 
     async def ask_nine():
-        replies = asyncio.gather(
-            *(backend.ask(question(n, PROMPTS[n % 3]), seed=n) for n in range(9))
-        )
+        replies = asyncio.gather(*(_ask(backend, n, PROMPTS[n % 3]) for n in range(9)))
         answered = await replies
         await backend.close()
         return answered
 
     original = LocalModel.answer
 
-    def answer(self, questions, seeds):
+    def answer(self, questions, seeds, moved):
         sizes.append(len(questions))
-        return original(self, questions, seeds)
+        return original(self, questions, seeds, moved)
 
     monkeypatch.setattr(LocalModel, "answer", answer)
     replies = asyncio.run(ask_nine())
@@ -169,16 +171,16 @@ def test_a_batch_too_large_for_the_device_is_halved(folder, monkeypatch):
     backend = TransformersBackend(settings(folder))
     original, sizes = LocalModel.answer, []
 
-    def answer(self, questions, seeds):
+    def answer(self, questions, seeds, moved):
         sizes.append(len(questions))
         if len(questions) > 1:
-            raise self.out_of_memory("no memory")
-        return original(self, questions, seeds)
+            raise self.out_of_memory[0]("no memory")
+        return original(self, questions, seeds, moved)
 
     monkeypatch.setattr(LocalModel, "answer", answer)
 
     async def ask_four():
-        asked = (backend.ask(question(n, PROMPTS[0]), seed=n) for n in range(4))
+        asked = (_ask(backend, n, PROMPTS[0]) for n in range(4))
         answered = await asyncio.gather(*asked)
         await backend.close()
         return answered

@@ -237,7 +237,7 @@ def test_a_server_that_wants_the_other_name_for_the_token_limit_gets_it(judge, l
 
     def answer(body, n):
         if "max_tokens" in body:
-            return error(400, "Unsupported parameter: use max_completion_tokens not max_tokens.")
+            return error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
         return completion("[[A]]")
 
     llm.answer = answer
@@ -251,7 +251,9 @@ def test_a_server_that_wants_the_other_name_for_the_token_limit_gets_it(judge, l
 def test_a_server_that_takes_no_seed_is_asked_without(judge, llm):
     study = make_study()
     make_item(study=study)
-    llm.answer = lambda body, n: error(422, "seed: extra field") if n == 1 else completion("[[A]]")
+    llm.answer = lambda body, n: (
+        error(422, "Unsupported parameter: seed") if n == 1 else completion("[[A]]")
+    )
 
     judge_all(study, judge)
 

@@ -1,0 +1,196 @@
+"""Which parameters of a request a server says it does not take, and what else its errors mean.
+
+A parameter counts as refused only where the error names it in a field of its own with a code for
+“unsupported”, or in the plain words “unsupported parameter X” and their like. A message that merely
+holds the word, because it repeats the prompt or finds a value too large, changes nothing.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+ErrorBody = Mapping[str, object]
+
+_UNSUPPORTED = frozenset(
+    {
+        "unsupported_parameter", "unsupported_value", "unknown_parameter",
+        "unrecognized_parameter", "extra_forbidden", "value_error.extra",
+    }
+)  # fmt: skip
+# How messages call a parameter where not by its name.
+_NAMES = {
+    "response_format": (
+        r"response[ _]format(?:\s+[`'\"]?json_schema)?|json_schema|structured[ _]outputs?"
+    ),
+    "logprobs": r"log ?probs?",
+}
+_LIMIT_MARK = r"(?!\s+(?:of|above|below|over|under|greater|less|larger|smaller|outside|beyond)\b)"
+_KIND = r"(?:parameter|argument|field|key|property|name|option|setting)s?"
+_UNKNOWN = r"(?:unsupported|unrecogni[sz]ed|unknown|unexpected|not supported)"
+_FORBIDDEN = (
+    r"(?:is|are|was|were)\s+(?:currently\s+|now\s+)?"
+    r"(?:not\s+(?:yet\s+)?(?:supported|recogni[sz]ed|permitted|enabled)"
+    r"|unsupported|unrecogni[sz]ed|unexpected|unavailable|deprecated\s+for\s+this\s+model)"
+)
+# {name} is the parameter, with or without quotation marks around it.
+_PHRASES = [
+    # Unsupported parameter: 'seed' · Unrecognized request argument supplied: seed
+    rf"\b{_UNKNOWN}\s+(?:\w+\s+)?{_KIND}(?:\s+(?:supplied|found|on this model))?\s*:?\s*{{name}}",
+    # Argument not supported on this model: seed
+    rf"\b{_KIND}\s+not\s+supported(?:\s+(?:on|by|with|for)\s+this\s+model)?\s*:\s*{{name}}",
+    # Unsupported value: 'temperature' does not support 0.7 with this model
+    r"\bunsupported\s+value\s*:\s*{name}\s+does\s+not\s+support\b",
+    # 'seed' is not supported · response_format of type 'json_schema' is not supported
+    rf"{{name}}(?:\s+(?:{_KIND}|type)|\s+of\s+type\s+\S+|\s+value)?\s+{_FORBIDDEN}{_LIMIT_MARK}",
+    # This model does not support the parameter seed
+    rf"\b(?:does\s+not|doesn[’']t|do\s+not|don[’']t)\s+support\s+(?:the\s+)?(?:use\s+of\s+)?"
+    rf"(?:{_KIND}\s+)?{{name}}(?:\s+{_KIND})?{_LIMIT_MARK}(?=\s*(?:[.,;:(]|$|with|on|for|in|yet))",
+    # You are not allowed to request logprobs from this model
+    r"\bnot\s+allowed\s+to\s+request\s+{name}\s+from\s+this\s+model\b",
+    # seed: Extra inputs are not permitted
+    r"{name}\s*:\s*extra\s+(?:inputs?|fields?)\s+(?:are\s+|is\s+)?not\s+permitted",
+    # Additional properties are not allowed ('seed' was unexpected)
+    r"\badditional\s+properties\s+are\s+not\s+allowed\s*\({name}\s+(?:was|were)\s+unexpected",
+]
+_TOO_MANY = re.compile(  # alternatives asked for: some servers give fewer
+    r"\blog ?probs\b.{0,40}\b(?:greater|more|larger)\s+than\s+(?:the\s+)?max"
+    r"|\b(?:greater|more|larger)\s+than\s+the\s+maximum\b.{0,30}\blog ?probs\b"
+    r"|\btop_logprobs\b.{0,60}(?:\bmust\s+be\b|<=|\bless\s+than\b|\bbetween\b|\bat\s+most\b"
+    r"|\bmaximum\s+value\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ONE_OF_BOTH = re.compile(
+    r"[`'\"]?temperature[`'\"]?\s+and\s+[`'\"]?top_p[`'\"]?\s+cannot\s+both\s+be\s+specified",
+    re.IGNORECASE,
+)
+_REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'\)")
+_READ = 2000  # characters of a message; behind them a server repeats what it was sent
+_FILTERS = frozenset(
+    {
+        "content_filter", "content_policy_violation", "responsibleaipolicyviolation",
+        "data_inspection_failed", "datainspectionfailed", "invalid_prompt",
+    }
+)  # fmt: skip
+_FATAL_CODES = frozenset(
+    {
+        "model_not_found", "model_not_available", "invalid_model", "deploymentnotfound",
+        "unknown_model", "model_not_supported",
+    }
+)  # fmt: skip
+_KEY_CODES = frozenset({"invalid_api_key", "authentication_error", "invalid_authentication"})
+_NO_MODEL = re.compile(
+    r"\bnot a valid model\b|\bmodel\b.{0,80}\b(?:(?:does )?not exist|not found)\b"
+    r"|\b(?:invalid|unknown) model\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_KEY = re.compile(r"\bapi key not valid\b|\b(?:invalid|incorrect) api key\b", re.IGNORECASE)
+
+
+def error_body(content: bytes | str) -> ErrorBody:
+    """What an error says, wherever the server has put it: a list, “error”, or the body itself."""
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    body = body[0] if isinstance(body, list) and body else body
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    return error if isinstance(error, dict) else {"message": error}
+
+
+def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
+    """Those of the parameters that were `sent` which an error says the server does not take."""
+    named = [name for name in _listed(body) if name in sent]
+    if named:
+        return named
+    param = _param(body, sent)
+    if param is None:
+        return []  # the error is about something else than a parameter of ours
+    message = _message(body)
+    if param and str(body.get("code")).lower() in _UNSUPPORTED:
+        return [param]
+    if _ONE_OF_BOTH.search(message) and {"temperature", "top_p"} <= set(sent):
+        return ["top_p"]
+    if "top_logprobs" in sent and param in ("", "logprobs", "top_logprobs"):
+        if _TOO_MANY.search(message):
+            return ["top_logprobs"]
+    candidates = [param] if param else sent
+    return [name for name in candidates if _is_refused(name, message)]
+
+
+def declines_content(body: ErrorBody) -> bool:
+    """Whether an error says that a filter would not let the question, or the reply, pass."""
+    metadata = body.get("metadata")
+    if isinstance(metadata, Mapping) and "flagged_input" in metadata:
+        return True
+    return any(code in _FILTERS for code in _codes(body))
+
+
+def refuses_model(body: ErrorBody) -> bool:
+    """Whether an error says that the server has no such model."""
+    codes = _codes(body)
+    if any(code in _FATAL_CODES for code in codes):
+        return True
+    is_about_it = body.get("param") in (None, "", "model")
+    return is_about_it and _NO_MODEL.search(_message(body)[:300]) is not None
+
+
+def refuses_key(body: ErrorBody) -> bool:
+    """Whether an error says that the key is not known, whatever its status."""
+    return any(code in _KEY_CODES for code in _codes(body)) or bool(
+        _BAD_KEY.search(_message(body)[:300])
+    )
+
+
+def _codes(body: ErrorBody) -> list[str]:
+    """Codes of an error and of those inside it, in lower case."""
+    codes = []
+    inner: object = body
+    for _ in range(3):
+        if not isinstance(inner, Mapping):
+            break
+        codes += [str(inner.get(key)).lower() for key in ("code", "type") if inner.get(key)]
+        fields = inner.get("provider_specific_fields")
+        inner = inner.get("innererror") or (
+            fields.get("innererror") if isinstance(fields, Mapping) else None
+        )
+    return codes
+
+
+def _param(body: ErrorBody, sent: Collection[str]) -> str | None:
+    """The parameter that an error names, empty where it names none, None where another one."""
+    told = body.get("param")
+    if not told:
+        return ""
+    parts = re.split(r"[.\[\]]+", str(told))
+    return next((part for part in parts if part in sent), None)
+
+
+def _message(body: ErrorBody) -> str:
+    message = body.get("message") or body.get("detail") or ""
+    return str(message)[:_READ]
+
+
+def _listed(body: ErrorBody) -> Iterator[str]:
+    """Names that a list of faults in the request calls extra."""
+    for key in ("detail", "message"):
+        faults = body.get(key)
+        if isinstance(faults, Mapping):
+            faults = faults.get("detail")
+        if isinstance(faults, str):
+            yield from _REPR.findall(faults[:_READ])
+        if not isinstance(faults, list):
+            continue
+        for fault in faults:
+            where = fault.get("loc") if isinstance(fault, Mapping) else None
+            # Deeper than body and name it is about a part of a message.
+            if isinstance(where, list) and len(where) <= 2 and fault.get("type") in _UNSUPPORTED:
+                yield str(where[-1])
+
+
+def _is_refused(name: str, message: str) -> bool:
+    called = _NAMES.get(name, re.escape(name))
+    # “seed” is no part of another word or name.
+    marked = rf"[`'\"“‘]*(?<![\w.])(?:{called})(?![\w.]\w)[`'\"”’]*"
+    return any(
+        re.search(phrase.replace("{name}", marked), message, re.IGNORECASE) for phrase in _PHRASES
+    )

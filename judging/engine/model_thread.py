@@ -1,0 +1,218 @@
+"""One thread that owns a model and answers questions in batches.
+
+Every question resolves, whatever the model does: what it raises is a fault of the batch, a thread
+that ends refuses whoever waits, and a model that makes no step for very long is given up.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from judging.engine.protocol import (
+    Fault,
+    Misconfigured,
+    Question,
+    Rejected,
+    Reply,
+    ServerError,
+)
+
+logger = logging.getLogger(__name__)
+
+_GATHER_SECONDS = 0.02  # how long a batch that is not full waits for company
+_WATCH_SECONDS = 5.0  # how often a question that waits looks whether the model still moves
+# Without a step. Reading a long prompt on a CPU takes minutes, and a download of weights hours.
+STEP_SECONDS = 30 * 60.0
+LOAD_SECONDS = 4 * 3600.0
+
+
+class Model(Protocol):
+    """What answers; `moved` is called after every step, a token of a batch for example."""
+
+    out_of_memory: tuple[type[BaseException], ...]
+
+    def answer(
+        self, questions: Sequence[Question], seeds: Sequence[int], moved: Callable[[], None]
+    ) -> list[Reply]: ...
+
+    def free_memory(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Request:
+    question: Question
+    seed: int
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Reply]"
+
+
+class ModelThread:
+    """Loads a model with the first question, and answers those that come together as one batch."""
+
+    def __init__(self, load: Callable[[], Model], *, batch_size: int) -> None:
+        self._load = load
+        self._size = batch_size
+        self._waiting: list[_Request] = []
+        self._wake = threading.Condition()
+        self._ends = False
+        self._is_loading = False
+        self._thread: threading.Thread | None = None
+        self.moved_at = time.monotonic()  # when the model last made a step, or had nothing to do
+
+    async def ask(self, question: Question, *, seed: int) -> Reply:
+        """Raises a `Fault`, sooner or later, where no reply comes."""
+        loop = asyncio.get_running_loop()
+        request = _Request(question, seed, loop, loop.create_future())
+        with self._wake:
+            if self._ends:
+                raise ServerError("the model's thread has ended")
+            if self._thread is None:
+                self._move()
+                self._thread = threading.Thread(target=self._run, name="judging-model", daemon=True)
+                self._thread.start()
+            self._waiting.append(request)
+            self._wake.notify()
+        try:
+            while True:
+                done, _ = await asyncio.wait([request.future], timeout=_WATCH_SECONDS)
+                if done:
+                    return request.future.result()
+                self._give_up_if_stuck()
+        finally:
+            request.future.cancel()  # nothing where it has its answer
+
+    async def close(self) -> None:
+        with self._wake:
+            self._ends = True
+            self._wake.notify()
+            thread = self._thread
+        if thread is not None:
+            await asyncio.to_thread(thread.join, 30)
+
+    def _give_up_if_stuck(self) -> None:
+        patience = LOAD_SECONDS if self._is_loading else STEP_SECONDS
+        silent = time.monotonic() - self.moved_at
+        if silent > patience:
+            doing = "is still loading" if self._is_loading else "made no step"
+            raise Misconfigured(
+                f"The local model {doing} after {silent / 60:.0f} minutes. Restart the worker."
+            )
+
+    def _move(self) -> None:
+        self.moved_at = time.monotonic()
+
+    def _run(self) -> None:
+        model: Model | None = None
+        try:
+            while batch := self._next_batch():
+                try:
+                    if model is None:
+                        model = self._loaded()
+                    self._answer(model, batch)
+                except Fault as fault:
+                    _settle(batch, fault)
+                except Exception as error:
+                    # Whatever it is: whoever waits is told, and the thread goes on for the others.
+                    logger.exception("The local model failed.")
+                    _settle(batch, _failure(error))
+                except BaseException as error:
+                    _settle(batch, _failure(error))
+                    raise
+        finally:
+            self._refuse_the_rest()
+
+    def _loaded(self) -> Model:
+        self._is_loading = True
+        try:
+            return self._load()
+        except Fault:
+            raise
+        except Exception as error:
+            logger.exception("The local model cannot be loaded.")
+            raise Misconfigured(f"The local model cannot be loaded: {_words(error)}") from error
+        finally:
+            self._is_loading = False
+            self._move()
+
+    def _refuse_the_rest(self) -> None:
+        """Nobody may wait for a thread that is gone; who comes now gets another one."""
+        with self._wake:
+            rest, self._waiting = self._waiting, []
+            self._thread = None
+        _settle(rest, ServerError("the model's thread has ended"))
+
+    def _next_batch(self) -> list[_Request]:
+        """The oldest question and those nearest to it in length; empty when the thread ends."""
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._waiting or self._ends)
+                self._move()
+                self._wake.wait_for(
+                    lambda: len(self._waiting) >= self._size or self._ends, timeout=_GATHER_SECONDS
+                )
+                if self._ends:
+                    return []
+                # Nothing is computed for who has given up waiting.
+                wanted = [request for request in self._waiting if not request.future.done()]
+                length = len(wanted[0].question.prompt) if wanted else 0
+                wanted.sort(key=lambda request: abs(len(request.question.prompt) - length))
+                batch = wanted[: self._size]
+                taken = {id(request) for request in batch}
+                self._waiting = [
+                    request
+                    for request in self._waiting
+                    if id(request) not in taken and not request.future.done()
+                ]
+            if batch:
+                return batch
+
+    def _answer(self, model: Model, batch: list[_Request]) -> None:
+        """Answer a batch; one that does not fit into the memory is halved until it does."""
+        try:
+            replies = model.answer(
+                [request.question for request in batch],
+                [request.seed for request in batch],
+                self._move,
+            )
+        except (MemoryError, *model.out_of_memory):
+            model.free_memory()
+            if len(batch) == 1:
+                _settle(batch, Rejected("the question does not fit into the memory of the device"))
+                return
+            middle = len(batch) // 2
+            self._answer(model, batch[:middle])
+            self._answer(model, batch[middle:])
+            return
+        if len(replies) != len(batch):
+            raise RuntimeError(f"{len(replies)} replies to {len(batch)} questions")
+        for request, reply in zip(batch, replies, strict=True):
+            _settle([request], reply)
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def _failure(error: BaseException) -> ServerError:
+    return ServerError(f"the model failed: {_words(error)}")
+
+
+def _settle(batch: Sequence[_Request], result: Reply | Fault) -> None:
+    for request in batch:
+        try:
+            request.loop.call_soon_threadsafe(_resolve, request.future, result)
+        except RuntimeError:  # that loop has ended, and nobody waits in it any more
+            logger.debug("A loop ended before its question was answered.")
+
+
+def _resolve(future: "asyncio.Future[Reply]", result: Reply | Fault) -> None:
+    if future.done():  # answered before, or its owner was cancelled
+        return
+    if isinstance(result, Fault):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

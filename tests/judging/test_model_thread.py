@@ -1,0 +1,236 @@
+"""A local model that fails, in whatever way, keeps nobody waiting. The models here are made up."""
+
+import asyncio
+import threading
+
+import pytest
+
+from judging.engine import model_thread
+from judging.engine.model_thread import ModelThread
+from judging.engine.protocol import Fault, Misconfigured, Question, Rejected, Reply, ServerError
+from tests.factories import make_items, make_study
+from tests.judging.conftest import make_judge
+from tests.judging.working import judge_all, states
+
+
+class OutOfRoom(Exception):
+    pass
+
+
+class MadeUp:
+    """Answers alike, unless `fails` says otherwise for a batch."""
+
+    out_of_memory = (OutOfRoom,)
+
+    def __init__(self, fails=lambda questions: None):
+        self.fails = fails
+        self.sizes = []
+
+    def answer(self, questions, seeds, moved):
+        self.sizes.append(len(questions))
+        if (fault := self.fails(questions)) is not None:
+            raise fault
+        return [Reply("[[A]]") for _ in questions]
+
+    def free_memory(self):
+        pass
+
+
+def question(number, prompt="[[A]]"):
+    return Question(number, prompt, offers_tie=False, asks_certainty=False, seed=number)
+
+
+def ask(model, count=1, *, rounds=1, load=None, batch_size=4):
+    """Ask so many questions at once, several times over; the replies and faults."""
+
+    async def scenario():
+        thread = ModelThread(load or (lambda: model), batch_size=batch_size)
+        results = []
+        for _ in range(rounds):
+            asked = (thread.ask(question(n), seed=n) for n in range(count))
+            together = asyncio.gather(*asked, return_exceptions=True)
+            results += await asyncio.wait_for(together, timeout=10)
+        await thread.close()
+        return results
+
+    return asyncio.run(scenario())
+
+
+FAULTS = [
+    TypeError("a template that takes no system message"),
+    KeyError("rope"),
+    AttributeError("no such head"),
+    RuntimeError("device-side assert"),
+    AssertionError(),
+    StopIteration(),
+    NotImplementedError("op"),
+    RecursionError(),
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+    asyncio.CancelledError("of somebody else"),
+    Exception("anything"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whatever_a_model_raises_is_told_and_the_next_question_is_answered(fault):
+    failing = [fault]
+    model = MadeUp(lambda questions: failing.pop() if failing else None)
+
+    first, second = ask(model, rounds=2)
+
+    assert isinstance(first, ServerError)
+    assert type(fault).__name__ in str(first)
+    assert second.text == "[[A]]"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_is_ended_from_inside_refuses_who_waits_and_another_takes_over():
+    failing = [SystemExit(1)]
+    model = MadeUp(lambda questions: failing.pop() if failing else None)
+
+    results = ask(model, 6, rounds=2, batch_size=2)
+
+    assert all(isinstance(result, Reply | ServerError) for result in results)
+    assert [result.text for result in results[6:]] == ["[[A]]"] * 6
+
+
+@pytest.mark.parametrize("fault", [OutOfRoom(), MemoryError()])
+def test_what_does_not_fit_is_halved_until_it_does_and_a_question_alone_is_refused(fault):
+    model = MadeUp(lambda questions: fault if len(questions) > 1 or questions[0].id == 3 else None)
+
+    results = ask(model, 4)
+
+    assert [isinstance(result, Reply) for result in results] == [True, True, True, False]
+    assert isinstance(results[3], Rejected)
+    assert model.sizes == [4, 2, 1, 1, 2, 1, 1]
+
+
+def test_a_model_that_cannot_even_free_its_memory_keeps_nobody_waiting():
+    class Broken(MadeUp):
+        def free_memory(self):
+            raise RuntimeError("the device is gone")
+
+    results = ask(Broken(lambda questions: OutOfRoom()), 3)
+
+    assert all(isinstance(result, ServerError) for result in results)
+
+
+def test_too_few_replies_are_a_fault_of_all():
+    class Short(MadeUp):
+        def answer(self, questions, seeds, moved):
+            return super().answer(questions, seeds, moved)[1:]
+
+    assert all(isinstance(result, ServerError) for result in ask(Short(), 3))
+
+
+@pytest.mark.parametrize("fault", [AttributeError("no config"), Misconfigured("not there")])
+def test_a_model_that_cannot_be_loaded_is_said_so_at_once_and_tried_again(fault):
+    tries = []
+
+    def load():
+        tries.append(1)
+        if len(tries) == 1:
+            raise fault
+        return MadeUp()
+
+    first, second = ask(None, rounds=2, load=load)
+
+    assert isinstance(first, Misconfigured)
+    assert str(fault) in str(first)
+    assert second.text == "[[A]]"
+
+
+def test_a_model_that_makes_no_step_is_given_up_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(model_thread, "STEP_SECONDS", 0.2)
+    monkeypatch.setattr(model_thread, "_WATCH_SECONDS", 0.05)
+    ends = threading.Event()
+    model = MadeUp(lambda questions: ends.wait(20) and None)
+
+    async def scenario():
+        thread = ModelThread(lambda: model, batch_size=1)
+        asked = (thread.ask(question(n), seed=n) for n in range(3))
+        faults = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), timeout=10)
+        ends.set()
+        await thread.close()
+        return faults
+
+    faults = asyncio.run(scenario())
+
+    assert [type(fault) for fault in faults] == [Misconfigured] * 3
+    assert "made no step" in str(faults[0])
+    assert "Restart the worker" in str(faults[0])
+
+
+def test_a_model_that_is_slow_but_moves_is_waited_for(monkeypatch):
+    monkeypatch.setattr(model_thread, "STEP_SECONDS", 0.5)
+    monkeypatch.setattr(model_thread, "_WATCH_SECONDS", 0.05)
+    pause = threading.Event()
+
+    class Slow(MadeUp):
+        def answer(self, questions, seeds, moved):
+            for _ in range(15):
+                pause.wait(0.1)
+                moved()
+            return super().answer(questions, seeds, moved)
+
+    assert ask(Slow())[0].text == "[[A]]"
+
+
+def test_who_is_waiting_when_the_thread_is_closed_is_told_and_nobody_after():
+    started, ends = threading.Event(), threading.Event()
+
+    def hold(questions):
+        started.set()
+        ends.wait(20)
+
+    async def scenario():
+        thread = ModelThread(lambda: MadeUp(hold), batch_size=1)
+        waiting = [asyncio.create_task(thread.ask(question(n), seed=n)) for n in range(3)]
+        await asyncio.to_thread(started.wait, 5)
+        closing = asyncio.create_task(thread.close())
+        await asyncio.sleep(0.05)
+        ends.set()
+        await closing
+        results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
+        with pytest.raises(Fault, match="has ended"):
+            await asyncio.wait_for(thread.ask(question(9), seed=9), 5)
+        return results
+
+    first, *others = asyncio.run(scenario())
+
+    assert first.text == "[[A]]"
+    assert [type(other) for other in others] == [ServerError] * 2
+
+
+def test_a_question_that_was_given_up_is_not_computed():
+    model = MadeUp()
+
+    async def scenario():
+        thread = ModelThread(lambda: model, batch_size=8)
+        first = asyncio.create_task(thread.ask(question(1), seed=1))
+        await asyncio.sleep(0)
+        first.cancel()
+        reply = await asyncio.wait_for(thread.ask(question(2), seed=2), 5)
+        await asyncio.gather(first, return_exceptions=True)
+        await thread.close()
+        return reply
+
+    assert asyncio.run(scenario()).text == "[[A]]"
+    assert model.sizes == [1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(engine, monkeypatch):
+    """What failed in the middle of a run held that question, and all behind it, for ever."""
+    failing = [TypeError("one"), KeyError("two")]
+    model = MadeUp(lambda questions: failing.pop() if failing else None)
+    monkeypatch.setattr("judging.engine.transformers.LocalModel", lambda settings: model)
+    monkeypatch.setattr("judging.services.judges._need_transformers", lambda: None)
+    judge = make_judge(name="local", backend="transformers", model="made-up")
+    study = make_study()
+    make_items(study, 7)
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 7})
