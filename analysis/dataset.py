@@ -6,7 +6,7 @@ rater, order shown, sample), never by when they were stored.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,7 @@ from analysis.juries import with_juries
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator, QuotaCell
 from annotation.quality import quality_of
+from judging.conditions import conditions_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from studies.editing import READ_OTHERWISE
 from studies.models import Item as ItemRow
@@ -357,8 +358,11 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
     runs = []
     # A run that nobody has started after its probe is no judge of the study.
     started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
-    for run in started.select_related("judge"):
+    found = list(started.select_related("judge"))
+    conditions = conditions_of(found)
+    for run in found:
         rows, snapshots = judgments[run.pk]
+        under = conditions[run.pk]
         runs.append(
             Run(
                 run=run.key,
@@ -376,6 +380,9 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
                 state_reason=run.sentence,
                 cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
                 judgments=rows,
+                sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
+                reported=tuple(asdict(each) for each in under.reported),
+                conditions=tuple(under.sentences),
             )
         )
     # The whole persona first: the runs that saw less are read against it.

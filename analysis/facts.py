@@ -194,6 +194,11 @@ class Run:
     state_reason: str
     cost: Cost
     judgments: Judgments
+    # Counts of answers by what was sent and by the model that the server named, the most first;
+    # and what a reader has to know of it, in sentences.
+    sent: tuple[Mapping[str, Any], ...] = ()
+    reported: tuple[Mapping[str, Any], ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def offers_tie(self) -> bool:
@@ -259,6 +264,7 @@ class Dataset:
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
             _feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
+            _feed(digest, "conditions", [run.sent, run.reported])
             _feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
         return digest.hexdigest()

@@ -51,6 +51,9 @@ def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
         cost=sum_of_costs([run.cost for run in members]),
         judgments=_verdicts_as_judgments(data, members),
         samples=1,
+        sent=(),
+        reported=(),
+        conditions=(),
     )
 
 

@@ -200,4 +200,7 @@ def _run(members: Sequence[tuple[Dataset, Run]], position: Mapping[str, int]) ->
         state_reason="; ".join(dict.fromkeys(run.state_reason for run in runs)),
         cost=sum_of_costs([run.cost for run in runs]),
         judgments=_sorted(parts, "item", "shown_first", "sample"),
+        sent=tuple(each for run in runs for each in run.sent),
+        reported=tuple(each for run in runs for each in run.reported),
+        conditions=tuple(dict.fromkeys(sentence for run in runs for sentence in run.conditions)),
     )

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from judging.conditions import conditions_of
 from judging.errors import JudgingError
 from judging.forms import ExtendForm, JudgmentFilter, RunFilter
 from judging.listing import (
@@ -153,6 +154,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "progress": run_progress(run),
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": run_cost(run),
+        "conditions": conditions_of([run])[run.pk],
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
         "may_edit": may_edit(request.user, study.slug),

@@ -108,11 +108,14 @@ def _model(run: Report) -> str:
     """The model as it named itself, and how it was sampled."""
     record = run["record"]
     own = record["parameters"]
-    sampling = [
-        f"{word} {own[key]}"
-        for key, word in (("temperature", "temperature"), ("top_p", "top-p"))
-        if own.get(key) is not None
-    ]
+    # What was sent counts; where nobody stored it, what was to be sent.
+    sent = [each["parameters"] for each in record["sent"]] or [own]
+    sampling = []
+    for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
+        values = list(dict.fromkeys(each.get(key) for each in sent))
+        if values != [None]:
+            words = ["the server's own" if value is None else str(value) for value in values]
+            sampling.append(f"{word} {' or '.join(words)}")
     model = ", ".join(record["snapshots"]) or own.get("model") or "model not reported"
     return ", ".join([model, *sampling])
 

@@ -39,6 +39,7 @@ def _limits(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             "these say nothing about who was right.",
         )
     yield from _missing(report)
+    yield from _conditions(report)
     if people := human["not_counted"].get("excluded_people", 0):
         yield (
             "excluded",
@@ -111,6 +112,13 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             "Some runs have no answer to many items, and their accuracy is one of the others: "
             f"{'; '.join(missing)}.",
         )
+
+
+def _conditions(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Runs whose requests were not sent as set, or that more than one model answered."""
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        for sentence in judge["record"]["conditions"]:
+            yield "conditions", f"{name}: {sentence}"
 
 
 def _items(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

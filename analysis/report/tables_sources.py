@@ -78,6 +78,8 @@ def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
     for name, value, where in flat(own, f"{path}.record.parameters"):
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         yield name, str(value), where if is_number else ""
+    for sentence in record["conditions"]:
+        yield "Conditions", sentence, ""
     yield "State", f"{record['state']}: {record['state_reason']}", ""
     for state, n in judge["judgments"].items():
         yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"

@@ -79,15 +79,15 @@ class Adjustments:
 
 
 def differences(wanted: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
-    """In words, how what was sent differs from what was wanted."""
+    """In words, how what was sent differs from what was wanted.
+
+    The limit of tokens by its other name is the same limit, and no difference.
+    """
     words = []
     for name, value in wanted.items():
-        other = LIMITS.get(name)
         if name in sent:
             if sent[name] != value:
-                words.append(f"{name} {sent[name]} instead of {value}")
-        elif other in sent:
-            words.append(f"{other} instead of {name}")
-        else:
+                words.append(f"with {name} {sent[name]} instead of {value}")
+        elif LIMITS.get(name) not in sent:
             words.append(f"without {name}")
     return words

@@ -33,7 +33,8 @@ LOAD_SECONDS = 4 * 3600.0
 class Model(Protocol):
     """What answers; `moved` is called after every step, a token of a batch for example."""
 
-    out_of_memory: tuple[type[BaseException], ...]
+    @property
+    def out_of_memory(self) -> tuple[type[Exception], ...]: ...
 
     def answer(
         self, questions: Sequence[Question], seeds: Sequence[int], moved: Callable[[], None]
@@ -172,13 +173,14 @@ class ModelThread:
 
     def _answer(self, model: Model, batch: list[_Request]) -> None:
         """Answer a batch; one that does not fit into the memory is halved until it does."""
+        too_much: tuple[type[Exception], ...] = (MemoryError, *model.out_of_memory)
         try:
             replies = model.answer(
                 [request.question for request in batch],
                 [request.seed for request in batch],
                 self._move,
             )
-        except (MemoryError, *model.out_of_memory):
+        except too_much:
             model.free_memory()
             if len(batch) == 1:
                 _settle(batch, Rejected("the question does not fit into the memory of the device"))

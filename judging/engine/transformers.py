@@ -78,7 +78,7 @@ class LocalModel:
             raise Misconfigured(f"torch and transformers are not installed ({error})") from error
         self._torch: Any = torch
         self._settings = settings
-        self.out_of_memory: tuple[type[BaseException], ...] = (torch.OutOfMemoryError,)
+        self.out_of_memory: tuple[type[Exception], ...] = (torch.OutOfMemoryError,)
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         # Half the memory and several times the speed; CPUs are seldom faster with it.
         dtype = torch.bfloat16 if self._device.type == "cuda" else torch.float32

@@ -50,6 +50,7 @@ from judging.services.questions import questions_of
 
 logger = logging.getLogger(__name__)
 
+FIRST_QUESTIONS = 3  # asked one by one before the first file, until one is answered
 LINES = 10_000  # of one file; the format allows 50,000 in 200 MB
 BUSY = timedelta(minutes=5)  # how long one process may need for a step
 _LEASE = timedelta(days=30)  # the sweep leaves open batches alone; this is for the eye
@@ -110,9 +111,26 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 
 def _may_hand_in(run: JudgeRun) -> bool:
     """Ask one question at once before the first file: a wrong key, model or parameter shows now
-    and not after a day, and what the server does not take is left out of the file."""
-    if not has_replies(run.pk):
-        chunks.judge_chunk(run_id=run.pk, is_probe=True)
+    and not after a day, and what the server does not take is left out of the file.
+
+    One question that is rejected may be wrong itself; when the next ones are too, the request is.
+    """
+    for _ in range(FIRST_QUESTIONS):
+        if not run.is_active or has_replies(run.pk):
+            break
+        if not chunks.judge_chunk(run_id=run.pk, is_probe=True):
+            break
+        run.refresh_from_db()
+    if run.is_active and not has_replies(run.pk):
+        failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).order_by("pk")
+        errors = list(failed.values_list("error", flat=True)[:FIRST_QUESTIONS])
+        if len(errors) < FIRST_QUESTIONS:
+            return False  # others are at it, or this process is to end
+        sentence = (
+            f"The server rejected the first {FIRST_QUESTIONS} questions, so no file was handed in. "
+            f"The last answer was: {errors[-1]}"
+        )
+        chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=sentence)
         run.refresh_from_db()
     return run.is_active
 

@@ -1,5 +1,6 @@
 """Asking by batch: handed in once, collected once, at the lower price, whatever dies between."""
 
+import json
 from decimal import Decimal
 from io import StringIO
 
@@ -11,8 +12,9 @@ from judging.engine.batches import BatchClient, BatchError, read_lines
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.selectors import run_cost
-from judging.services import batches, chunks, recovery, runs
+from judging.services import batches, chunks, recovery, runs, runtime
 from tests.judging.conftest import make_judge
+from tests.judging.llm_server import completion, error
 from tests.judging.simulated import demo_study, simulated_server
 
 LIMIT = 40
@@ -335,3 +337,76 @@ def test_a_provider_that_is_down_may_be_asked_again():
 
     assert not caught.value.is_final
     client.close()
+
+
+REJECTIONS = [
+    (error(401, "no such key"), 1, "refuses the key"),
+    (error(400, "x/y is not a valid model ID"), 1, "knows no such model"),
+    (error(400, "Model Not Exist"), 1, "knows no such model"),
+    (error(402, "Insufficient balance"), 1, "no quota left"),
+    (error(400, "Bad request"), 3, "rejected the first 3 questions"),
+]
+
+
+@pytest.mark.parametrize(("answer", "requests", "words"), REJECTIONS)
+def test_a_file_is_not_handed_in_where_the_first_questions_were_rejected(
+    study, llm, monkeypatch, answer, requests, words
+):
+    llm.answer = lambda body, n: answer
+    monkeypatch.setattr(BatchClient, "submit", lambda *args, **options: pytest.fail("handed in"))
+    judge = make_judge(name="rejecting", base_url=llm.url, model="mock", concurrency=1)
+
+    run = finish(start(study, judge))
+
+    assert (run.state, len(llm.requests), run.batches.count()) == ("stopped_outage", requests, 0)
+    assert words in run.sentence
+
+
+def test_a_first_question_that_alone_is_rejected_does_not_keep_the_others(study, llm, monkeypatch):
+    llm.answer = lambda body, n: error(400, "too long") if n == 1 else completion("[[A]] [[7]]")
+    handed_in = []
+
+    def submit(self, file, *, metadata):
+        handed_in.extend(file.read_text().splitlines())
+        raise BatchError("that is enough", is_final=True)
+
+    monkeypatch.setattr(BatchClient, "submit", submit)
+    judge = make_judge(name="picky", base_url=llm.url, model="mock", concurrency=1)
+
+    run = finish(start(study, judge))
+
+    assert (len(llm.requests), len(handed_in)) == (2, LIMIT - 2)
+    assert run.sentence == "that is enough"
+
+
+def test_a_file_is_sent_as_its_ledger_says_though_another_process_hands_it_in(
+    study, llm, monkeypatch
+):
+    """What the first question taught the process that died is in the ledger, not in its memory."""
+    refusal = error(400, "Unsupported parameter: 'temperature'")
+    llm.answer = lambda body, n: refusal if "temperature" in body else completion("[[A]] [[7]]")
+    lines: list[dict[str, object]] = []
+
+    def die(self, file, *, metadata):
+        raise KeyboardInterrupt
+
+    def submit(self, file, *, metadata):
+        lines.extend(json.loads(line)["body"] for line in file.read_text().splitlines())
+        raise BatchError("that is enough", is_final=True)
+
+    run = start(study, make_judge(name="other", base_url=llm.url, model="mock"))
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchClient, "submit", die)
+        with pytest.raises(KeyboardInterrupt):
+            batches.advance_run(run_id=run.pk)
+    runtime.shut_down()
+    monkeypatch.setattr(BatchClient, "submit", submit)
+    monkeypatch.setattr(BatchClient, "find", lambda self, *, metadata: "")
+    Batch.objects.update(busy_until=None)
+
+    batches.advance_run(run_id=run.pk)
+
+    assert len(lines) == LIMIT - 1
+    assert all("temperature" not in body and "seed" in body for body in lines)
+    sent = Attempt.objects.filter(judgment__run=run, number=1).exclude(outcome="replied")
+    assert {"temperature" in attempt.sent_with.parameters for attempt in sent[2:]} == {False}

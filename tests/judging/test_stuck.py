@@ -1,13 +1,17 @@
 """Nobody waits for ever: not for a request that never ends, not for a writer that is gone."""
 
 import asyncio
+import contextlib
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import OperationalError
 
-from judging.engine.openai import OpenAIBackend
-from judging.engine.protocol import LedgerFailed
+from judging.engine.limits import Limiter, Limits
+from judging.engine.openai import OpenAIBackend, OpenAISettings, connect
+from judging.engine.protocol import LedgerFailed, Parameters, Question, Reply, TimedOut
+from judging.engine.sharing import Grant, keep_sharing
 from judging.models import Attempt, Judgment
 from judging.services import chunks, ledger, runs
 from judging.services.writer import Writer
@@ -170,3 +174,119 @@ def test_a_writer_that_has_ended_refuses_rows_at_once():
 
     with pytest.raises(LedgerFailed, match="has ended"):
         asyncio.run(asyncio.wait_for(writer.write("row"), timeout=5))
+
+
+class Odd:
+    """A backend that fails as nobody thought of, the first so many times."""
+
+    def __init__(self, *errors):
+        self.errors = list(errors)
+
+    def parameters(self):
+        return Parameters({"model": "odd"})
+
+    async def ask(self, question, *, seed, parameters):
+        if self.errors:
+            raise self.errors.pop()
+        return Reply("[[A]]")
+
+    async def close(self):
+        pass
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("error", [KeyError("usage"), ValueError("bad header"), OSError("tls")])
+def test_whatever_a_backend_raises_is_in_the_ledger_and_the_question_goes_on(
+    engine, monkeypatch, error
+):
+    backend = Odd(error, error)
+    monkeypatch.setattr("judging.services.runtime.backend_of", lambda judge: backend)
+    study = make_study()
+    make_items(study, 3)
+
+    run = runs.start_run(
+        study_id=study.pk, judge_id=make_judge(base_url="http://x/v1").pk, enqueue=False
+    )
+    runs.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert run.state == "done"
+    attempts = Attempt.objects.filter(judgment__run=run)
+    failed = attempts.filter(outcome="failed")
+    assert (attempts.count(), failed.count()) == (5, 2)
+    assert type(error).__name__ in failed[0].error
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
+    llm, engine, monkeypatch
+):
+    def fail(question, reply, *, is_last):
+        raise IndexError("of a pattern")
+
+    monkeypatch.setattr("judging.engine.asking.read_answer", fail)
+    study = make_study()
+    make_items(study, 2)
+
+    run = runs.start_run(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False)
+    runs.work_off(run_id=run.pk)
+
+    assert set(run.judgments.values_list("state", "error")) == {
+        ("error", "The reply could not be read: IndexError.")
+    }
+    assert len(llm.requests) == 2
+
+
+def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(monkeypatch):
+    async def drip(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        writer.close()
+
+    async def scenario():
+        server = await asyncio.start_server(drip, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        backend = OpenAIBackend(
+            OpenAISettings("m", url, 0.7, 0.95, 64, 0.3),
+            connect(base_url=url, api_key="", timeout=0.3),
+        )
+        question = Question(1, "?", offers_tie=False, asks_certainty=False, seed=1)
+        try:
+            with pytest.raises(TimedOut):
+                await asyncio.wait_for(
+                    backend.ask(question, seed=1, parameters=backend.parameters()), timeout=20
+                )
+        finally:
+            await backend.close()
+            server.close()
+
+    monkeypatch.setattr("judging.engine.openai.CONNECT_SECONDS", 0.1)
+    asyncio.run(scenario())
+
+
+def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
+    monkeypatch.setattr("judging.engine.sharing._RETRY_SECONDS", 0.01)
+    errors = [KeyError("members"), ValueError("no JSON")]
+
+    def exchange(report):
+        if errors:
+            raise errors.pop()
+        return Grant(slots=1, requests=0.0, tokens=0.0, pause=0.0, cuts=0)
+
+    async def scenario():
+        limiter = Limiter(Limits(), is_shared=True)
+        with ThreadPoolExecutor(1) as executor:
+            sharing = asyncio.create_task(keep_sharing(limiter, exchange, executor))
+            permit = await asyncio.wait_for(limiter.acquire(), timeout=10)
+            limiter.release(permit)
+            sharing.cancel()
+            await asyncio.gather(sharing, return_exceptions=True)
+
+    asyncio.run(scenario())
+
+    assert not errors

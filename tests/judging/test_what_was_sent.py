@@ -1,14 +1,29 @@
 """What was sent is what is recorded: a parameter is left out only where a server refuses it."""
 
+import html
 import json
 
 import pytest
+from django.urls import reverse
 
+from analysis.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.citing import methods_paragraph
+from analysis.report.tables_sources import run_facts
+from judging.conditions import conditions_of
 from judging.models import Attempt, SentParameters
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.working import judge_all, states
+
+
+def page_of(study, run):
+    text = (
+        sign_in(study, "viewer").get(reverse("judging:run", args=[study.slug, run.public_id])).text
+    )
+    return " ".join(html.unescape(text).split())
+
 
 PARAMETERS = {"model", "temperature", "top_p", "max_tokens", "seed"}
 
@@ -103,3 +118,132 @@ def test_recorded_answers_were_sent_with_nothing(engine, tmp_path):
 
     assert not Attempt.objects.exclude(sent_with=None).exists()
     assert run.judgments.get().sent_with is None
+
+
+def test_a_run_whose_requests_were_not_sent_as_set_says_so_on_its_page(judge, llm):
+    study = make_study()
+    make_items(study, 4)
+    make_judge(concurrency=1)
+    llm.answer = lambda body, n: (
+        NO_TEMPERATURE if n > 2 and "temperature" in body else completion("[[A]]")
+    )
+    run = judge_all(study, judge)
+
+    page = page_of(study, run)
+
+    assert (
+        "The requests differ, because the server refused some settings of the judge: 2 answers "
+        "as set; 2 answers without temperature." in page
+    )
+
+
+def test_a_run_that_lost_a_setting_from_its_first_answer_on_says_so(judge, llm):
+    study = make_study()
+    make_items(study, 2)
+    llm.answer = lambda body, n: NO_TEMPERATURE if "temperature" in body else completion("[[A]]")
+    run = judge_all(study, judge)
+
+    page = page_of(study, run)
+
+    assert "refused some settings of the judge: all 2 answers were asked for without" in page
+
+
+def test_a_limit_by_its_other_name_is_no_difference(judge, llm):
+    study = make_study()
+    make_items(study, 2)
+    other_name = refusal("Unsupported parameter: 'max_tokens'", param="max_tokens",
+                         code="unsupported_parameter")  # fmt: skip
+    llm.answer = lambda body, n: other_name if "max_tokens" in body else completion("[[A]]")
+
+    run = judge_all(study, judge)
+
+    assert conditions_of([run])[run.pk].sentences == []
+
+
+def named(model, fingerprint):
+    body = json.loads(completion("[[A]]").body)
+    return Answer(
+        body=json.dumps(body | {"model": model, "system_fingerprint": fingerprint}).encode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (named("mock-2", "fp_1"), "named 2 models: mock-1 (3 answers); mock-2 (1 answer)."),
+        (named("mock-1", "fp_2"), "by its fingerprint: fp_1 (3 answers); fp_2 (1 answer)."),
+        (named("mock-1", None), "by its fingerprint: fp_1 (3 answers); none (1 answer)."),
+    ],
+)
+def test_a_model_that_changes_in_mid_run_is_told_of(judge, llm, second, words):
+    study = make_study()
+    make_items(study, 4)
+    make_judge(concurrency=1)
+    llm.answer = lambda body, n: second if n == 4 else named("mock-1", "fp_1")
+    run = judge_all(study, judge)
+
+    page = page_of(study, run)
+
+    assert words in page
+
+
+def test_a_run_under_the_same_conditions_says_nothing(judge, llm):
+    study = make_study()
+    make_items(study, 4)
+    run = judge_all(study, judge)
+
+    found = conditions_of([run])[run.pk]
+
+    assert found.sentences == []
+    assert [(sent.judgments, sent.differs) for sent in found.sent] == [(4, ())]
+    assert [(each.judgments, each.model) for each in found.reported] == [(4, "mock-2024-05-13")]
+
+
+def test_a_report_says_what_was_sent_and_which_models_answered(judge, llm):
+    study = make_study()
+    make_items(study, 4)
+    make_judge(concurrency=1)
+    llm.answer = lambda body, n: (
+        NO_TEMPERATURE if n > 2 and "temperature" in body else named(f"mock-{n > 4}", "fp")
+    )
+    judge_all(study, judge)
+
+    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+
+    (entry,) = report["judges"]
+    record = entry["record"]
+    sent = [
+        (s["judgments"], s["differs"], "temperature" in s["parameters"]) for s in record["sent"]
+    ]
+    assert sent == [(2, [], True), (2, ["without temperature"], False)]
+    told = [each["text"] for each in report["limitations"] if each["limit"] == "conditions"]
+    assert len(told) == 2
+    assert "2 answers as set; 2 answers without temperature" in told[0]
+    assert "The server named 2 models" in told[1]
+    assert "temperature 0.7 or the server's own" in methods_paragraph(report)
+    facts = [value for name, value, _ in run_facts(report, 0) if name == "Conditions"]
+    assert facts == record["conditions"]
+
+
+def test_a_refusal_by_a_content_filter_is_a_refusal_and_no_error(judge, llm):
+    study = make_study()
+    make_items(study, 3)
+    make_judge(concurrency=1)
+    filtered = {
+        "message": "The response was filtered due to the prompt triggering the content management "
+        "policy.",
+        "type": None, "param": "prompt", "code": "content_filter", "status": 400,
+        "innererror": {"code": "ResponsibleAIPolicyViolation"},
+    }  # fmt: skip
+    llm.answer = lambda body, n: (
+        Answer(400, json.dumps({"error": filtered}).encode()) if n == 1 else completion("[[A]]")
+    )
+
+    run = judge_all(study, judge)
+
+    assert (run.state, states(run)) == ("done", {"done": 2, "refused": 1})
+    refused = run.judgments.get(state="refused")
+    attempt = refused.attempts.get()
+    assert (attempt.outcome, attempt.status_code) == ("replied", 400)
+    assert attempt.cost_is_estimate  # a provider may bill what its filter read
+    assert "content management policy" in refused.raw_text
