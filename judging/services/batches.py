@@ -273,8 +273,15 @@ def _sent_with(questions: Iterable[Question]) -> dict[int, Parameters]:
 
 
 def _questions_of(batch: Batch, run: JudgeRun) -> list[Question]:
-    """What a batch still asks; the last attempt of each question is the one in the batch."""
-    judgments = Judgment.objects.filter(lease=batch.public_id, state=Judgment.State.LEASED)
+    """What a batch still asks; the last attempt of each question is the one in the batch.
+
+    Not what was read before a crash and is to be asked again: that was counted.
+    """
+    judgments = Judgment.objects.filter(
+        lease=batch.public_id,
+        state=Judgment.State.LEASED,
+        attempts__outcome=Attempt.Outcome.SENT,
+    )
     return questions_of(run, list(judgments.select_related("item__persona").order_by("pk")))
 
 

@@ -1,6 +1,7 @@
 """Asking by batch: handed in once, collected once, at the lower price, whatever dies between."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
 
@@ -8,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.engine.batches import BatchClient, BatchError, read_lines
+from judging.engine.batches import BatchClient, BatchError, Line, read_lines
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.selectors import run_cost
@@ -156,7 +157,18 @@ def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
 
 
 def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
+    """Also not what was read before the crash and has to be asked again."""
     monkeypatch.setattr(batches, "_ROWS", 10)
+    read, unreadable = Line.read, set[str]()
+
+    def read_some(self, question, *, is_structured):
+        reply = read(self, question, is_structured=is_structured)
+        if question.replies or len(unreadable | {self.custom_id}) > 3:
+            return reply
+        unreadable.add(self.custom_id)
+        return replace(reply, text="Hm.")
+
+    monkeypatch.setattr(Line, "read", read_some)
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
     apply, calls = batches._apply, []

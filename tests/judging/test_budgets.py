@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from judging.engine.protocol import AttemptEnd, Crowded, OverBudget, Usage
+from judging.engine.protocol import AttemptEnd, Crowded, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.selectors import run_cost
@@ -47,7 +47,7 @@ def most_of(run):
     """What its dearest request can cost at most, in dollars, and in tokens."""
     rows = ledger.Rows(run, "x", dict(run.judgments.values_list("pk", "shown_first")))
     questions = chunks.questions_of(run, list(run.judgments.select_related("item")))
-    openings = [rows.opening(question, 1) for question in questions]
+    openings = [rows.opening(question, 1, Parameters({})) for question in questions]
     nano = max(opening.most_nano or 0 for opening in openings)
     return Decimal(nano) / NANO, max(opening.most.total for opening in openings)
 
