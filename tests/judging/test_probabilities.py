@@ -111,7 +111,9 @@ def test_a_server_that_gives_fewer_alternatives_or_none_is_asked_so(llm, engine)
 
     def answer(body, n):
         return (
-            error(400, "top_logprobs is not taken") if "logprobs" in body else completion("[[A]]")
+            error(400, "Unsupported parameter: top_logprobs")
+            if "logprobs" in body
+            else completion("[[A]]")
         )
 
     llm.answer = answer
