@@ -49,7 +49,7 @@ def ask(model, count=1, *, rounds=1, load=None, batch_size=4):
         for _ in range(rounds):
             asked = (thread.ask(question(n), seed=n) for n in range(count))
             together = asyncio.gather(*asked, return_exceptions=True)
-            results += await asyncio.wait_for(together, timeout=10)
+            results += await asyncio.wait_for(together, timeout=60)
         await thread.close()
         return results
 
@@ -150,7 +150,7 @@ def test_a_model_that_makes_no_step_is_given_up_with_a_sentence(monkeypatch):
     async def scenario():
         thread = ModelThread(lambda: model, batch_size=1)
         asked = (thread.ask(question(n), seed=n) for n in range(3))
-        faults = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), timeout=10)
+        faults = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), timeout=60)
         ends.set()
         await thread.close()
         return faults
@@ -187,14 +187,14 @@ def test_who_is_waiting_when_the_thread_is_closed_is_told_and_nobody_after():
     async def scenario():
         thread = ModelThread(lambda: MadeUp(hold), batch_size=1)
         waiting = [asyncio.create_task(thread.ask(question(n), seed=n)) for n in range(3)]
-        await asyncio.to_thread(started.wait, 5)
+        await asyncio.to_thread(started.wait, 60)
         closing = asyncio.create_task(thread.close())
         await asyncio.sleep(0.05)
         ends.set()
         await closing
-        results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
+        results = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
         with pytest.raises(Fault, match="has ended"):
-            await asyncio.wait_for(thread.ask(question(9), seed=9), 5)
+            await asyncio.wait_for(thread.ask(question(9), seed=9), 60)
         return results
 
     first, *others = asyncio.run(scenario())
@@ -211,7 +211,7 @@ def test_a_question_that_was_given_up_is_not_computed():
         first = asyncio.create_task(thread.ask(question(1), seed=1))
         await asyncio.sleep(0)
         first.cancel()
-        reply = await asyncio.wait_for(thread.ask(question(2), seed=2), 5)
+        reply = await asyncio.wait_for(thread.ask(question(2), seed=2), 60)
         await asyncio.gather(first, return_exceptions=True)
         await thread.close()
         return reply

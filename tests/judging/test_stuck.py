@@ -93,7 +93,7 @@ def test_rows_that_come_during_a_commit_are_committed_together():
 
     writer = Writer(apply)
     try:
-        asyncio.run(asyncio.wait_for(scenario(), timeout=10))
+        asyncio.run(asyncio.wait_for(scenario(), timeout=60))
     finally:
         writer.stop()
 
@@ -282,7 +282,7 @@ def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
         limiter = Limiter(Limits(), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
             sharing = asyncio.create_task(keep_sharing(limiter, exchange, executor))
-            permit = await asyncio.wait_for(limiter.acquire(), timeout=10)
+            permit = await asyncio.wait_for(limiter.acquire(), timeout=60)
             limiter.release(permit)
             sharing.cancel()
             await asyncio.gather(sharing, return_exceptions=True)
