@@ -93,6 +93,7 @@ def test_an_invented_id_gets_through_without_a_seat_and_sees_no_code(study, row,
     assert "Prolific does not know your place yet" in html
     assert not code_on(html, study)
     assert "submissions/complete" not in html
+    assert "You can close this page" not in html
     assert (seats_taken(study), counted(annotator)) == (0, 0)
 
 
