@@ -6,7 +6,6 @@ and stored as a hash; every other address, also one that has expired or was revo
 
 import hashlib
 import hmac
-import secrets
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,9 +19,10 @@ from analysis.errors import BadParameters, NotShareable
 from analysis.models import Report, ShareLink
 from analysis.report.public import without_people
 from analysis.report.render import render_html
+from studies.models.keys import random_id
 from studies.services import record
 
-KEY_BYTES = 32
+KEY_LENGTH = 43  # 256 bits
 DAYS_RANGE = (1, 365)
 DEFAULT_DAYS = 30
 SHARED_PAGE = "shared.html"
@@ -42,7 +42,7 @@ def share_report(
         raise BadParameters(f"A link lasts from {low} to {high} days, not {days}.")
     report = Report.objects.select_related("study").get(pk=report_id)
     write_shared_page(report)
-    key = secrets.token_urlsafe(KEY_BYTES)
+    key = random_id(KEY_LENGTH)
     link = ShareLink.objects.create(
         report=report,
         key_hash=hash_key(key),

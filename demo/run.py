@@ -28,7 +28,7 @@ def main() -> int:
     os.environ |= {
         "PROLIFIC_BASE_URL": f"http://127.0.0.1:{int(port) + 2}/api/v1/",
         "PROLIFIC_API_TOKEN": TOKEN,
-        "PROLIFIC_WEBHOOK_SECRET": secrets.token_urlsafe(24),
+        "PROLIFIC_WEBHOOK_SECRET": secrets.token_hex(24),
     }
     django.setup()
     # These need the settings.

@@ -2,7 +2,6 @@
 
 import io
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from demo.annotators import EVERYONE_ELSE, QUOTA
 from demo.bundle import write_bundles
 from demo.truth import World, uniform
 from studies.models import Item, Study
+from studies.models.keys import random_id
 from studies.services import create_study, set_state
 
 MAIN, TIES = "everyday-choices", "everyday-ties"
@@ -52,7 +52,7 @@ def researcher(login_file: Path) -> tuple[User, str]:
         password = login_file.read_text("utf-8").split()[-1]
         if user.check_password(password):
             return user, password
-    password = secrets.token_urlsafe(12)
+    password = random_id(16)
     login_file.unlink(missing_ok=True)
     with os.fdopen(os.open(login_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(f"user {USER}\npassword {password}\n")

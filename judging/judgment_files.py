@@ -181,7 +181,7 @@ class _Checker:
                 f"parse_status is {status}, yet there is no choice.",
                 "Give the choice, or say how it ended: " + ", ".join(_NO_VERDICT) + ".",
             )  # fmt: skip
-        if row.certainty is not None and row.choice not in (Choice.R1, Choice.R2):
+        elif row.certainty is not None and row.choice not in (Choice.R1, Choice.R2):
             self.fault(
                 row.line, "certainty", "certainty without side",
                 "there is a certainty without a choice of r1 or r2.",

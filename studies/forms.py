@@ -18,6 +18,9 @@ class StateForm(forms.Form):
     )
 
 
+REPLACING = ("replace", "seen")
+
+
 class FilesInput(forms.FileInput):
     allow_multiple_selected = True
 
@@ -50,11 +53,36 @@ class ImportForm(forms.Form):
         help_text="It decides how the question is put to people and to models.",
     )
 
-    def __init__(self, *args: Any, dataset: DataSet | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        dataset: DataSet | None = None,
+        there: tuple[int, int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`there`: the items and personas that may be replaced."""
         super().__init__(*args, **kwargs)
         self.dataset = dataset
-        if dataset is None:
-            return
+        if dataset is not None:
+            self._ask_of(dataset)
+        if there is not None:
+            items, personas = there
+            self.fields["replace"] = forms.BooleanField(
+                label=f"Replace the {items:,} items and {personas:,} personas of this study",
+                required=False,
+                help_text="They are removed, and these items are imported in their place. Nobody "
+                "has answered any of them yet.",
+            )
+            self.fields["seen"] = forms.IntegerField(
+                widget=forms.HiddenInput, initial=items, required=False, min_value=0
+            )
+
+    def replaces(self) -> int | None:
+        """How many items are to be replaced, as the page showed them; None for none."""
+        data = self.cleaned_data
+        return data.get("seen") or 0 if data.get("replace") else None
+
+    def _ask_of(self, dataset: DataSet) -> None:
         del self.fields["task"]
         self.fields["file"].label = f"Files of {dataset.title}"
         self.fields["file"].help_text = f"{dataset.files}; 200 MB each at most."
@@ -75,7 +103,10 @@ class ImportForm(forms.Form):
         )
 
     def option_fields(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in ("file", "task")]
+        return [field for field in self if field.name not in ("file", "task", *REPLACING)]
+
+    def replace_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in REPLACING if name in self.fields]
 
     def clean_file(self) -> Any:
         files = self.cleaned_data["file"]
@@ -88,6 +119,11 @@ class ImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        if self.data.get("replace") and "replace" not in self.fields:
+            raise forms.ValidationError(
+                "The items of this study cannot be replaced any more: somebody has answered or was "
+                "given some of them, or there are none. Nothing was imported."
+            )
         if self.dataset is not None:
             try:
                 parse_options(self.dataset.options, self._options(data))

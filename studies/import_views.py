@@ -11,11 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from studies.errors import BadOption
+from studies.errors import BadOption, StudyError
 from studies.forms import ImportForm
 from studies.importers.faults import STOPPED, Fault, Refused, faults_csv, group
+from studies.importers.replacing import replaceable
 from studies.importers.sets import SETS
-from studies.importing import import_now, is_quick, keep_for_import
+from studies.importing import import_now, is_quick, keep_for_import, warnings_shown
 from studies.models import ImportJob, Membership
 from studies.selectors import get_study
 from studies.tasks import import_file
@@ -30,7 +31,9 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     dataset = SETS.get(request.GET.get("set", ""))
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = ImportForm(*sent, dataset=dataset, initial={"task": study.task})
+    form = ImportForm(
+        *sent, dataset=dataset, initial={"task": study.task}, there=replaceable(study)
+    )
     context: dict[str, Any] = {
         "study": study,
         "form": form,
@@ -47,22 +50,36 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
             return render(request, "studies/import.html", context, status=_REFUSED)
         if not quick:
             job = keep_for_import(
-                uploads, study_id=study.pk, reading=reading, dry_run=dry_run, user=user
+                uploads,
+                study_id=study.pk,
+                reading=reading,
+                dry_run=dry_run,
+                replace=form.replaces(),
+                user=user,
             )
             import_file.delay_on_commit(job.pk)  # type: ignore[attr-defined]
             return redirect("studies:import-job", slug, job.public_id)
         try:
             result, report = import_now(
-                uploads, slug=slug, reading=reading, dry_run=dry_run, user=user
+                uploads,
+                slug=slug,
+                reading=reading,
+                dry_run=dry_run,
+                replace=form.replaces(),
+                user=user,
             )
         except Refused as error:
             context |= _refusal(error.faults, is_cut=error.is_cut)
             return render(request, "studies/import.html", context, status=_REFUSED)
         except BadOption as error:
             form.refuse(error)
+        except StudyError as error:
+            form.add_error(None, str(error))
         else:
             if not dry_run:
                 messages.success(request, str(result))
+                for sentence in warnings_shown(result):
+                    messages.warning(request, sentence)
                 return redirect("studies:detail", slug)
             context |= {"result": result, "report": report}
     status = _REFUSED if form.errors else 200

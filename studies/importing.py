@@ -4,6 +4,7 @@ The items are stored in one transaction, so a worker that is killed leaves nothi
 job that no longer moves.
 """
 
+import dataclasses
 import logging
 import shutil
 import time
@@ -35,6 +36,7 @@ INLINE_BYTES = 512 * 1024
 INLINE_SET_BYTES = 64 * 1024
 _LONGEST_NAME = 200  # bytes; file systems take 255
 _EVERY_SECONDS = 0.5
+_WARNINGS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,14 @@ def import_now(
     slug: str,
     reading: Reading,
     dry_run: bool,
+    replace: int | None = None,
     user: User | None = None,
 ) -> tuple[ImportResult, ImportReport]:
     """Import uploaded files while somebody waits. Raises `Refused` or `StudyError`."""
     with TemporaryDirectory() as folder:
         files = read_paths(lay_out(uploads, Path(folder)), **asdict(reading))
-    return import_items(slug, files, dry_run=dry_run, user=user), report_on(files)
+    result = import_items(slug, files, dry_run=dry_run, replace=replace, user=user)
+    return result, report_on(files)
 
 
 def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
@@ -102,6 +106,7 @@ def keep_for_import(
     study_id: int,
     reading: Reading,
     dry_run: bool,
+    replace: int | None = None,
     user: User | None = None,
 ) -> ImportJob:
     """Keep files for a worker; whoever calls this asks one to import them."""
@@ -114,7 +119,7 @@ def keep_for_import(
     folder.mkdir(mode=0o700)
     names = [path.name for path in lay_out(uploads, folder)]
     job.file_name = ", ".join(names)[:255]
-    job.reading = asdict(reading) | {"files": names}
+    job.reading = asdict(reading) | {"files": names, "replace": replace}
     job.save()
     return job
 
@@ -154,10 +159,24 @@ def run_import(*, job_id: int) -> ImportJob:
 def _import(job: ImportJob) -> tuple[str, ImportReport]:
     reading = dict(job.reading)
     paths = [folder_of(job) / name for name in reading.pop("files")]
+    replace = reading.pop("replace", None)
     files = read_paths(paths, **reading, watch=_Noted(job))
     _moved(job, ROWS_READ)
-    result = import_items(job.study.slug, files, dry_run=job.dry_run, user=job.user)
-    return str(result), report_on(files)
+    result = import_items(
+        job.study.slug, files, dry_run=job.dry_run, replace=replace, user=job.user
+    )
+    report = report_on(files)
+    if said := warnings_shown(result):
+        report = dataclasses.replace(report, facts=(*report.facts, ("Warnings", " ".join(said))))
+    return str(result), report
+
+
+def warnings_shown(result: ImportResult) -> list[str]:
+    """The first warnings of an import, each as a sentence with its line."""
+    said = [f"Line {w.line}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
+    if (left := len(result.warnings) - len(said)) > 0:
+        said.append(f"There are {left:,} more warnings.")
+    return said
 
 
 class _Noted:

@@ -33,6 +33,11 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     """
     if slug in RESERVED:
         raise StudyError(f"“{slug}” is an address of this site. Choose another short name.")
+    if slug.startswith("-"):
+        raise StudyError(
+            f"“{slug}” begins with a dash, so that a command would read it as an option. Begin "
+            "the short name with a letter or a digit."
+        )
     taken = StudyError(f"There is already a study “{slug}”. Choose another short name.")
     if Study.objects.filter(slug=slug).exists():
         raise taken

@@ -77,3 +77,15 @@ def test_one_place_writes_csv():
     ]
 
     assert writers == ["studies/csv_out.py"]
+
+
+def test_no_id_is_made_of_other_characters_than_letters_and_digits():
+    """One that begins with a dash is an option on a command line."""
+    found = [
+        str(path.relative_to(ROOT))
+        for app in (*APPS, "demo", "config")
+        for path in (ROOT / app).rglob("*.py")
+        if "token_urlsafe" in path.read_text(encoding="utf-8")
+    ]
+
+    assert found == ["config/env.py"]  # the secret key, which lies in a file

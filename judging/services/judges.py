@@ -107,6 +107,11 @@ def check_name(option: str, name: str) -> None:
     """A name is one line that can be read. Raises `BadOption`."""
     if not name.isprintable():
         raise BadOption(f"--{option} {name!a} holds a character that cannot be shown. Remove it.")
+    if name.startswith("-"):
+        raise BadOption(
+            f"--{option} “{name}” begins with a dash, so that a command would read it as an "
+            "option. Begin it with another character."
+        )
 
 
 def _check(judge: Judge) -> None:

@@ -78,12 +78,17 @@ def _feature(row: Row, key: str, entry: dict[str, Any]) -> dict[str, str]:
     value = row.text(entry, "value", name=f"value of persona feature “{key}”", limit=1_000)
     label = row.text(entry, "label", name=f"label of persona feature “{key}”", limit=120)
     text = row.text(entry, "text", name=f"text of persona feature “{key}”", limit=2_000)
-    if not value:
+    if not value and _is_blank(entry.get("value")):
         row.fault(
             "persona.features", "feature without value",
             f"persona feature “{key}” has no value.", "Leave out what is not known of a person.",
         )  # fmt: skip
     return feature(key, label, value, text)
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether nothing was given: what is given and no text was reported as that."""
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _history(row: Row, raw: Any) -> list[dict[str, str]]:
@@ -100,11 +105,13 @@ def _history(row: Row, raw: Any) -> list[dict[str, str]]:
             name: row.text(entry, name, name=f"{name} of history entry {number}", limit=8_000)
             for name in ("prompt", "chosen", "rejected")
         }
-        if not texts["prompt"] or not texts["chosen"]:
+        if any(not texts[name] and _is_blank(entry.get(name)) for name in ("prompt", "chosen")):
             row.fault(
                 "persona.history", "history entry",
                 f"history entry {number} needs a prompt and the chosen response.",
             )  # fmt: skip
             continue
+        if not texts["prompt"] or not texts["chosen"]:
+            continue  # it is no text, and said to be none
         entries.append({name: text for name, text in texts.items() if text})
     return entries

@@ -17,7 +17,13 @@ from studies.importers.personalized_judge import (
     parse_released,
 )
 from studies.importers.personas import read_persona
-from studies.importers.readers import BadLine, read_csv, read_feature_words, read_json_lines
+from studies.importers.readers import (
+    BadLine,
+    own_answer_column,
+    read_csv,
+    read_feature_words,
+    read_json_lines,
+)
 from studies.importers.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.row import Row
 from studies.importers.sets.tally import Watch
@@ -73,7 +79,8 @@ def read_bundle(
         is_released=format == "personalized-judge",
     )
     items: list[ItemRecord] = []
-    for row in _rows(bundle, format, faults):
+    own = own_answer_column(bundle.items) if format == "csv" else ""
+    for row in _rows(bundle, format, faults, own):
         if limit is not None and len(items) + len(faults) >= limit:
             break
         if isinstance(row, BadLine):
@@ -99,10 +106,13 @@ def read_bundle(
         warnings=validator.warnings,
         rows={bundle.items.name: rows},
         limit=limit,
+        notes={f"rows whose column “{own}” was read as first_person": rows} if own else {},
     )
 
 
-def _rows(bundle: Bundle, format: str, faults: Faults) -> Iterator[tuple[int, Any] | BadLine]:
+def _rows(
+    bundle: Bundle, format: str, faults: Faults, own: str
+) -> Iterator[tuple[int, Any] | BadLine]:
     if format == "personalized-judge":
         return _released(bundle.items)
     if format == "jsonl":
@@ -112,7 +122,7 @@ def _rows(bundle: Bundle, format: str, faults: Faults) -> Iterator[tuple[int, An
     except BadLine as bad:
         faults.append(bad.fault)
         words = {}
-    return read_csv(bundle.items, words)
+    return read_csv(bundle.items, words, own)
 
 
 def recognise(file: File) -> str:

@@ -13,6 +13,7 @@ from studies.importers.faults import Fault
 from studies.importers.lines import BadLine, is_too_deep, lines_of
 from studies.importers.personas import feature
 from studies.importers.table import missing_column, not_utf8, records, table_rows
+from studies.importers.unknown import OWN_ANSWER_NAMES
 
 Rows = Iterator[tuple[int, Any]]
 
@@ -29,6 +30,7 @@ COLUMNS = (
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
 _WORDS = ("key", "label", "template")
 _LONGEST_NAME = 60  # of a column that may be misspelt
+_SIDES = {"r1": "1", "r2": "2"}
 _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
 
 
@@ -69,20 +71,48 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
             )  # fmt: skip
 
 
-def read_csv(file: File, words: dict[str, dict[str, str]]) -> Iterator[tuple[int, Any] | BadLine]:
+def read_csv(
+    file: File, words: dict[str, dict[str, str]], own: str = ""
+) -> Iterator[tuple[int, Any] | BadLine]:
     """Each record of a CSV file in the shape of a JSON item, with the line it starts on.
 
-    `words` gives label and sentence of the feature columns.
+    `words` gives label and sentence of the feature columns; `own` is the column with the person's
+    own answer, where the file gives it another name.
     """
     for found in records(io.BytesIO(file.data), file.name, header_faults=_header_faults):
         if isinstance(found, BadLine):
             yield found
             continue
         line, cells = found
+        if own:
+            answer = cells.pop(own).strip()
+            cells["first_person"] = _SIDES.get(answer, answer)
         try:
             yield line, _item(line, cells, words, file.name)
         except BadLine as bad:
             yield bad
+
+
+def own_answer_column(file: File) -> str:
+    """The column that holds the person's own answers under another name; "" if there is none.
+
+    It is the only one with such a name in a file without first_person, and says 1, 2, r1, r2 or
+    tie, or nothing, in every row.
+    """
+    named: list[str] = []
+    filled = False
+    for found in records(io.BytesIO(file.data), file.name, header_faults=lambda *_: []):
+        if isinstance(found, BadLine):
+            continue
+        cells = found[1]
+        named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
+        if "first_person" in cells or len(named) != 1:
+            return ""
+        answer = cells[named[0]].strip()
+        if answer not in _LABELS and answer not in _SIDES:
+            return ""
+        filled = filled or bool(answer)
+    return named[0] if filled else ""
 
 
 def read_feature_words(file: File) -> dict[str, dict[str, str]]:

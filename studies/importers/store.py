@@ -13,6 +13,7 @@ from studies.hashing import study_content_hash
 from studies.importers.faults import Fault, Faults, Refused
 from studies.importers.read import ReadItems
 from studies.importers.records import CONTENT, ItemRecord, PersonaRecord, Warning
+from studies.importers.replacing import remove_items
 from studies.importers.sets import SETS
 from studies.models import Item, Persona, Side, Study
 from studies.redistribution import REDISTRIBUTION
@@ -40,6 +41,7 @@ class ImportResult:
     by_label: dict[str, int]
     by_topic: dict[str, int]
     warnings: tuple[Warning, ...]
+    removed: tuple[int, int] = (0, 0)  # items and personas that these replace
 
     def __str__(self) -> str:
         would = "Would import" if self.dry_run else "Imported"
@@ -47,11 +49,22 @@ class ImportResult:
             f"{would} {_n(self.created, 'item')} and {_n(self.personas, 'persona')} "
             f"into “{self.study.slug}”"
         ]
+        if any(self.removed):
+            items, personas = self.removed
+            parts[0] += f" in place of {_n(items, 'item')} and {_n(personas, 'persona')}"
+        parts.append(self._own_answers())
         if self.unchanged:
             parts.append(f"{self.unchanged:,} were there already")
         if self.seated < self.by_split.get(Item.Split.MAIN, 0):
             parts.append(f"people get {_n(self.seated, 'item')}")
         return "; ".join(parts) + "."
+
+    def _own_answers(self) -> str:
+        total = sum(self.by_label.values())
+        own = total - self.by_label.get("", 0)
+        if not own:
+            return "none has the person's own answer, so nobody's accuracy can be computed"
+        return f"{own:,} of {total:,} with the person's own answer"
 
 
 def import_items(
@@ -60,6 +73,7 @@ def import_items(
     *,
     create: bool = False,
     dry_run: bool = False,
+    replace: int | None = None,
     user: User | None = None,
     **fields: Any,
 ) -> ImportResult:
@@ -67,7 +81,9 @@ def import_items(
 
     With `create`, a missing study is made of `fields` and of what the files say about
     themselves. An item that is there with the same content changes nothing; one that is there
-    with other content refuses the import. Raises `StudyError` or `Refused`.
+    with other content refuses the import. With `replace`, the number of items that whoever asks
+    has seen in the study, these items take the place of all that are there, as long as nobody
+    has answered or been given one. Raises `StudyError` or `Refused`.
     """
     with transaction.atomic():
         known = Study.objects.filter(slug=slug).values_list("pk", flat=True).first()
@@ -79,6 +95,7 @@ def import_items(
         else:
             created_study = False
         study = lock_study(known)
+        removed = (0, 0) if replace is None else remove_items(study, seen=replace)
         items = _merged(files)
         faults = Faults()
         new = _new_items(study, items, faults)
@@ -104,6 +121,7 @@ def import_items(
             study.save(update_fields=["source", "content_hash"])
             names = [name for file in files for name in file.names]
             how = {"created": len(new), "read": [_reading(file) for file in files]}
+            how |= {"removed": removed[0]} if any(removed) else {}
             record(study, "items imported", user=user, files=names, **how)
         if dry_run:
             transaction.set_rollback(True)
@@ -120,6 +138,7 @@ def import_items(
         by_label=_count(items, "first_person"),
         by_topic=_count(items, "topic"),
         warnings=tuple(warning for file in files for warning in file.warnings),
+        removed=removed,
     )
 
 

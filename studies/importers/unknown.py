@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from studies.importers.limits import MAX_NOTED_KEYS
 from studies.importers.records import Warning
 
-# What people call the person's own answer; the format calls it first_person.
-OWN_ANSWER = {
-    "label", "own_answer", "own_choice", "truth", "ground_truth", "gold", "gold_label", "answer",
-    "choice", "chosen", "winner", "preference", "first_person_label", "first_person.label",
+# Other names of the person's own answer, which the format calls first_person.
+OWN_ANSWER_NAMES = {
+    "label", "own_answer", "own_choice", "truth", "ground_truth", "gold", "gold_label",
+    "first_person_label", "first_person.label",
 }  # fmt: skip
+# What may be meant as one, and may as well be somebody else's answer.
+_MAYBE = OWN_ANSWER_NAMES | {"answer", "choice", "chosen", "winner", "preference", "preferred"}
 _SHOWN = 80
 
 
@@ -41,9 +43,9 @@ class UnknownKeys:
         rows = self.rows[name]
         often = f" in {rows:,} rows" if rows > 1 else ""
         message = f"“{name[:_SHOWN]}”{often} is not part of the format; it is kept in the metadata."
-        if name.strip().lower() in OWN_ANSWER:
+        if name.strip().lower().replace(" ", "_") in _MAYBE:
             message += (
-                " It is not read as the person's own answer: that is first_person, with 1, 2 or "
-                "tie in CSV, and {“label”: “r1”, “r2” or “tie”} in JSON."
+                " It was not read as the person's own answer: write that as first_person (1, 2 or "
+                "tie in CSV; an object with label r1, r2 or tie in JSON)."
             )
         return message

@@ -6,8 +6,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import Value
 from django.db.models.functions import Concat
+from django.utils import timezone
 
 from analysis import tasks
+from analysis.building import report_dir
+from analysis.management.commands.verify import Command
 from analysis.services import request_report
 from analysis.verifying import differences, read_report, verify_report
 from annotation.models import Annotation, Annotator
@@ -31,6 +34,34 @@ def test_an_untouched_report_is_equal(report, capsys):
     call_command("verify", str(path.parent))
 
     assert "Every number is what the answers give" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [["--", "{}"], ["--report={}"], ["verify={}"]], ids=["dashes", "option", "named"]
+)
+def test_an_id_that_begins_with_a_dash_can_be_named(words, report, settings, tmp_path, capsys):
+    study, path = report
+    settings.VAR_DIR = tmp_path
+    old = "-x" + "y" * 20
+    asked = request_report(study_id=study.pk, bootstrap=100)
+    type(asked).objects.filter(pk=asked.pk).update(
+        public_id=old, state="done", result={}, finished_at=timezone.now()
+    )
+    report_dir(old).mkdir(parents=True)
+    path.rename(report_dir(old) / "report.json")
+    command = Command()
+    parser = command.create_parser("manage.py", "verify")
+
+    command.handle(**vars(parser.parse_args([word.format(old) for word in words])))
+
+    assert "Every number is what the answers give" in capsys.readouterr().out
+
+
+def test_a_report_has_to_be_named():
+    with pytest.raises(CommandError, match="Name a report") as caught:
+        call_command("verify")
+
+    assert caught.value.returncode == 2
 
 
 def test_a_figure_that_was_edited_is_named(report, capsys):

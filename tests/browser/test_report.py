@@ -270,11 +270,11 @@ def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(open_file,
 def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(open_file):
     page = open_file()
     expected = io.StringIO()
-    CsvWriter(expected).rows([text] for text in HOSTILE)
+    CsvWriter(expected).rows([text, 1] for text in HOSTILE)
 
     written = page.evaluate("texts => texts.map(csvCell)", list(HOSTILE))
 
-    assert "".join(f"{cell}\n" for cell in written) == expected.getvalue()
+    assert "".join(f"{cell},1\n" for cell in written) == expected.getvalue()
 
 
 def test_items_are_filtered_by_what_they_contain(open_file, report):

@@ -218,3 +218,9 @@ def test_the_command_says_what_came_in_and_what_is_wrong(study, tmp_path):
         call_command("import_judgments", "s", str(tmp_path / "none"), "--judge", "gpt")
     with pytest.raises(CommandError, match="no study “nope”"):
         call_command("import_judgments", "nope", str(file), "--judge", "gpt")
+
+
+def test_a_choice_that_is_missing_is_one_fault(study):
+    row = {"item_id": "a", "choice": "", "certainty": 80, "parse_status": "ok"}
+
+    assert faults_of(study, [row]) == [(1, "choice")]

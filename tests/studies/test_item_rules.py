@@ -298,3 +298,16 @@ def test_a_limit_reads_the_first_items_only():
     data = jsonl(raw_item(1), raw_item(2), "not json")
 
     assert [item.key for item in read(data, limit=2).items] == ["x1", "x2"]
+
+
+@pytest.mark.parametrize("blank", ["", " ", None, [], {}])
+def test_one_empty_value_is_one_fault(blank):
+    persona = {
+        "id": "p",
+        "features": [{"key": "age", "label": "Age", "value": "4", "text": "Aged 4."}],
+        "history": [{"prompt": "Why?", "chosen": "So."}],
+    }
+    for part, name in (("features", "value"), ("history", "prompt"), ("history", "chosen")):
+        changed = persona | {part: [persona[part][0] | {name: blank}]}
+
+        assert len(faults(jsonl(raw_item(1, persona=changed)))) == 1, (part, name)

@@ -18,14 +18,23 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        what = "a report.json, its folder, or the id of a report made here"
+        parser.add_argument("report", nargs="?", default="", help=what)
         parser.add_argument(
-            "report", help="a report.json, the folder it lies in, or the id of a report made here"
+            "--report",
+            dest="named",
+            metavar="REPORT",
+            default="",
+            help="the same; an id that begins with a dash is written --report=ID",
         )
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        named = options["named"] or options["report"].removeprefix("verify=")
+        if not named:
+            raise CommandError("Name a report: verify REPORT, or --report=REPORT.", returncode=2)
         try:
-            report = read_report(options["report"])
+            report = read_report(named)
             found = verify_report(report)
         except AnalysisError as error:
             raise CommandError(str(error)) from None

@@ -1,5 +1,6 @@
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from studies.errors import BadOption, StudyError
 from studies.importers.faults import Refused
 from studies.importers.like import only_listed, read_list
 from studies.importers.opening import FORMATS, read_paths
+from studies.importers.read import ReadItems
+from studies.importers.replacing import counts
 from studies.importers.report import report_on
 from studies.importers.store import import_items
 from studies.management.explain import explain
@@ -45,6 +48,13 @@ class Command(BaseCommand):
         parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
         parser.add_argument("--format", choices=FORMATS, default="auto")
         parser.add_argument("--create", action="store_true", help="make the study if missing")
+        parser.add_argument(
+            "--replace",
+            action="store_true",
+            help="put these items in the place of all that are there; for a study without answers "
+            "or judgments",
+        )
+        parser.add_argument("--yes", action="store_true", help="with --replace: do not ask")
         parser.add_argument("--task", choices=Task.values, help="of items that name no task")
         parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
         parser.add_argument(
@@ -81,8 +91,13 @@ class Command(BaseCommand):
             if options["like"]:
                 known = Item.everything.filter(study=study).values_list("key", "content_hash")
                 files = only_listed(files, read_list(options["like"]), dict(known))
+            seen = self._confirmed(study, files, options) if options["replace"] else None
             result = import_items(
-                options["study"], files, create=options["create"], dry_run=options["dry_run"]
+                options["study"],
+                files,
+                create=options["create"],
+                dry_run=options["dry_run"],
+                replace=seen,
             )
         except BadOption as error:
             raise CommandError(str(error), returncode=2) from error
@@ -98,6 +113,22 @@ class Command(BaseCommand):
             self.stderr.write(f"… and {left:,} more warnings.")
         self.stdout.write(str(report_on(files)))
         self.stdout.write(str(result))
+
+    def _confirmed(
+        self, study: Study | None, files: Sequence[ReadItems], options: dict[str, Any]
+    ) -> int:
+        """How many items are there to be replaced; a person at a terminal agrees first."""
+        items, personas = counts(study) if study else (0, 0)
+        if not items or options["dry_run"] or options["yes"] or not sys.stdin.isatty():
+            return items
+        new = sum(len(file.items) for file in files)
+        question = (
+            f"Replace {items:,} items and {personas:,} personas of “{options['study']}” by "
+            f"{new:,} items? Type yes: "
+        )
+        if input(question).strip().lower() != "yes":
+            raise CommandError("Nothing was replaced.")
+        return items
 
 
 def _names(files: list[Path]) -> str:
