@@ -52,19 +52,19 @@ class ImportResult:
         if any(self.removed):
             items, personas = self.removed
             parts[0] += f" in place of {_n(items, 'item')} and {_n(personas, 'persona')}"
-        parts.append(self._own_answers())
         if self.unchanged:
             parts.append(f"{self.unchanged:,} were there already")
         if self.seated < self.by_split.get(Item.Split.MAIN, 0):
             parts.append(f"people get {_n(self.seated, 'item')}")
-        return "; ".join(parts) + "."
+        return f"{'; '.join(parts)}. {self._own_answers()}"
 
     def _own_answers(self) -> str:
+        """How many items say what the person answered: without any there is no accuracy."""
         total = sum(self.by_label.values())
         own = total - self.by_label.get("", 0)
         if not own:
-            return "none has the person's own answer, so nobody's accuracy can be computed"
-        return f"{own:,} of {total:,} with the person's own answer"
+            return f"Own answers: none of {_n(total, 'item')}, so no accuracy can be computed."
+        return f"Own answers: {own:,} of {_n(total, 'item')}."
 
 
 def import_items(

@@ -41,8 +41,8 @@ class UnknownKeys:
 
     def _message(self, name: str) -> str:
         rows = self.rows[name]
-        often = f" in {rows:,} rows" if rows > 1 else ""
-        message = f"“{name[:_SHOWN]}”{often} is not part of the format; it is kept in the metadata."
+        kept = "the item's metadata" if rows == 1 else f"the metadata of {rows:,} items"
+        message = f"“{name[:_SHOWN]}” is not part of the format; it is kept in {kept}."
         if name.strip().lower().replace(" ", "_") in _MAYBE:
             message += (
                 " It was not read as the person's own answer: write that as first_person (1, 2 or "

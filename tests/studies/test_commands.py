@@ -184,12 +184,13 @@ def test_import_items_names_a_file_that_is_not_there(tmp_path):
 
 def test_import_items_reports_warnings_on_stderr(tmp_path, capsys):
     path = tmp_path / "items.jsonl"
-    path.write_bytes(jsonl(*[raw_item(n, colour="red") for n in range(15)]))
+    keys = {f"k{n}": "red" for n in range(15)}
+    path.write_bytes(jsonl(*[raw_item(n, **keys) for n in range(20)]))
 
     run("import_items", "one", path, "--create")
 
     error = capsys.readouterr().err
-    assert "Line 1: “colour” is not part of the format" in error
+    assert "Line 1: “k0” is not part of the format; it is kept in the metadata of 20 items" in error
     assert "… and 5 more warnings." in error
 
 

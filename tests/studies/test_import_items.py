@@ -58,7 +58,9 @@ def test_an_import_stores_items_personas_seats_a_hash_and_a_log_row():
         "rows": {"items.jsonl": 2},
         "left_out": {},
     }
-    assert str(result) == f"Imported 2 items and 1 persona into “{study.slug}”."
+    assert str(result) == (
+        f"Imported 2 items and 1 persona into “{study.slug}”. Own answers: 2 of 2 items."
+    )
 
 
 def test_importing_the_same_file_again_changes_nothing():

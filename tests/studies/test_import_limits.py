@@ -106,7 +106,7 @@ def test_an_unknown_key_is_warned_of_once():
 
     (warning,) = read(jsonl(*rows)).warnings
 
-    assert (warning.line, "in 50 rows" in warning.message) == (1, True)
+    assert (warning.line, "of 50 items" in warning.message) == (1, True)
 
 
 @pytest.mark.parametrize("value", ["[" * 500 + "]" * 500, '{"a":' * 500 + "1" + "}" * 500])

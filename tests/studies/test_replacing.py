@@ -74,9 +74,14 @@ def test_a_check_replaces_nothing(study, tmp_path, capsys):
 def test_a_person_at_a_terminal_sees_the_counts_first(study, tmp_path, monkeypatch, typed, kept):
     path = tmp_path / "new.jsonl"
     path.write_bytes(NEW)
-    asked = []
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return typed
+
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda question: [asked.append(question), typed][1])
+    monkeypatch.setattr("builtins.input", answer)
 
     if kept:
         with pytest.raises(CommandError, match="Nothing was replaced"):
@@ -194,14 +199,14 @@ def test_a_file_with_the_column_of_the_format_needs_no_other():
     found = read(data, name="items.csv")
 
     assert [item.values["first_person"] for item in found.items] == ["r1", "r2", "tie"]
-    assert "in 3 rows is not part of the format" in found.warnings[0].message
+    assert "“label” is not part of the format" in found.warnings[0].message
 
 
 def test_the_summary_counts_own_answers(study):
     data = [raw_item(8), raw_item(9, first_person=None)]
 
-    assert "; 1 of 2 with the person's own answer" in str(import_items("one", [read(jsonl(*data))]))
-    assert "; none has the person's own answer" in str(
+    assert "Own answers: 1 of 2 items." in str(import_items("one", [read(jsonl(*data))]))
+    assert "Own answers: none of 1 item, so" in str(
         import_items("one", [read(jsonl(raw_item(7, first_person=None)))])
     )
 
@@ -210,4 +215,4 @@ def test_the_page_warns_of_a_column_that_it_does_not_know(editor):
     page = send(editor, jsonl(raw_item(7, first_person=None, label="r1"))).text
 
     assert "“label” is not part of the format" in page
-    assert "none has the person&#x27;s own answer" in page
+    assert "Own answers: none of 1 item" in page
