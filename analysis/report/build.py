@@ -39,7 +39,8 @@ from analysis.report.worth import interaction
 from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
-PACKAGES = ("django", "krippendorff", "numpy", "plotly", "scipy")
+# What reads the data, computes the numbers and draws the figures.
+PACKAGES = ("django", "numpy", "plotly", "scipy")
 COMPUTING = (
     "dataset.py", "facts.py", "juries.py", "pooling.py", "report/**/*.py", "stats/**/*.py",
 )  # fmt: skip
@@ -173,7 +174,7 @@ def build_report(
 
 @cache
 def software() -> Json:
-    """Versions of what computed the numbers; `code` is a hash of the very lines that did."""
+    """Versions of what made the report; `code` is a hash of the very lines that computed it."""
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     own = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
     versions = {"thirdperson": own, "code": _code(), "python": platform.python_version()}

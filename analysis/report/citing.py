@@ -8,6 +8,7 @@ from typing import Any
 from analysis.report.paper import tex
 from analysis.report.tables_accuracy import threshold_standing
 from analysis.report.words import decimal, decimal_range, percent, percent_range
+from studies.money import major_units
 
 Report = Mapping[str, Any]
 
@@ -65,9 +66,9 @@ def _people(report: Report) -> Iterator[str]:
     yield f"{human['annotators']:,} people gave {human['answers']:,} answers{certainty}."
     pay = human["pay"]
     if pay["rewards"] is not None:
-        each = study["reward_minor_units"] / 100
+        each = major_units(study["reward_minor_units"], study["currency"])
         yield (
-            f"{pay['finished']:,} people finished and received {each:.2f} {pay['currency']} each "
+            f"{pay['finished']:,} people finished and received {each:f} {pay['currency']} each "
             f"for about {study['minutes']} minutes."
         )
     out = human["not_counted"]

@@ -17,6 +17,7 @@ from analysis.stats.accuracy import individual_accuracy, majority_accuracy
 from analysis.stats.aggregation import majority_vote
 from analysis.stats.bootstrap import pigeonhole_bootstrap
 from analysis.stats.votes import Votes
+from studies.money import major_units
 
 # What is measured again with the people who were excluded.
 BEFORE = ("majority", "individual")
@@ -165,7 +166,8 @@ def _pay(data: Dataset, correct: int) -> Json:
     """Rewards of those who finished, before platform fees, and what a right answer cost."""
     finished = data.people.get("completed", 0)
     out: Json = {"currency": data.study.currency, "finished": finished}
-    total = finished * data.study.reward / 100 if finished else None
+    currency = data.study.currency
+    total = float(major_units(finished * data.study.reward, currency)) if finished else None
     put(out, "rewards", total, "no_payments")
     put(
         out,

@@ -7,6 +7,7 @@ import json
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from analysis.report import words
@@ -29,6 +30,7 @@ class Column:
     heading: str
     kind: Kind = "text"
     group: str = ""
+    currency_in: int | None = None  # position of the cell that names the currency of a sum
 
     @property
     def is_text(self) -> bool:
@@ -111,13 +113,20 @@ class Table:
     @property
     def cells(self) -> list[list[Cell]]:
         return [
-            [read(value, column.kind) for value, column in zip(row, self.columns, strict=True)]
+            [
+                read(
+                    value,
+                    column.kind,
+                    "USD" if column.currency_in is None else row[column.currency_in],
+                )
+                for value, column in zip(row, self.columns, strict=True)
+            ]
             for row in self.rows
         ]
 
 
-def read(value: Any, kind: Kind) -> Cell:
-    """A value as people read it."""
+def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
+    """A value as people read it; `currency` is that of a sum of money."""
     raw = tuple(csv_cells(value, kind))
     if kind == "text":
         return Cell("–" if value is None else str(value), is_text=True, raw=raw)
@@ -133,7 +142,7 @@ def read(value: Any, kind: Kind) -> Cell:
         "range": words.decimal_range,
         "points_range": words.points_range,
         "percent_range": words.percent_range,
-        "money": words.money,
+        "money": partial(words.money, currency=currency),
         "percent": words.percent,
         "points": words.points,
         "decimal": words.decimal,

@@ -161,9 +161,9 @@ def price(report: Report) -> Table:
     columns = (
         Column("Who"),
         Column("Currency"),
-        Column("Paid", "money"),
+        Column("Paid", "money", currency_in=1),
         Column("Right labels", "count"),
-        Column("Per right label", "money"),
+        Column("Per right label", "money", currency_in=1),
     )
     known = [row for row in rows if row[2] is not None]
     return Table(

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from studies.money import decimals
+
 SMALL = 30
 TOO_SMALL = 10
 
@@ -94,11 +96,16 @@ def p_value(p: float) -> str:
     return p_cell(p) if p < 0.001 else f"= {p_cell(p)}"
 
 
-def money(value: float | None) -> str:
-    """An amount; small ones with the digits that tell them apart."""
+def money(value: float | None, currency: str = "USD") -> str:
+    """An amount with the decimals of its currency; small ones with the digits that tell them apart.
+
+    >>> money(4.5), money(0.0123), money(13500.0, "JPY"), money(4.5, "KWD")
+    ('4.50', '0.012', '13500', '4.500')
+    """
     if value is None:
         return "–"
-    return f"{value:.2f}" if value >= 0.1 or value == 0 else f"{value:.2g}"
+    places = decimals(currency)
+    return f"{value:.{places}f}" if value == 0 or value >= 10 ** (1 - places) else f"{value:.2g}"
 
 
 def reason(code: str | None) -> str:

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
-import openai
 from django.utils import timezone
 
 from judging.errors import BadRun
@@ -81,9 +81,19 @@ def run_for(
         parameters={
             **asked,
             "base_url": judge.base_url,
-            "software": {"openai": openai.__version__},
         },
     )
+
+
+def clients(judge: Judge, *, by_batch: bool) -> dict[str, str]:
+    """Versions of the packages that put the questions to a judge.
+
+    A model in this process names its own packages with every answer; a replay asks nobody.
+    """
+    if judge.backend != Judge.Backend.OPENAI:
+        return {}
+    packages = ("httpcore2", "openai") if by_batch else ("httpcore2",)
+    return {name: version(name) for name in packages}
 
 
 def grown(run: JudgeRun, *, orders: str, samples: int) -> JudgeRun:

@@ -13,7 +13,7 @@ from judging.errors import BadOption, BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.selectors import has_replies
 from judging.services import batches, chunks, recovery, runtime
-from judging.services.growing import GROWING, grown, run_for
+from judging.services.growing import GROWING, clients, grown, run_for
 from judging.services.judges import backend_maker
 from judging.services.making import create_judgments
 from judging.services.patience import outlive_restart
@@ -62,6 +62,8 @@ def start_run(
             study, judge, setting=setting, features=features, orders=orders, samples=samples,
             seed=seed, extend=extend,
         )  # fmt: skip
+        used = run.parameters.get("software", {}) | clients(judge, by_batch=by_batch)
+        run.parameters = run.parameters | {"software": used}
         run.save(update_fields=None if run.pk is None else GROWING)
         created = create_judgments(run, limit)
         reused = reuse_answers(run) if reuse else 0

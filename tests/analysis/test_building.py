@@ -5,15 +5,18 @@ import threading
 import time
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+import analysis.report.build
 from analysis import building, jobs, tasks
 from analysis.building import report_dir
 from analysis.errors import BadParameters
 from analysis.models import Report
+from analysis.report.build import PACKAGES, software
 from analysis.services import request_report
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
@@ -332,3 +335,17 @@ def test_an_explored_threshold_is_marked_as_such(tmp_path):
     assert result["parameters"]["explored"] is True
     assert result["human"]["majority"]["high"]["n"] == 1
     assert "Explored threshold 70" in (tmp_path / "report.html").read_text()
+
+
+def test_a_report_names_the_packages_that_made_it_and_no_other():
+    """Each is imported by the modules of this application, not by its tests alone."""
+    folder = Path(analysis.report.build.__file__).parents[1]
+    lines = [line for path in folder.rglob("*.py") for line in path.read_text().splitlines()]
+    imported = {
+        line.split()[1].partition(".")[0]
+        for line in lines
+        if line.lstrip().startswith(("import ", "from "))
+    }
+
+    assert set(PACKAGES) <= imported
+    assert software().keys() == {"thirdperson", "code", "python", *PACKAGES}

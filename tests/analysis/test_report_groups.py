@@ -1,12 +1,16 @@
 """Groups and prices: who judges whom, heat maps, ablations side by side, what a label costs."""
 
+import datetime
+
 import pytest
 
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
+from analysis.report.citing import methods_paragraph
 from analysis.report.contents import all_figures, all_tables
+from analysis.report.render import render_html
 from judging.models import Attempt
-from studies.models import Item
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study
 
@@ -82,6 +86,30 @@ def test_people_and_judges_cost_per_right_label():
     # Ten people at 3.00 EUR, 10 right answers; 20 requests at 0.50 USD, 5 right.
     assert rows["People, single answers"] == ["EUR", 30.0, 10, 3.0]
     assert rows["paid"] == ["USD", 10.0, 5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("currency", "reward", "total", "shown", "sentence"),
+    [
+        ("JPY", 450, 4500.0, "4500", "received 450 JPY each"),
+        ("KRW", 6000, 60_000.0, "60000", "received 6000 KRW each"),
+        ("KWD", 1500, 15.0, "15.000", "received 1.500 KWD each"),
+        ("GBP", 450, 45.0, "45.00", "received 4.50 GBP each"),
+    ],
+)
+def test_sums_have_the_decimals_of_their_currency(currency, reward, total, shown, sentence):
+    study = study_of_two_groups()
+    Study.objects.filter(pk=study.pk).update(currency=currency, reward=reward)
+
+    report = report_of(study)
+
+    page = render_html(report, date=datetime.date(2026, 11, 20))
+    pay = report["human"]["pay"]
+    assert (pay["rewards"], pay["per_correct"]) == (total, total / 10)
+    assert f"were paid {shown} {currency} in rewards" in page
+    assert sentence in methods_paragraph(report)
+    cells = {row[0].text: row for row in all_tables(report)["price"].cells}
+    assert cells["People, single answers"][2].text == shown
 
 
 def test_ablations_stand_beside_the_whole_persona_with_the_share_of_high_certainty():

@@ -1,11 +1,14 @@
 """Runs that grow, and answers that are taken over: nothing is asked twice, nothing shared."""
 
 from collections import Counter
+from importlib.metadata import version
 
 import pytest
 
 from judging.errors import BadRun
-from judging.models import JudgeRun
+from judging.models import Judge, JudgeRun
+from judging.services import runs
+from judging.services.growing import clients
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
@@ -148,3 +151,22 @@ def test_what_failed_is_asked_again_by_the_same_call_and_nothing_else(study, jud
 
     run.refresh_from_db()
     assert (run.sentence, len(llm.requests)) == ("4 of 4 answered.", 5)
+
+
+@pytest.mark.django_db
+def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
+    study = make_study()
+    make_items(study, 2)
+    judge = make_judge(base_url="http://localhost:1/v1")
+
+    plain = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    batch = runs.start_run(
+        study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True, enqueue=False
+    )
+
+    assert plain.parameters["software"] == {"httpcore2": version("httpcore2")}
+    assert batch.parameters["software"] == {
+        "httpcore2": version("httpcore2"),
+        "openai": version("openai"),
+    }
+    assert clients(Judge(backend="transformers"), by_batch=False) == {}
