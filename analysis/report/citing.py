@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.report.paper import tex
 from analysis.report.tables_accuracy import threshold_standing
-from analysis.report.words import decimal, decimal_range, percent, percent_range
+from analysis.report.words import decimal, decimal_range, percent, percent_range, share_of
 from studies.money import major_units
 
 Report = Mapping[str, Any]
@@ -143,7 +143,7 @@ def _results(report: Report) -> Iterator[str]:
     if people["accuracy"] is not None:
         interval = f" (95 % CI {percent_range(people['ci'])})" if people["ci"] else ""
         yield (
-            f"The majority was right on {percent(people['accuracy'])} of {people['n']:,} items"
+            f"The majority was right on {share_of(people['accuracy'], people['n'], 'item')}"
             f"{interval}."
         )
     alpha = agreement["krippendorff_alpha"]

@@ -106,9 +106,10 @@ def _histograms_title(sides: Sequence[Side]) -> str:
     ]
     if not apart:
         return "How certainty is spread"
-    if all(apart):
+    if all(apart) and len(apart) == len(sides):
         return "Everybody is more often right when certain"
-    return "Some are more often right when certain" if any(apart) else "Certainty is not earned"
+    # That intervals overlap shows no difference, and not that there is none.
+    return "Some are more often right when certain" if any(apart) else "How certainty is spread"
 
 
 def _histogram(side: Side, top: int) -> Panel:
@@ -366,9 +367,9 @@ def _curves_title(report: Report) -> str:
         if versus["certainty"]["model_mean"] is not None
     ]
     if gaps and min(gaps) > POINTS:
-        return "Judges are more certain than people"
+        return "Judges state more certainty than people on average"
     if gaps and max(gaps) < -POINTS:
-        return "Judges are less certain than people"
+        return "Judges state less certainty than people on average"
     return "How certain people and judges are"
 
 

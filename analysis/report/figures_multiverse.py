@@ -25,7 +25,7 @@ def multiverse(report: Report) -> Figure | None:
     holds = all(claim["holds"] == claim["of"] for claim in claims)
     first = claims[0]
     title = (
-        "The headline survives every other choice"
+        "The headline is the same under every choice that was tried"
         if holds
         else f"The headline holds in {first['holds']} of {first['of']} specifications"
     )

@@ -8,6 +8,7 @@ from analysis.report.said import Said, say, shown
 from analysis.report.words import (
     TOO_SMALL,
     decimal,
+    decimal_range,
     p_value,
     percent,
     percent_range,
@@ -18,8 +19,6 @@ from analysis.report.words import (
 
 LEVEL = 0.05
 MIN_COMPARED = 30  # items in common below which no comparison is made
-WEAK, STRONG = 0.2, 0.5  # correlations
-POINTS = 5  # of certainty
 PEOPLE, THRESHOLD = "human.majority", "parameters.threshold"
 
 
@@ -61,9 +60,9 @@ def headline(report: Mapping[str, Any]) -> Json:
 def certainty_headline(report: Mapping[str, Any]) -> Json:
     """What the certainty chapter found, for the same run as the headline.
 
-    Three findings by rule: whether its certainty rises and falls with people's (Spearman's
-    correlation), who is more certain (single answers; 5 points count), and whether the judge,
-    where it is certain, is right more often than people where they are (interval of the
+    Three findings by rule: whether its certainty rises and falls with people's (interval of
+    Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
+    is certain, is right more often than people where they are (interval of the
     difference, both sets drawn anew in every resample).
     """
     who = report["headline"]
@@ -95,32 +94,33 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
-    rho = found["spearman"]
-    where = "together" if rho >= 0 else "in opposite directions"
-    moves = f"moves {'loosely' if abs(rho) < STRONG else 'closely'} {where}"
-    if abs(rho) < WEAK:
-        moves = "hardly moves together"
-    return say(
-        "The certainty of {name} and of people {moves}: over {items} items Spearman's "
-        "correlation is {rho}.",
-        name=name,
-        moves=moves,
-        items=shown(found["items"], f"{path}.items"),
-        rho=shown(decimal(rho, 2), f"{path}.spearman"),
-    )
+    ends = found["spearman_ci"]
+    rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
+    said: dict[str, object] = {
+        "name": name,
+        "items": shown(found["items"], f"{path}.items"),
+        "found": rho,
+    }
+    if ends is not None:
+        interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
+        said["found"] = say("{rho} (95 % interval {ends})", rho=rho, ends=interval)
+    tail = "over {items} items Spearman's correlation is {found}."
+    if ends is None or ends[0] <= 0 <= ends[1]:
+        return say(
+            f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
+            **said,
+        )
+    moves = "rises with" if ends[0] > 0 else "falls with"
+    return say(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
 
 
 def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
     if found["model_mean"] is None:
         return "Too few certainties were stated to compare their means."
-    gap = found["model_mean"] - found["human_mean"]
-    side = "about as certain as" if abs(gap) < POINTS else "more certain than"
-    side = "less certain than" if gap <= -POINTS else side
     return say(
-        "A reply of {name} is {side} a person's answer: {model} against {human} on average "
-        "(distance of the distributions {distance} points, KS {ks}).",
+        "On average a reply of {name} states a certainty of {model} and a person's answer one of "
+        "{human} (distance of the distributions {distance} points, KS {ks}).",
         name=name,
-        side=side,
         model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
         human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
         distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
@@ -200,12 +200,24 @@ def _many(people: Mapping[str, Any]) -> str:
 def _people(people: Mapping[str, Any]) -> Said:
     majority, path = people["majority"], "human.majority"
     return say(
-        "{who} was right on {accuracy} of {n} items (95 % interval {ci}).",
+        "{who} was right on {accuracy} of {n} {items} (95 % interval {ci}).",
         who="The only person" if people["annotators"] == 1 else "The majority of people",
-        accuracy=shown(percent(majority["accuracy"]), f"{path}.accuracy"),
+        accuracy=_accuracy(majority, path),
         n=shown(majority["n"], f"{path}.n"),
+        items=_items(majority["n"]),
         ci=shown(percent_range(majority["ci"]), f"{path}.ci"),
     )
+
+
+def _accuracy(cell: Mapping[str, Any], path: str) -> Said:
+    """A percentage; of fewer than ten a count, as in every table."""
+    if cell["n"] < TOO_SMALL:
+        return shown(cell["correct"], f"{path}.correct")
+    return shown(percent(cell["accuracy"]), f"{path}.accuracy")
+
+
+def _items(n: int) -> str:
+    return "item" if n == 1 else "items"
 
 
 def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: int) -> Said:
@@ -213,7 +225,7 @@ def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: int) -> Said:
     return say(
         "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
         who=best if of > 1 else name,
-        accuracy=shown(percent(judge["accuracy"]), f"{path}.accuracy"),
+        accuracy=_accuracy(judge, path),
         n=shown(judge["n"], f"{path}.n"),
         ci=shown(percent_range(judge["ci"]), f"{path}.ci"),
     )
@@ -338,9 +350,12 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
         entry, path = report["comparison"][index], f"comparison.{index}"
         sentences.append(
             say(
-                "{name} agreed with their majority on {share} of {n} items ({ci}).",
+                f"{{name}} agreed with their majority on {{share}} of {{n}} "
+                f"{_items(entry['common_items'])} ({{ci}}).",
                 name=run_name(entry, report["comparison"]),
-                share=shown(percent(best), f"{path}.agreement_with_majority"),
+                share=shown(percent(best), f"{path}.agreement_with_majority")
+                if entry["common_items"] >= TOO_SMALL
+                else round(best * entry["common_items"]),
                 n=shown(entry["common_items"], f"{path}.common_items"),
                 ci=shown(percent_range(entry["agreement_ci"]), f"{path}.agreement_ci"),
             )

@@ -6,7 +6,7 @@ from typing import Any
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from analysis.report.encode import Json
 from analysis.report.sentences import late_changes
-from analysis.report.words import SMALL, percent, run_names
+from analysis.report.words import SMALL, run_names, share_of
 
 MAX_NAMED = 8
 # Shares of unread or refused items above which a run's accuracy is one of the easy items.
@@ -105,7 +105,7 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         failed = sum(judge["excluded"][key] for key in failures)
         # One without any answer has no accuracy, and is told of at the top.
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
-            missing.append(f"{name} ({percent(failed / judge['items'])})")
+            missing.append(f"{name} ({share_of(failed / judge['items'], judge['items'], 'item')})")
     if missing:
         yield (
             "missing",

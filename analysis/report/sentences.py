@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.words import p_value, percent, run_name, run_names, whole_runs
+from analysis.report.words import (
+    SMALL,
+    p_value,
+    percent,
+    run_name,
+    run_names,
+    share_of,
+    whole_runs,
+)
 
 Report = Mapping[str, Any]
 
@@ -103,7 +111,12 @@ def _of_certainty(report: Report) -> Iterator[str]:
             "the cells of high certainty are empty, not zero."
         )
     if always:
-        yield f"Every certainty of {_list(always)} reaches {threshold}: it tells no answers apart."
+        yield (
+            f"{_list(always)} always {'states' if len(always) == 1 else 'state'} {threshold} or "
+            f"more, so this threshold separates none of {'its' if len(always) == 1 else 'their'} "
+            "answers. Whether higher certainty goes with right answers is another question: see "
+            "AUROC."
+        )
 
 
 def _of_judges(report: Report) -> Iterator[str]:
@@ -151,8 +164,11 @@ def position(report: Report) -> list[dict[str, str]]:
 
 
 def _light(name: str, found: Report) -> dict[str, str]:
-    share, truth, p = found["share_a"], found["truth_share_a"], found["p"]
-    chose = f"chose side A in {percent(share)} of {found['n']} answers"
+    share, truth, p, n = found["share_a"], found["truth_share_a"], found["p"], found["n"]
+    chose = f"chose side A in {share_of(share, n, 'answer')}"
+    if n < SMALL:
+        told = f"{name} {chose}: too few to say whether the side mattered."
+        return {"light": "unknown", "text": told}
     if truth is None or p is None:
         return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
     test = f"it was right in {percent(truth)} (McNemar p {p_value(p)})"

@@ -3,7 +3,15 @@
 import numpy as np
 
 from analysis.facts import Dataset, Run
-from analysis.report.encode import Json, cell, estimate, number, put, put_estimate
+from analysis.report.encode import (
+    Json,
+    cell,
+    estimate,
+    number,
+    put,
+    put_estimate,
+    put_interval,
+)
 from analysis.report.verdicts import Verdicts, run_votes
 from analysis.stats.certainty import compare_certainty, compare_certainty_distributions
 from analysis.stats.high_sets import HighSets, compare_high_sets
@@ -32,6 +40,8 @@ def certainty_beside(
     out: Json = {"items": pairs.n, "answers": spread.n_human, "judgments": spread.n_model}
     for key in ("pearson", "spearman", "kendall", "concordance"):
         put(out, key, number(getattr(pairs, key)), pairs.correlation_reason)
+    reason = pairs.correlation_reason or ("too_few_items" if pairs.n < 10 else "no_variation")
+    put_interval(out, "spearman_ci", pairs.spearman_interval, reason)
     put(out, "mean_difference", number(pairs.mean_difference), pairs.reason)
     put(out, "wilcoxon_p", number(pairs.wilcoxon_p), pairs.wilcoxon_reason)
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):

@@ -67,6 +67,16 @@ def number(value: float | None) -> str:
     return figure(value, ".1f")
 
 
+def share_of(share: float, n: int, what: str) -> str:
+    """A share of `n` things in a sentence; of fewer than ten a count, as in every table.
+
+    >>> share_of(1.0, 1, "item"), share_of(0.4, 5, "item"), share_of(0.65, 1300, "item")
+    ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
+    """
+    shown = percent(share) if n >= TOO_SMALL else f"{share * n:.0f}"
+    return f"{shown} of {n:,} {what}{'' if n == 1 else 's'}"
+
+
 def points(value: float | None) -> str:
     """A difference of two shares, in percentage points with its sign."""
     return "–" if value is None else figure(value * 100, "+.1f")

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .results import FloatArray, Reason
+from .checks import check_level, normal_quantile
+from .results import FloatArray, Interval, Reason
 
 MIN_PAIRS = 3
+MIN_FOR_INTERVAL = 10
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class CertaintyPairs:
         ``"too_few_items"`` where `mean_difference` is None.
     wilcoxon_reason : str or None
         ``"no_variation"`` where all pairs are equal.
+    spearman_interval : Interval or None
+        Of `spearman`, for independent items; None where it is, where it is 1 or -1, and with fewer
+        than 10 items.
     """
 
     n: int
@@ -47,6 +52,7 @@ class CertaintyPairs:
     wilcoxon_p: float | None
     reason: Reason | None = None
     wilcoxon_reason: Reason | None = None
+    spearman_interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,9 @@ class CertaintyDistributions:
     reason: Reason | None = None
 
 
-def compare_certainty(human: npt.ArrayLike, model: npt.ArrayLike) -> CertaintyPairs:
+def compare_certainty(
+    human: npt.ArrayLike, model: npt.ArrayLike, *, level: float = 0.95
+) -> CertaintyPairs:
     r"""Do people and model grow certain on the same items, and by as much?
 
     Parameters
@@ -88,6 +96,8 @@ def compare_certainty(human: npt.ArrayLike, model: npt.ArrayLike) -> CertaintyPa
     human, model : array_like of float, shape (n_items,)
         Certainty of each side on the same items, 0 to 100; NaN is missing. Items that miss a
         side are left out.
+    level : float, default 0.95
+        Of the interval of Spearman's correlation.
 
     Returns
     -------
@@ -108,6 +118,8 @@ def compare_certainty(human: npt.ArrayLike, model: npt.ArrayLike) -> CertaintyPa
     ----------
     .. [1] Lin, "A concordance correlation coefficient to evaluate reproducibility", Biometrics
        45 (1989), 255-268.
+    .. [2] Bonett and Wright, "Sample size requirements for estimating Pearson, Kendall and Spearman
+       correlations", Psychometrika 65 (2000), 23-28.
 
     Examples
     --------
@@ -115,6 +127,7 @@ def compare_certainty(human: npt.ArrayLike, model: npt.ArrayLike) -> CertaintyPa
     >>> round(result.pearson, 6), round(result.concordance, 4), result.mean_difference
     (1.0, 0.814, 10.0)
     """
+    check_level(level)
     people, machine = _certainties(human), _certainties(model)
     if people.shape != machine.shape:
         raise ValueError(f"`human` and `model` differ in length: {people.size} and {machine.size}.")
@@ -137,17 +150,29 @@ def compare_certainty(human: npt.ArrayLike, model: npt.ArrayLike) -> CertaintyPa
             wilcoxon_reason=wilcoxon_reason,
         )
     covariance = float(np.mean((x - x.mean()) * (y - y.mean())))
+    spearman = float(stats.spearmanr(x, y).statistic)
     return CertaintyPairs(
         n=n,
         pearson=float(stats.pearsonr(x, y).statistic),
-        spearman=float(stats.spearmanr(x, y).statistic),
+        spearman=spearman,
         kendall=float(stats.kendalltau(x, y, variant="b").statistic),
         concordance=2 * covariance / float(x.var() + y.var() + mean_difference**2),
         correlation_reason=None,
         mean_difference=mean_difference,
         wilcoxon_p=wilcoxon_p,
         wilcoxon_reason=wilcoxon_reason,
+        spearman_interval=_spearman_interval(spearman, n, level),
     )
+
+
+def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:
+    """Bonett and Wright's interval, of Fisher's z."""
+    if n < MIN_FOR_INTERVAL or abs(rho) > 1 - 1e-9:
+        return None
+    half = normal_quantile(level) * ((1 + rho**2 / 2) / (n - 3)) ** 0.5
+    z = float(np.arctanh(rho))
+    low, high = (float(end) for end in np.tanh([z - half, z + half]))
+    return Interval(low, high, level, "bonett-wright", n)
 
 
 def compare_certainty_distributions(

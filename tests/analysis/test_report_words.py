@@ -8,6 +8,7 @@ from analysis.building import write_report
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.contents import all_figures
 from analysis.report.render import render_html
 from analysis.report.sentences import gaps, position
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
@@ -77,13 +78,17 @@ def test_no_high_certainty_is_said_to_be_empty_and_not_zero():
     assert said(study, "No certainty of people and steady reaches 80: the cells of high certainty")
 
 
-def test_a_judge_that_is_always_certain_tells_nothing_apart():
+def test_a_judge_that_is_always_certain_is_not_separated_by_the_threshold():
     study = make_study()
     run = make_run(study=study)
     for item in answered(study, certainty=50):
         judge_item(run, item, "r1", 95)
 
-    assert said(study, "Every certainty of steady reaches 80: it tells no answers apart.")
+    assert said(
+        study,
+        "steady always states 80 or more, so this threshold separates none of its answers. Whether "
+        "higher certainty goes with right answers is another question: see AUROC.",
+    )
 
 
 def test_a_judge_that_failed_on_everything_has_no_accuracy_rather_than_0():
@@ -206,3 +211,52 @@ def test_a_run_that_was_imported_has_no_days():
     page = render_html(report_of(study), date=DATE)
 
     assert "<dt>asked on (UTC)</dt><dd>not recorded</dd>" in page
+
+
+def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
+    study = make_study()
+    run = make_run(study=study)
+    item = make_item(study=study, first_person="r1")
+    answer(make_rater(study=study), item, "r1", 60)
+    judge_item(run, item, "r1", 60)
+
+    report = report_of(study)
+
+    assert "The majority was right on 1 of 1 item" in methods_paragraph(report)
+    lights = {light["light"]: light["text"] for light in position(report)}
+    assert lights == {
+        "unknown": "steady chose side A in 1 of 1 answer: too few to say whether the side mattered."
+    }
+    assert "100.0 % of 1 " not in render_html(report, date=DATE)
+
+
+def test_certainties_go_together_only_where_an_interval_says_so():
+    together, apart, unclear = (make_study() for _ in range(3))
+    for study, sign in ((together, 1), (apart, -1), (unclear, 0)):
+        run, rater = make_run(study=study), make_rater(study=study)
+        for number in range(40):
+            item = make_item(study=study, first_person="r1")
+            answer(rater, item, "r1", 40 + number)
+            wobble = (number * 7) % 10
+            judge_item(run, item, "r1", 60 + wobble + (sign * number) // 2)
+
+    first = [
+        report_of(study)["certainty_headline"]["sentences"][0]
+        for study in (together, apart, unclear)
+    ]
+
+    assert first[0].startswith("The certainty of steady rises with that of people: over 40 items")
+    assert first[1].startswith("The certainty of steady falls with that of people: over 40 items")
+    assert first[2].startswith("We cannot tell whether the certainty of steady rises with that of")
+    assert all("(95 % interval" in sentence for sentence in first)
+
+
+def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
+    study = make_study()
+    run = make_run(study=study)
+    for number, item in enumerate(answered(study, certainty=50)):
+        judge_item(run, item, "r1", (60, 95)[number % 2])
+
+    figure = all_figures(report_of(study))["histograms"]
+
+    assert figure.title == "How certainty is spread"
