@@ -23,12 +23,14 @@ def major_units(minor_units: float, currency: str) -> Decimal:
 
 
 def minor_units(amount: Decimal, currency: str) -> int:
-    """The inverse of `major_units`.
+    """The inverse of `major_units`; a part of a minor unit is rounded half up.
 
     >>> minor_units(Decimal("4.50"), "USD"), minor_units(Decimal(300), "JPY")
     (450, 300)
+    >>> minor_units(Decimal("4.999"), "USD"), minor_units(Decimal("0.5"), "JPY")
+    (500, 1)
     """
-    return int(amount.scaleb(decimals(currency)))
+    return int(amount.scaleb(decimals(currency)).quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
 def format_money(minor_units: float, currency: str) -> str:

@@ -4,7 +4,7 @@ import secrets
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from annotation.models.people import Annotator
 from studies.models import Study
@@ -62,6 +62,9 @@ class Recruitment(models.Model):
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="recruitment")
     plan = models.JSONField(default=dict, blank=True)
     group_id = models.CharField(max_length=64, blank=True)
+    workspace = models.JSONField(
+        default=dict, blank=True, help_text="Where the drafts are: workspace and project."
+    )
     # What must not be sent twice is sent by one at a time; a crash ends the claim by the clock.
     busy_until = models.DateTimeField(null=True, blank=True)
     webhooks_at = models.DateTimeField(null=True, blank=True)
@@ -96,6 +99,9 @@ class ProlificStudy(models.Model):
     reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
     currency = models.CharField(max_length=3, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
+    costs = models.JSONField(
+        default=dict, blank=True, help_text="Prolific's own figures, as last read; minor units."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -107,6 +113,40 @@ class ProlificStudy(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study_id}: {self.status}"
+
+
+class ProlificReservation(models.Model):
+    """Money that was set aside there: for the places of publishing, or for places added later.
+
+    `places_after` is how many there were with it, so that a repeat stores nothing twice.
+    """
+
+    prolific_study = models.ForeignKey(
+        ProlificStudy, on_delete=models.PROTECT, related_name="reservations"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    places = models.PositiveIntegerField()
+    places_after = models.PositiveIntegerField()
+    rewards = models.PositiveIntegerField(help_text="Minor units.")
+    fees = models.PositiveIntegerField(null=True, help_text="With their tax, minor units.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["prolific_study", "places_after"], name="prolific_reservation_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(places__gt=0, places__lte=F("places_after")),
+                name="prolific_reservation_places",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"reservation {self.pk}: {self.places}"
 
 
 class ProlificSubmission(models.Model):
@@ -177,6 +217,8 @@ class BonusPayment(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
     bulk_id = models.CharField(max_length=64, unique=True, null=True)  # noqa: DJ001
     total = models.PositiveIntegerField(default=0, help_text="With fees, in minor units.")
+    fees = models.PositiveIntegerField(null=True, blank=True, help_text="Minor units.")
+    tax = models.PositiveIntegerField(null=True, blank=True, help_text="Minor units.")
     sent_at = models.DateTimeField(null=True, blank=True)
     paid_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

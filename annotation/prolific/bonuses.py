@@ -90,7 +90,8 @@ def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -
 def set_up(*, payment_id: int) -> BonusPayment:
     """Tell Prolific of the payment; no money moves. Repeats change nothing once it is ready."""
     payment = _payment(payment_id)
-    with alone(payment.prolific_study.study_id):
+    client = connect()
+    with alone(payment.prolific_study.study_id, client):
         payment = _payment(payment_id)
         if payment.state != State.PREPARED:
             return payment
@@ -103,9 +104,10 @@ def set_up(*, payment_id: int) -> BonusPayment:
             if line.submission is not None
         ]
         # An answer that is lost leaves something set up and never paid: that costs nothing.
-        made = connect().set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
+        made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
         payment.bulk_id, payment.total, payment.state = made.id, made.total, State.READY
-        payment.save(update_fields=["bulk_id", "total", "state"])
+        payment.fees, payment.tax = made.fees, made.tax
+        payment.save(update_fields=["bulk_id", "total", "fees", "tax", "state"])
     return payment
 
 
@@ -120,7 +122,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
     study: Study = payment.prolific_study.study
     owners_only(user, study)
     client = connect()
-    with alone(study.pk):
+    with alone(study.pk, client):
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
             raise NotAllowed(
@@ -164,7 +166,7 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
     payment = _payment(payment_id)
     study = payment.prolific_study.study
     client = connect()
-    with alone(study.pk):
+    with alone(study.pk, client):
         payment = _payment(payment_id)
         if payment.state != State.SENT or payment.sent_at is None:
             raise NotAllowed(f"This payment is {payment.get_state_display()}.")

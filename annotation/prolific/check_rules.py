@@ -8,6 +8,7 @@ from django.urls import reverse
 from annotation.models import QuotaCell
 from annotation.prolific.account import Account, is_local
 from annotation.prolific.plan import Plan, seats
+from annotation.prolific.workspace import Workspace
 from studies.launch_checks import Check
 from studies.models import Study
 from studies.money import format_money
@@ -119,6 +120,9 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[Check]:
             True,
         )
     ]
+    if account.pay_problem:
+        words = f"{account.pay_problem} You pay {hourly} an hour."
+        return [*checks, Check(words, True)]
     if account.least is None or account.recommended is None:
         words = f"Prolific names no least pay for {study.currency}; you pay {hourly} an hour."
         return [*checks, Check(words, True)]
@@ -131,12 +135,22 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[Check]:
     return [*checks, Check(words, pay < account.recommended)]
 
 
-def balance_checks(balance: int | None, cost: int, currency: str) -> list[Check]:
-    """Whether the account can pay; a wallet that is not shown is not doubted."""
-    if balance is None:
-        return []
-    held, needed = format_money(balance, currency), format_money(cost, currency)
-    if balance >= cost:
-        return [Check(f"The account holds {held}; the study costs {needed}.", False)]
-    words = f"The account holds {held}, the study costs {needed}. Add money on Prolific."
+def balance_checks(account: Account, cost: int, currency: str) -> list[Check]:
+    """Whether the workspace can pay; a wallet that is not shown is not doubted."""
+    if account.balance is None:
+        return [Check(account.balance_problem, True)] if account.balance_problem else []
+    held, needed = format_money(account.balance, currency), format_money(cost, currency)
+    if account.balance >= cost:
+        return [Check(f"The workspace holds {held}; the study costs {needed}.", False)]
+    words = f"The workspace holds {held}, the study costs {needed}. Add money on Prolific."
     return [Check(words, True)]
+
+
+def workspace_checks(workspace: Workspace | None, problem: str) -> list[Check]:
+    """Where the drafts go and what pays for them."""
+    if workspace is None:
+        return [Check(problem, True, True)]
+    if not workspace.project:
+        words = f"The drafts go to workspace “{workspace.title}”; a project is made in it."
+        return [Check(words, False)]
+    return [Check(f"The drafts go to {workspace}; that workspace's wallet pays.", False)]

@@ -4,12 +4,19 @@ from dataclasses import dataclass
 
 from annotation.models import ProlificStudy
 from annotation.prolific.account import Account, read_account
-from annotation.prolific.check_rules import balance_checks, entry_checks, pay_checks, place_checks
+from annotation.prolific.check_rules import (
+    balance_checks,
+    entry_checks,
+    pay_checks,
+    place_checks,
+    workspace_checks,
+)
 from annotation.prolific.check_study import study_checks
 from annotation.prolific.client import Client
 from annotation.prolific.filters import GROUP_BLOCKLIST, Resolved, resolve
 from annotation.prolific.plan import Plan, cell_filters, needed_places, places_of
 from annotation.prolific.types import Filter
+from annotation.prolific.workspace import Workspace
 from studies.launch_checks import Check, checks_of_other_apps
 from studies.models import Study
 
@@ -38,28 +45,36 @@ class Preview:
     currency: str
     pay_per_hour: float
     account: Account
+    workspace: Workspace | None
 
     @property
     def blocking(self) -> list[str]:
         return [check.text for check in self.checks if check.is_open and check.blocks]
 
 
-def preview(study: Study, plan: Plan, client: Client) -> Preview:
-    """Look at everything that a launch depends on. Reads from Prolific and changes nothing."""
-    account = read_account(client, study.currency)
-    live = client.filters(workspace=plan.workspace)
+def preview(
+    study: Study, plan: Plan, client: Client, workspace: Workspace | None, problem: str = ""
+) -> Preview:
+    """Look at everything that a launch depends on. Reads from Prolific and changes nothing.
+
+    Without a workspace `problem` says why, and blocks.
+    """
+    where = workspace.id if workspace else ""
+    account = read_account(client, study.currency, where) if where else Account()
+    live = client.filters(workspace=where)
     drafts = [
-        Draft(label, places, resolved, _eligible(client, resolved, plan))
+        Draft(label, places, resolved, _eligible(client, resolved, where))
         for label, places, resolved in resolve_drafts(study, plan, live)
     ]
     places = sum(draft.places for draft in drafts)
     cost = client.calculate_cost(reward=study.reward, places=places) if places else 0
     pay = study.reward * 60 / study.minutes
     checks = [
+        *workspace_checks(workspace, problem),
         *entry_checks(study),
         *place_checks(study, plan, places),
         *pay_checks(study, account, pay),
-        *balance_checks(account.balance, cost, study.currency),
+        *balance_checks(account, cost, study.currency),
         *_filter_checks(study, drafts),
         *study_checks(study),
         *checks_of_other_apps(study),
@@ -75,6 +90,7 @@ def preview(study: Study, plan: Plan, client: Client) -> Preview:
         currency=study.currency,
         pay_per_hour=pay,
         account=account,
+        workspace=workspace,
     )
 
 
@@ -103,12 +119,12 @@ def resolve_drafts(
     return drafts
 
 
-def _eligible(client: Client, resolved: Resolved, plan: Plan) -> int | None:
+def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
     """How many people fit, or None when the filters are not known."""
     if resolved.problems:
         return None
     plain = [{k: v for k, v in f.items() if k != "weightings"} for f in resolved.filters]
-    return client.eligible(plain, workspace=plan.workspace)
+    return client.eligible(plain, workspace=workspace)
 
 
 def _filter_checks(study: Study, drafts: list[Draft]) -> list[Check]:

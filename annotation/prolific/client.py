@@ -11,11 +11,14 @@ from annotation.prolific.transport import Transport, shaped
 from annotation.prolific.types import (
     BonusSetup,
     Cost,
+    Costs,
     Filter,
     RemoteStudy,
     RemoteSubmission,
+    minor,
 )
 
+_RECOMMENDED = "recommended_reward_per_hour"
 MAX_BULK_APPROVE = 1000
 MAX_BULK_BONUS = 200
 
@@ -32,6 +35,28 @@ class Client(Transport):
         """The workspaces that the token opens: title by id."""
         rows = list(self._slices("workspaces/", {}))
         return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+
+    def projects(self, workspace: str) -> dict[str, str]:
+        """A workspace's projects, in the platform's order: title by id."""
+        rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
+        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+
+    def create_project(self, workspace: str, title: str) -> str:
+        """Make a project and return its id. Sent once: look for the title first."""
+        path = f"workspaces/{workspace}/projects/"
+        body = self._dict("POST", path, json={"title": title})
+        return shaped(lambda: str(body["id"]))
+
+    def balance(self, workspace: str) -> tuple[int | None, str]:
+        """What the workspace's wallet can spend, in minor units, and its currency."""
+        body = self._dict("GET", f"workspaces/{workspace}/balance/")
+        amount = body.get("available_balance")
+        return shaped(
+            lambda: (
+                None if amount is None else minor(amount),
+                str(body.get("currency_code") or "").upper(),
+            )
+        )
 
     def filters(self, *, workspace: str = "") -> list[Filter]:
         params = {"workspace_id": workspace} if workspace else {}
@@ -50,24 +75,30 @@ class Client(Transport):
         """What a study would cost in all, with fees and tax; minor units."""
         body = {"reward": reward, "total_available_places": places}
         answer = self._dict("POST", "study-cost-calculator/", json=body, again=True)
-        return shaped(lambda: int(answer["total_cost"]))
+        return shaped(lambda: minor(answer["total_cost"]))
 
-    def least_pay(self, currency: str) -> tuple[int, int] | None:
-        """Least and recommended pay an hour in `currency`, or None where Prolific names none."""
-        rows = self._json("GET", "reward-recommendations/", params={"currency": currency})
+    def least_pay(self, currency: str, *, workspace: str) -> tuple[int, int] | None:
+        """Least and recommended pay an hour in `currency`, or None where Prolific names none.
+
+        The first entry in the currency is the current one.
+        """
+        params = {"workspace_id": workspace, "currency": currency}
+        rows = self._json("GET", "reward-recommendations/", params=params)
 
         def read() -> tuple[int, int] | None:
             for row in rows if isinstance(rows, list) else rows["results"]:
                 if str(row["currency"]).upper() == currency:
-                    return int(row["min_reward_per_hour"]), int(row["recommended_reward_per_hour"])
+                    least, recommended = row["min_reward_per_hour"], row[_RECOMMENDED]
+                    return minor(least), minor(recommended)
             return None
 
         return shaped(read)
 
     # Studies
 
-    def studies(self) -> Iterator[RemoteStudy]:
-        for row in self._pages("studies/", {}):
+    def studies(self, project: str = "") -> Iterator[RemoteStudy]:
+        """The studies of a project, or all that the token opens."""
+        for row in self._pages(f"projects/{project}/studies/" if project else "studies/", {}):
             yield _study(row)
 
     def study(self, study_id: str) -> RemoteStudy:
@@ -88,23 +119,33 @@ class Client(Transport):
         return _study(self._dict("POST", path, json={"action": action}))
 
     def cost(self, study_id: str) -> Cost:
+        """What the study will cost in all once every place is filled; without bonuses."""
+        return self.costs(study_id, is_projected=True).rewards
+
+    def costs(self, study_id: str, *, is_projected: bool) -> Costs:
+        """What the study will cost, or what it has cost by now; bonuses apart."""
         path = f"studies/{study_id}/cost/"
-        body = self._dict("GET", path, params={"is_projected": "true"})
-        return shaped(lambda: Cost.of(body))
+        params = {"is_projected": "true"} if is_projected else {}
+        body = self._dict("GET", path, params=params)
+        return shaped(lambda: Costs.of(body))
 
     def delete_study(self, study_id: str) -> None:
         """Delete a draft; only drafts can be."""
         self._send("DELETE", f"studies/{study_id}/", again=True)
 
-    def groups(self) -> dict[str, str]:
-        """Participant groups: id by name."""
-        rows = list(self._slices("participant-groups/", {}))
+    def groups(self, *, workspace: str) -> dict[str, str]:
+        """The participant groups of a workspace: id by name."""
+        rows = list(self._slices("participant-groups/", {"workspace_id": workspace}))
         return shaped(lambda: {str(row.get("name")): str(row["id"]) for row in rows})
 
-    def create_group(self, name: str) -> str:
+    def create_group(self, name: str, *, workspace: str) -> str:
         """Make a participant group and return its id. Sent once: look for the name first."""
-        body = self._dict("POST", "participant-groups/", json={"name": name})
+        sent = {"name": name, "workspace_id": workspace}
+        body = self._dict("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
+
+    def delete_group(self, group: str) -> None:
+        self._send("DELETE", f"participant-groups/{group}/", again=True)
 
     # Submissions
 
@@ -148,14 +189,22 @@ class Client(Transport):
         self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
 
     def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
-        """The demographic export of a study as CSV text, with the columns of these filters."""
+        """The demographic export of a study as CSV text, with the columns of these filters.
+
+        Prolific takes filters as a study does: each with all of its choices leaves nobody out.
+        A filter that is not in the live list is not asked for.
+        """
+        live = {one.id: one for one in self.filters()} if filters else {}
+        body = {"filters": [live[name].everybody() for name in filters if name in live]}
         path = f"studies/{study_id}/demographic-export/"
-        response = self._send("POST", path, json={"filters": list(filters)}, again=True)
+        response = self._send("POST", path, json=body, again=True)
         try:
-            body = response.json()
+            answer = response.json()
         except ValueError:
             return response.content.decode("utf-8-sig")
-        return body if isinstance(body, str) else str(body.get("csv") or body.get("data") or "")
+        if isinstance(answer, str):
+            return answer
+        return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
 
     # Webhooks
 

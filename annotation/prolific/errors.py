@@ -10,10 +10,12 @@
       ├ OutcomeUnknown    it may have been done or not            (5xx, broken, unreadable)
       ├ LaunchRefused     our own checks stop the launch
       └ NotAllowed        the state of the study or submission does not allow it
+          └ ChooseWorkspace   the plan has to name one of the account's workspaces
 
 Messages name no token and no person.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from annotation.errors import AnnotationError
@@ -78,6 +80,15 @@ class LaunchRefused(ProlificError):
 
 class NotAllowed(ProlificError):
     """What is asked does not fit the state that things are in."""
+
+
+class ChooseWorkspace(NotAllowed):
+    """The account has several workspaces, and a person has to say which one pays."""
+
+    def __init__(self, problem: str, known: Mapping[str, str]) -> None:
+        named = ", ".join(f"{title} ({one})" for one, title in known.items())
+        offered = f" Choose one of: {named}." if named else ""
+        super().__init__(f"{problem} Set the plan's workspace.{offered}")
 
 
 def describe(body: Any) -> str:

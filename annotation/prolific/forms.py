@@ -68,7 +68,11 @@ class PlanForm(forms.Form):
     )  # fmt: skip
     workspace = forms.CharField(
         required=False, max_length=64, label="Workspace",
-        help_text="Its id; needed only where your account has several.",
+        help_text="Its id; needed only where your account has several. Its wallet pays.",
+    )  # fmt: skip
+    project = forms.CharField(
+        required=False, max_length=64, label="Project",
+        help_text="Its id; empty takes the workspace's project “Thirdperson”, else its first one.",
     )  # fmt: skip
 
     @classmethod

@@ -22,6 +22,7 @@ from annotation.prolific.errors import (
 )
 from annotation.prolific.plan import PAPER, PAPER_CURRENCY, PAPER_PAY_PER_HOUR, Plan, payload
 from annotation.prolific.types import UNPUBLISHED, RemoteStudy
+from annotation.prolific.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services import lock_study, record
 
@@ -42,7 +43,8 @@ def save_plan(*, study_id: int, plan: Plan, user: User | None = None) -> Recruit
         raise NotAllowed("The draft is made: delete it on Prolific and forget it here first.")
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     recruitment.plan = plan.stored()
-    recruitment.save(update_fields=["plan"])
+    recruitment.account = {}  # it may be another workspace's
+    recruitment.save(update_fields=["plan", "account"])
     record(study, "recruitment plan", user=user)
     return recruitment
 
@@ -61,7 +63,14 @@ def apply_paper(*, study_id: int, user: User | None = None) -> Plan:
 
 def look(study: Study) -> Preview:
     """The checks and the cost of launching the study as it stands."""
-    return preview(study, plan_of(study), connect())
+    client = connect()
+    recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
+    workspace, problem = None, ""
+    try:
+        workspace = workspace_of(recruitment, client)
+    except NotAllowed as error:
+        problem = str(error)
+    return preview(study, plan_of(study), client, workspace, problem)
 
 
 def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
@@ -72,16 +81,18 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id) as recruitment:
+    with alone(study_id, client) as recruitment:
         plan = Plan.of(recruitment.plan)
         made = list(ProlificStudy.objects.filter(study=study))
         if made and all(row.prolific_id for row in made):
             return made
-        looked = preview(study, plan, client)
+        workspace = workspace_of(recruitment, client)
+        looked = preview(study, plan, client, workspace)
         if looked.blocking:
             raise LaunchRefused(looked.blocking)
+        workspace = _settle_on(recruitment, with_project(client, workspace))
         group_id = _group(client, recruitment) if plan.apart else ""
-        live = client.filters(workspace=plan.workspace)
+        live = client.filters(workspace=workspace.id)
         for label, places, resolved in resolve_drafts(study, plan, live, group_id=group_id):
             row, is_new = ProlificStudy.objects.get_or_create(
                 study=study, label=label, defaults={"places": places, "reward": study.reward}
@@ -90,12 +101,27 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
                 continue
             body = payload(
                 study, plan, name=row.internal_name, places=places, filters=resolved.filters,
-                group_id=group_id,
+                group_id=group_id, project=workspace.project,
             )  # fmt: skip
             if label:
                 body["name"] = f"{study.title} ({label})"[:200]
-            _adopt(row, _create(client, body, is_new=is_new), user)
+            _adopt(row, create(client, body, is_new=is_new), user)
     return list(ProlificStudy.objects.filter(study=study))
+
+
+def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:
+    """Store where the drafts go. A group of another workspace is of no use there."""
+    if Workspace.of(recruitment.workspace).id != workspace.id:
+        recruitment.group_id = ""
+    recruitment.workspace = workspace.stored()
+    recruitment.save(update_fields=["workspace", "group_id"])
+    return workspace
+
+
+def group_name(study_id: int) -> str:
+    """The name by which the study's participant group is found again."""
+    key = salted_hmac(_GROUP_SALT, str(study_id), algorithm="sha256").hexdigest()
+    return f"thirdperson-{key[:16]}"
 
 
 def _group(client: Client, recruitment: Recruitment) -> str:
@@ -104,33 +130,39 @@ def _group(client: Client, recruitment: Recruitment) -> str:
     Where the answer to its making was lost, its name finds it.
     """
     if not recruitment.group_id:
-        key = salted_hmac(_GROUP_SALT, str(recruitment.study_id), algorithm="sha256").hexdigest()
-        name = f"thirdperson-{key[:16]}"
-        recruitment.group_id = client.groups().get(name) or client.create_group(name)
+        name, workspace = group_name(recruitment.study_id), str(recruitment.workspace["id"])
+        recruitment.group_id = client.groups(workspace=workspace).get(name) or client.create_group(
+            name, workspace=workspace
+        )
         recruitment.save(update_fields=["group_id"])
     return recruitment.group_id
 
 
-def _create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
+def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
     """Make a draft once. Where an earlier answer was lost, the internal name finds it."""
-    name = body["internal_name"]
-    if not is_new and (found := _find(client, name)):
+    name, project = body["internal_name"], body["project"]
+    if not is_new and (found := find(client, name, project)):
         return found
     try:
         return client.create_study(body)
     except OutcomeUnknown:
-        if found := _find(client, name):
+        if found := find(client, name, project):
             return found
         raise
     except Rejected as error:
         # Some accounts want this field with weighted filters, others do not know it.
         if "study_type" not in error.detail or "study_type" not in body:
             raise
-        return _create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
+        return create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
 
 
-def _find(client: Client, name: str) -> RemoteStudy | None:
-    return next((study for study in client.studies() if study.internal_name == name), None)
+def find(client: Client, name: str, project: str) -> RemoteStudy | None:
+    """The study of this internal name: in the project, otherwise anywhere in the account."""
+    for where in dict.fromkeys([project, ""]):
+        for study in client.studies(where):
+            if study.internal_name == name:
+                return study
+    return None
 
 
 @transaction.atomic
@@ -155,24 +187,25 @@ def forget_drafts(*, study_id: int, user: User | None = None) -> int:
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id):
+    with alone(study_id, client) as recruitment:
+        project = Workspace.of(recruitment.workspace).project
         rows = list(ProlificStudy.objects.filter(study=study))
         for row in rows:
-            remote_id = row.prolific_id or _find_id(client, row)
+            remote_id = row.prolific_id or _find_id(client, row, project)
             if remote_id:
                 _refuse_if_published(client, remote_id)
         for row in rows:
-            if remote_id := row.prolific_id or _find_id(client, row):
-                _delete(client, remote_id)
+            if remote_id := row.prolific_id or _find_id(client, row, project):
+                delete_draft(client, remote_id)
             row.delete()
         if rows:
             record(study, "draft deleted on Prolific", user=user)
     return len(rows)
 
 
-def _find_id(client: Client, row: ProlificStudy) -> str:
+def _find_id(client: Client, row: ProlificStudy, project: str) -> str:
     """The id of a draft whose creation was not heard; empty where none was made."""
-    found = _find(client, row.internal_name)
+    found = find(client, row.internal_name, project)
     return found.id if found else ""
 
 
@@ -182,7 +215,7 @@ def _refuse_if_published(client: Client, remote_id: str) -> None:
             raise NotAllowed("The study is published. Stop it instead.")
 
 
-def _delete(client: Client, remote_id: str) -> None:
+def delete_draft(client: Client, remote_id: str) -> None:
     """Delete a draft there. One that is gone is no problem; one that is still there is."""
     try:
         client.delete_study(remote_id)

@@ -13,6 +13,7 @@ from django.utils.html import escape
 from annotation.codes import codes_of
 from annotation.flow import time_limit
 from annotation.models import Ending, QuotaCell
+from annotation.prolific.content import content_warnings
 from annotation.prolific.filters import (
     AGE,
     APPROVAL_RATE,
@@ -35,7 +36,8 @@ class Plan:
 
     `places` None means as many as the items need. `balance` gives the labels of each filter
     whose groups get equally many places; several filters are crossed. `apart` makes one study
-    for each quota group instead; `signed_links` is for workspaces that have them.
+    for each quota group instead; `signed_links` is for workspaces that have them. `workspace` and
+    `project` are ids; empty takes the only workspace and its first project.
     """
 
     places: int | None = None
@@ -50,6 +52,7 @@ class Plan:
     apart: bool = False
     signed_links: bool = False
     workspace: str = ""
+    project: str = ""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Plan":
@@ -207,12 +210,17 @@ def payload(
     name: str,
     places: int,
     filters: list[dict[str, Any]],
+    project: str,
     group_id: str = "",
 ) -> dict[str, Any]:
-    """The body of a draft; `name` is the internal name that it is found by."""
+    """The body of a draft; `name` is the internal name that it is found by.
+
+    `project` decides which workspace's wallet pays.
+    """
     body: dict[str, Any] = {
         "name": study.title,
         "internal_name": name,
+        "project": project,
         "description": description(study),
         "external_study_url": entry_url(study),
         "prolific_id_option": "url_parameters",
@@ -229,6 +237,7 @@ def payload(
             "max_submissions_per_participant": 1,
             "max_concurrent_submissions": -1,
         },
+        **content_warnings(study),
     }
     if any("weightings" in chosen for chosen in filters):
         body["study_type"] = "QUOTA"

@@ -1,7 +1,7 @@
 """What is done to a study on Prolific once its draft is there: publish, pause, add, refill."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -11,11 +11,14 @@ from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.account import alone, connect, read_account
 from annotation.prolific.checks import resolve_drafts
 from annotation.prolific.client import Client
+from annotation.prolific.content import content_warnings
 from annotation.prolific.errors import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.launch import mirror
 from annotation.prolific.plan import Plan
-from annotation.prolific.types import AWAITING_REVIEW, UNPUBLISHED
+from annotation.prolific.reservations import note_reservation
+from annotation.prolific.types import AWAITING_REVIEW, UNPUBLISHED, Cost, RemoteStudy
 from annotation.prolific.wish import Wish, open_wish, store
+from annotation.prolific.workspace import Workspace, workspace_of
 from studies.models import Study
 from studies.money import format_money, major_units
 from studies.services import record
@@ -38,39 +41,68 @@ class Sum:
 
 
 def cost_of_publishing(study: Study) -> Sum:
-    """What Prolific will charge for the drafts; it says so itself."""
+    """What Prolific will charge for the drafts; what is published already costs nothing more."""
     client = connect()
-    costs = [client.cost(str(row.prolific_id)) for row in _bound(study)]
-    currency = costs[0].currency or study.currency
-    return Sum(sum(cost.total for cost in costs), currency)
+    return _sum(study, _costs(client, _drafts(client, study)))
+
+
+def _drafts(client: Client, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
+    """The rows that are still drafts on Prolific, read now."""
+    found = []
+    for row in _bound(study):
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        if remote.status == UNPUBLISHED:
+            found.append((row, remote))
+    return found
+
+
+def _costs(
+    client: Client, drafts: Iterable[tuple[ProlificStudy, RemoteStudy]]
+) -> dict[ProlificStudy, Cost]:
+    return {row: client.cost(remote.id) for row, remote in drafts}
+
+
+def _sum(study: Study, costs: Mapping[ProlificStudy, Cost]) -> Sum:
+    """The sum of what Prolific says itself."""
+    named = next((cost.currency for cost in costs.values() if cost.currency), "")
+    return Sum(sum(cost.total for cost in costs.values()), named or study.currency)
 
 
 def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a person typed.
 
-    Raises `NotAllowed` when the sum is another one, when the study takes no answers, or when a
-    draft is not what the plan says, for example because Prolific dropped a filter.
+    The sum counts the drafts that are not published yet; with none left nothing is done. Raises
+    `NotAllowed` when the sum is another one, when the study takes no answers, or when a draft is
+    not what the plan says, for example because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed("The study takes no answers yet. Open it, then publish.")
     client = connect()
-    with alone(study_id) as recruitment:
-        rows = _bound(study)
-        total = cost_of_publishing(study)
+    with alone(study_id, client) as recruitment:
+        drafts = _drafts(client, study)
+        if not drafts:
+            return _bound(study)
+        costs = _costs(client, drafts)
+        total = _sum(study, costs)
         if not _is_sum(confirmed, total):
             raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
-        waiting = _drafts(client, study, recruitment, rows)
-        balance = read_account(client, study.currency).balance
-        if waiting and balance is not None and balance < total.amount:
+        workspace = workspace_of(recruitment, client)
+        _compare(client, study, recruitment, workspace, drafts)
+        balance = read_account(client, study.currency, workspace.id).balance
+        if balance is not None and balance < total.amount:
             held = format_money(balance, total.currency)
             raise NotAllowed(
-                f"Publishing costs {total}, the account holds {held}. Add money there."
+                f"Publishing costs {total}, the workspace holds {held}. Add money on Prolific."
             )
-        for row in waiting:
+        for row, cost in costs.items():
             _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
+            note_reservation(
+                row, places=row.places, rewards=cost.rewards, total=cost.total, user=user
+            )
         record(study, "published on Prolific", user=user, cost=total.amount)
-    return rows
+    return _bound(study)
 
 
 def _is_sum(typed: str, total: Sum) -> bool:
@@ -78,41 +110,47 @@ def _is_sum(typed: str, total: Sum) -> bool:
     return digits == total.plain
 
 
-def _drafts(
-    client: Client, study: Study, recruitment: Recruitment, rows: Iterable[ProlificStudy]
-) -> list[ProlificStudy]:
-    """The rows that are still drafts, each compared with the plan and with the live filters."""
+def _compare(
+    client: Client,
+    study: Study,
+    recruitment: Recruitment,
+    workspace: Workspace,
+    drafts: Iterable[tuple[ProlificStudy, RemoteStudy]],
+) -> None:
+    """Compare each draft with the plan and the live filters. Raises `LaunchRefused`."""
     plan = Plan.of(recruitment.plan)
-    live = client.filters(workspace=plan.workspace)
+    live = client.filters(workspace=workspace.id)
     planned = {
         label: (places, resolved)
         for label, places, resolved in resolve_drafts(
             study, plan, live, group_id=recruitment.group_id
         )
     }
-    found, problems = [], []
-    for row in rows:
-        remote = client.study(str(row.prolific_id))
-        mirror(row, remote)
-        if remote.status != UNPUBLISHED:
-            continue
+    problems = []
+    for row, remote in drafts:
         places, resolved = planned.get(row.label, (0, None))
         if resolved is None:
             problems.append(f"The plan has no group “{row.label}” any more.")
             continue
         problems += resolved.problems
-        if _essence(remote.payload.get("filters")) != _essence(resolved.filters):
+        if remote.payload.get("project", workspace.project) != workspace.project:
+            problems.append(
+                f"The draft is in another project than the plan's, {workspace.project_title}: "
+                "another workspace may pay for it."
+            )
+        if essence(remote.payload.get("filters")) != essence(resolved.filters):
             problems.append("The draft's filters on Prolific are not those of the plan.")
+        warned = remote.payload.get("content_warnings") or []
+        if warned != content_warnings(study).get("content_warnings", []):
+            problems.append("The draft's content warning is not that of the items.")
         if (remote.places, remote.reward) != (places, study.reward):
             problems.append("Places or reward of the draft are not those of the plan.")
-        found.append(row)
     if problems:
         again = "Forget the draft here, delete it on Prolific, and launch again."
         raise LaunchRefused([*dict.fromkeys(problems), again])
-    return found
 
 
-def _essence(filters: Any) -> list[Any]:
+def essence(filters: Any) -> list[Any]:
     """What a list of filters means, whatever is added or reordered on the way."""
     return sorted(
         (
@@ -130,7 +168,7 @@ def change(*, study_id: int, action: str, user: User | None = None) -> list[Prol
     ways = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id):
+    with alone(study_id, client):
         changed = []
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
@@ -163,7 +201,7 @@ def add_places(
         raise NotAllowed("Say how many places to add, from 1 to 10,000.")
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id):
+    with alone(study_id, client):
         row = ProlificStudy.objects.filter(
             study=study, label=label, prolific_id__isnull=False
         ).first()
@@ -180,13 +218,23 @@ def add_places(
             raise NotAllowed(
                 f"There are {remote.places} places now, not {before}. Look at the cost again."
             )
+        total = _cost_of_places(client, row, extra)
         if remote.places != wanted:
             store(row, Wish(before, wanted))
             _set_places(client, row, wanted)
         with transaction.atomic():
             store(row, None)
+            note_reservation(row, places=extra, rewards=extra * row.reward, total=total, user=user)
             record(study, "places added on Prolific", user=user, places=extra)
     return row
+
+
+def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | None:
+    """What places cost with fees and tax; None where Prolific does not say it now."""
+    try:
+        return client.calculate_cost(reward=row.reward, places=extra)
+    except ProlificError:
+        return None
 
 
 def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
@@ -217,7 +265,7 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     study = Study.objects.get(pk=study_id)
     client = connect()
     started = 0
-    with alone(study_id):
+    with alone(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)

@@ -34,6 +34,7 @@ from annotation.prolific.errors import NotConfigured, NotFound, ProlificError
 from annotation.prolific.launch import mirror
 from annotation.prolific.lookups import look_up_unlisted
 from annotation.prolific.types import RemoteSubmission
+from annotation.prolific.workspace import workspace_of
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 
@@ -44,6 +45,9 @@ FINAL = frozenset({types.APPROVED, types.REJECTED, types.RETURNED, types.TIMED_O
                    types.SCREENED_OUT, types.PARTIALLY_APPROVED})  # fmt: skip
 # An approval that does not show after this is asked for again: that costs nothing twice.
 _ASK_AGAIN = dt.timedelta(minutes=2)
+# What was launched longer ago changes seldom. It is read less often, and never given up.
+OLD_AFTER = dt.timedelta(days=60)
+_OLD_READ_EVERY = dt.timedelta(hours=1)
 
 
 def follow_all() -> int:
@@ -73,13 +77,14 @@ def follow_all() -> int:
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     """All but completed studies whose people are all settled and were read since.
 
-    A simulated study is asked of a simulated Prolific alone.
+    Old ones are read once an hour. A simulated study is asked of a simulated Prolific alone.
     """
     if not is_local():
         rows = rows.filter(study__is_simulated=False)
     unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
-    recent = Q(seen_at=None) | Q(created_at__gt=timezone.now() - dt.timedelta(days=60))
-    return rows.filter(recent & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
+    now = timezone.now()
+    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER) | Q(seen_at__lt=now - _OLD_READ_EVERY)
+    return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
 
 
 def follow(*, study_id: int, client: Client | None = None) -> int:
@@ -116,11 +121,21 @@ def read_submissions(row: ProlificStudy, client: Client) -> int:
 
 
 def _follow_account(study: Study, client: Client) -> None:
-    """Keep what the account holds and what an hour has to pay, read every few minutes."""
+    """Keep what the workspace holds and what an hour has to pay, read every few minutes.
+
+    Both are advice: what cannot be read is kept as a sentence and stops nothing.
+    """
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
-    if not Account.of(recruitment.account).is_fresh:
-        recruitment.account = read_account(client, study.currency).stored()
-        recruitment.save(update_fields=["account"])
+    if Account.of(recruitment.account).is_fresh:
+        return
+    try:
+        workspace = workspace_of(recruitment, client).id
+    except ProlificError as error:
+        account = Account(balance_problem=str(error), read_at=timezone.now().isoformat())
+    else:
+        account = read_account(client, study.currency, workspace)
+    recruitment.account = account.stored()
+    recruitment.save(update_fields=["account"])
 
 
 def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:

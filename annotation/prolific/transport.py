@@ -83,6 +83,8 @@ class Transport:
         self._patience = patience
         self._timeout = timeout
         self._sleep = sleep
+        # Called before each request, and able to stop it.
+        self.before_request: Callable[[], None] | None = None
         self._session = requests.Session()
         self._session.auth = _Token(token)
         self._session.headers["Accept"] = "application/json"
@@ -181,6 +183,8 @@ class Transport:
         raise AssertionError("every attempt returns or raises")
 
     def _once(self, method: str, path: str, **options: Any) -> requests.Response:
+        if self.before_request is not None:
+            self.before_request()
         url = f"{self._base}{path}"
         try:
             # A redirect would turn a POST into a GET: the base URL is wrong then.

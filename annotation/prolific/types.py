@@ -2,6 +2,7 @@
 
 import datetime as dt
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 ACTIVE = "ACTIVE"
@@ -18,6 +19,15 @@ SCHEDULED = "SCHEDULED"
 SCREENED_OUT = "SCREENED OUT"
 TIMED_OUT = "TIMED-OUT"
 UNPUBLISHED = "UNPUBLISHED"
+
+
+def minor(amount: Any) -> int:
+    """An amount as Prolific writes it, with decimals or without, in whole minor units.
+
+    >>> minor(1234.9999999), minor("12.5"), minor(None)
+    (1235, 13, 0)
+    """
+    return int(Decimal(str(amount or 0)).quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
 def status_name(value: Any) -> str:
@@ -56,7 +66,7 @@ class RemoteStudy:
             status=status_name(body.get("status")),
             places=int(body.get("total_available_places") or 0),
             places_taken=int(body.get("places_taken") or 0),
-            reward=int(body.get("reward") or 0),
+            reward=minor(body.get("reward")),
             currency=str(
                 body.get("currency_code") or body.get("presentment_currency_code") or ""
             ).upper(),
@@ -92,7 +102,7 @@ class RemoteSubmission:
             started_at=moment(body.get("started_at")),
             completed_at=moment(body.get("completed_at")),
             code=str(body.get("entered_code") or body.get("study_code") or ""),
-            bonuses=tuple(int(amount) for amount in body.get("bonus_payments") or ()),
+            bonuses=tuple(minor(amount) for amount in body.get("bonus_payments") or ()),
             return_requested=moment(body.get("return_requested")),
             payload=body,
         )
@@ -120,20 +130,26 @@ class Filter:
             high=body.get("max"),
         )
 
+    def everybody(self) -> dict[str, Any]:
+        """The filter as it is sent when nobody is to be left out."""
+        if self.kind == "range":
+            return {"filter_id": self.id, "selected_range": {"lower": self.low, "upper": self.high}}
+        return {"filter_id": self.id, "selected_values": list(self.choices)}
+
 
 @dataclass(frozen=True)
 class Cost:
-    """What a study costs, in minor units of `currency`."""
+    """Rewards or bonuses with Prolific's fees and their tax, in minor units of `currency`."""
 
-    rewards: int
-    fees: int
-    tax: int
-    currency: str
+    rewards: int = 0
+    fees: int = 0
+    tax: int = 0
+    currency: str = ""
 
     @classmethod
-    def of(cls, body: dict[str, Any]) -> "Cost":
-        parts = {name: body["rewards"].get(name) or {} for name in ("rewards", "fees", "tax")}
-        amounts = {name: int(part.get("amount") or 0) for name, part in parts.items()}
+    def of(cls, body: dict[str, Any] | None) -> "Cost":
+        parts = {name: (body or {}).get(name) or {} for name in ("rewards", "fees", "tax")}
+        amounts = {name: minor(part.get("amount")) for name, part in parts.items()}
         return cls(currency=str(parts["rewards"].get("currency") or "").upper(), **amounts)
 
     @property
@@ -142,14 +158,32 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What a study costs: rewards for its places, and bonuses."""
+
+    rewards: Cost
+    bonuses: Cost
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "Costs":
+        return cls(Cost.of(body["rewards"]), Cost.of(body.get("bonuses")))
+
+
+@dataclass(frozen=True)
 class BonusSetup:
-    """A payment that is set up and not yet sent; minor units."""
+    """A payment that is set up and not yet sent; minor units, None where Prolific names none."""
 
     id: str
     amount: int
     total: int
+    fees: int | None
+    tax: int | None
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "BonusSetup":
-        amount = round(float(body.get("amount") or 0))
-        return cls(str(body["id"]), amount, round(float(body.get("total_amount") or amount)))
+        amount = minor(body.get("amount"))
+        total = minor(body["total_amount"]) if body.get("total_amount") else amount
+        fees, tax = (
+            None if body.get(name) is None else minor(body[name]) for name in ("fees", "vat")
+        )
+        return cls(str(body["id"]), amount, total, fees, tax)

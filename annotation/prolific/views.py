@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -19,8 +20,9 @@ from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificErr
 from annotation.prolific.forms import PlanForm
 from annotation.prolific.outlook import look_ahead
 from annotation.prolific.settle import pace_of, totals
-from annotation.prolific.sync import follow
+from annotation.prolific.sync import OLD_AFTER, follow
 from annotation.prolific.webhooks import subscribe
+from annotation.prolific.workspace import Workspace, workspace_of
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.selectors import get_study
@@ -111,9 +113,15 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "counts": sorted(counts.items()),
         "warning": look_ahead(study).warning,
         "recruitment": recruitment,
+        "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
+        "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
         "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
     }
     return show(request, study, "home", context)
+
+
+def _is_old(row: ProlificStudy) -> bool:
+    return row.created_at < timezone.now() - OLD_AFTER
 
 
 def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
@@ -131,6 +139,7 @@ def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
         "least": money(known.least),
         "recommended": money(known.recommended),
         "balance": money(known.balance),
+        "problems": known.problems,
     }
 
 
@@ -203,11 +212,14 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {}
     try:
         total = running.cost_of_publishing(study)
-        balance = read_account(connect(), study.currency).balance
-        context["total"] = total
-        if balance is not None:
-            context["balance"] = format_money(balance, total.currency)
-            context["short"] = balance < total.amount
+        client = connect()
+        recruitment = Recruitment.objects.select_related("study").get(study=study)
+        workspace = workspace_of(recruitment, client)
+        account = read_account(client, study.currency, workspace.id)
+        context |= {"total": total, "workspace": workspace, "problems": account.problems[:1]}
+        if account.balance is not None:
+            context["balance"] = format_money(account.balance, total.currency)
+            context["short"] = account.balance < total.amount
     except ProlificError as error:
         context["problem"] = str(error)
     return show(request, study, "publish", context)

@@ -19,8 +19,9 @@ from annotation.models import ProlificEvent, ProlificStudy, Recruitment
 from annotation.prolific.account import IN_WORKER, alone, connect, is_local
 from annotation.prolific.client import Client
 from annotation.prolific.errors import NotAllowed, NotFound
-from annotation.prolific.launch import mirror, plan_of
+from annotation.prolific.launch import mirror
 from annotation.prolific.sync import refresh_submission
+from annotation.prolific.workspace import workspace_of
 from studies.models import Study
 from studies.services import record
 
@@ -112,8 +113,8 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
     if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
         raise NotAllowed("Prolific calls public https addresses alone. Set PUBLIC_BASE_URL.")
     client = connect()
-    with alone(study_id) as recruitment:
-        workspace = plan_of(study).workspace or _only_workspace(client)
+    with alone(study_id, client) as recruitment:
+        workspace = workspace_of(recruitment, client).id
         kept = client.secrets(workspace)
         secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
         _subscribe_events(client, workspace)
@@ -121,17 +122,6 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
         recruitment.save(update_fields=["webhooks_at"])
     record(study, "webhooks subscribed", user=user)
     return secret
-
-
-def _only_workspace(client: Client) -> str:
-    """The account's workspace. Raises `NotAllowed` when it has several: a person has to choose."""
-    workspaces = client.workspaces()
-    if len(workspaces) == 1:
-        return next(iter(workspaces))
-    if not workspaces:
-        raise NotAllowed("The account shows no workspace. Give its id with --workspace.")
-    named = ", ".join(f"{title} ({workspace})" for workspace, title in workspaces.items())
-    raise NotAllowed(f"Webhooks belong to a workspace. Choose one with --workspace: {named}.")
 
 
 def _subscribe_events(client: Client, workspace: str) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import threading
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from demo.prolific.links import LinkKeys
 from demo.prolific.records import (
+    FUNDS,
+    WORKSPACE,
     Behaviour,
     Delivery,
     Hook,
@@ -33,14 +36,17 @@ class Memory:
     ) -> None:
         self.behaviour = Behaviour()
         self.currency = currency
-        self.balance = 10_000_000
-        self.workspaces = [{"id": "1" * 24, "title": "Simulated workspace"}]
+        self.workspaces = [{"id": WORKSPACE, "title": "Simulated workspace"}]
+        # What each workspace's wallet holds, and its projects; each begins with one.
+        self.wallets: dict[str, int] = {}
+        self.projects: dict[str, dict[str, str]] = {}
         self.lock = threading.RLock()
         self.studies: dict[str, dict[str, Any]] = {}
         self.submissions: dict[str, Submission] = {}
         self.bonuses: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, set[str]] = {}
         self.group_names: dict[str, str] = {}
+        self.group_workspaces: dict[str, str] = {}
         self.hooks: dict[str, Hook] = {}
         self.hook_secret = secret
         self.outbox: list[Delivery] = []
@@ -52,12 +58,55 @@ class Memory:
         if path is not None and path.is_file():
             self._load(json.loads(path.read_text("utf-8")))
 
+    # Workspaces
+
+    @property
+    def balance(self) -> int:
+        """What the first workspace's wallet holds."""
+        return self.wallet(self.workspaces[0]["id"])
+
+    @balance.setter
+    def balance(self, amount: int) -> None:
+        self.wallets[self.workspaces[0]["id"]] = amount
+
+    def wallet(self, workspace: str) -> int:
+        return self.wallets.setdefault(workspace, FUNDS)
+
+    def check_workspace(self, given: Mapping[str, Any]) -> None:
+        """Refuse a workspace or project that the token does not open."""
+        known = {row["id"] for row in self.workspaces}
+        if given.get("workspace_id") and given["workspace_id"] not in known:
+            raise Problem(400, {"workspace_id": ["You have no access to this workspace."]})
+        for name in ("project", "project_id"):
+            if given.get(name) and given[name] not in self.all_projects():
+                raise Problem(400, {name: ["You have no access to this project."]})
+
+    def projects_of(self, workspace: str) -> list[dict[str, str]]:
+        """A workspace's projects, as they were made."""
+        if workspace not in {row["id"] for row in self.workspaces}:
+            raise Problem(404, "Not found.")
+        if not any(row["workspace"] == workspace for row in self.projects.values()):
+            self.add_project(workspace, "Project")
+        return [row for row in self.projects.values() if row["workspace"] == workspace]
+
+    def all_projects(self) -> dict[str, dict[str, str]]:
+        for row in self.workspaces:
+            self.projects_of(row["id"])
+        return self.projects
+
+    def add_project(self, workspace: str, title: str) -> dict[str, str]:
+        row = {"id": new_id(), "title": title, "type": "PRIVATE", "workspace": workspace}
+        self.projects[row["id"]] = row
+        return row
+
     def save(self) -> None:
         """Write the state to its file, whole or not at all. Webhooks that wait are not kept."""
         if self._path is None:
             return
         state = {
-            "balance": self.balance,
+            "workspaces": self.workspaces,
+            "wallets": self.wallets,
+            "projects": self.projects,
             "studies": self.studies,
             "submissions": [
                 {**asdict(s), **{name: stamp(getattr(s, name)) for name in _TIMES}}
@@ -66,6 +115,7 @@ class Memory:
             "bonuses": self.bonuses,
             "groups": {group: sorted(people) for group, people in self.groups.items()},
             "group_names": self.group_names,
+            "group_workspaces": self.group_workspaces,
             "hooks": [asdict(hook) for hook in self.hooks.values()],
             "hook_secret": self.hook_secret,
             "approvals": sorted(self.approvals),
@@ -75,7 +125,8 @@ class Memory:
         os.replace(waiting, self._path)
 
     def _load(self, state: dict[str, Any]) -> None:
-        self.balance, self.studies = state["balance"], state["studies"]
+        self.workspaces, self.wallets = state["workspaces"], state["wallets"]
+        self.projects, self.studies = state["projects"], state["studies"]
         for row in state["submissions"]:
             times = {name: row[name] and datetime.fromisoformat(row[name]) for name in _TIMES}
             found = Submission(**row | times | {"stratum": tuple(row["stratum"])})
@@ -83,6 +134,7 @@ class Memory:
         self.bonuses = state["bonuses"]
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]
+        self.group_workspaces = state["group_workspaces"]
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
         self.hook_secret = self.hook_secret or state["hook_secret"]
         self.approvals = set(state["approvals"])

@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 FEE, VAT = Decimal(1) / 3, Decimal("0.2")
+WORKSPACE = "1" * 24
+FUNDS = 10_000_000
 FILTERS: list[dict[str, Any]] = [
     {"filter_id": "current-country-of-residence", "title": "Current country of residence",
      "type": "select", "data_type": "ChoiceID",

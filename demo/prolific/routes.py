@@ -7,22 +7,40 @@ from demo.prolific.server import SimulatedProlific
 
 @route("GET", "users/me/")
 def _me(server: SimulatedProlific, query: Query) -> Reply:
-    world = server.world
-    balance = {"balance": world.balance, "available_balance": world.balance}
+    """The account. Its money is not told here: every workspace has a wallet of its own."""
     return Reply.of(
-        {
-            "id": "0" * 24,
-            "email": "simulated@example.org",
-            "name": "Simulated researcher",
-            "currency_code": world.currency,
-            **(balance if world.behaviour.shows_balance else {}),
-        }
+        {"id": "0" * 24, "email": "simulated@example.org", "name": "Simulated researcher"}
     )
 
 
 @route("GET", "workspaces/")
 def _workspaces(server: SimulatedProlific, query: Query) -> Reply:
     return slice_of(query, server.world.workspaces)
+
+
+@route("GET", "workspaces/<id>/balance/")
+def _balance(server: SimulatedProlific, query: Query) -> Reply:
+    world = server.world
+    (workspace,) = query.ids
+    world.projects_of(workspace)
+    if not world.behaviour.shows_balance:
+        raise Problem(404, "Not found.")
+    held = world.wallet(workspace)
+    return Reply.of(
+        {"currency_code": world.currency, "total_balance": held, "available_balance": held}
+    )
+
+
+@route("GET", "workspaces/<id>/projects/")
+def _projects(server: SimulatedProlific, query: Query) -> Reply:
+    return slice_of(query, server.world.projects_of(query.ids[0]))
+
+
+@route("POST", "workspaces/<id>/projects/")
+def _project(server: SimulatedProlific, query: Query) -> Reply:
+    (workspace,) = query.ids
+    server.world.projects_of(workspace)
+    return Reply.of(server.world.add_project(workspace, query.body["title"]), 201)
 
 
 @route("GET", "filters/")
@@ -45,18 +63,30 @@ def _calculate(server: SimulatedProlific, query: Query) -> Reply:
 
 @route("GET", "reward-recommendations/")
 def _pay(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(
-        [
-            {"currency": "GBP", "min_reward_per_hour": 600, "recommended_reward_per_hour": 900},
-            {"currency": "USD", "min_reward_per_hour": 800, "recommended_reward_per_hour": 1200},
-        ]
-    )
+    rates = {"GBP": (600, 900), "USD": (800, 1200)}
+    currency = query.params["currency"]
+    least, recommended = rates[currency]
+    row = {"currency": currency, "min_reward_per_hour": least}
+    return Reply.of([{**row, "recommended_reward_per_hour": recommended}])
 
 
 @route("GET", "studies/")
 def _studies(server: SimulatedProlific, query: Query) -> Reply:
+    return _studies_of(server, query, "")
+
+
+@route("GET", "projects/<id>/studies/")
+def _project_studies(server: SimulatedProlific, query: Query) -> Reply:
+    (project,) = query.ids
+    if project not in server.world.all_projects():
+        raise Problem(404, "Not found.")
+    return _studies_of(server, query, project)
+
+
+def _studies_of(server: SimulatedProlific, query: Query, project: str) -> Reply:
     world = server.world
-    rows = [world.show_study(study_id) for study_id in world.studies]
+    found = [one for one, row in world.studies.items() if project in ("", row["project"])]
+    rows = [world.show_study(study_id) for study_id in found]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 
 
@@ -79,7 +109,7 @@ def _patch(server: SimulatedProlific, query: Query) -> Reply:
 @route("DELETE", "studies/<id>/")
 def _delete(server: SimulatedProlific, query: Query) -> Reply:
     server.world.delete_study(query.ids[0])
-    return Reply.of({})
+    return Reply(204)
 
 
 @route("POST", "studies/<id>/transition/")
@@ -89,12 +119,13 @@ def _transition(server: SimulatedProlific, query: Query) -> Reply:
 
 @route("GET", "studies/<id>/cost/")
 def _cost(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(server.world.cost(query.ids[0]))
+    is_projected = query.params.get("is_projected", "").casefold() in ("1", "true", "yes", "t")
+    return Reply.of(server.world.cost(query.ids[0], is_projected=is_projected))
 
 
 @route("POST", "studies/<id>/demographic-export/")
 def _export(server: SimulatedProlific, query: Query) -> Reply:
-    filters = query.body.get("filters") or []
+    filters = [chosen["filter_id"] for chosen in query.body.get("filters") or []]
     if filters and server.world.behaviour.export_filters == "refused":
         raise Problem(400, {"filters": ["Not available."]})
     text = server.world.demographics(query.ids[0], filters)
@@ -105,15 +136,37 @@ def _export(server: SimulatedProlific, query: Query) -> Reply:
 
 @route("GET", "participant-groups/")
 def _groups(server: SimulatedProlific, query: Query) -> Reply:
-    names = server.world.group_names
-    return slice_of(query, [{"id": group, "name": name} for group, name in names.items()])
+    world, asked = server.world, query.params
+    project = world.all_projects().get(asked.get("project_id", ""), {})
+    workspace = asked.get("workspace_id") or project["workspace"]
+    names = world.group_names
+    return slice_of(
+        query,
+        [
+            {"id": group, "name": names[group], "workspace_id": workspace}
+            for group, owner in world.group_workspaces.items()
+            if owner == workspace
+        ],
+    )
 
 
 @route("POST", "participant-groups/")
 def _group(server: SimulatedProlific, query: Query) -> Reply:
     group, name = new_id(), query.body["name"]
-    server.world.groups[group], server.world.group_names[group] = set(), name
+    world = server.world
+    world.groups[group], world.group_names[group] = set(), name
+    world.group_workspaces[group] = query.body.get("workspace_id", "")
     return Reply.of({"id": group, "name": name}, 201)
+
+
+@route("DELETE", "participant-groups/<id>/")
+def _remove_group(server: SimulatedProlific, query: Query) -> Reply:
+    world, (group,) = server.world, query.ids
+    if group not in world.groups:
+        raise Problem(404, "Not found.")
+    for known in (world.groups, world.group_names, world.group_workspaces):
+        del known[group]
+    return Reply(204)
 
 
 @route("GET", "submissions/")

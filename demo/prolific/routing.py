@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from demo.prolific.contract import CONTRACT
 from demo.prolific.records import Problem
 
 if TYPE_CHECKING:
@@ -37,14 +38,17 @@ class Query:
 
 
 Route = Callable[["SimulatedProlific", Query], Reply]
-_ROUTES: list[tuple[str, re.Pattern[str], Route]] = []
+_ROUTES: list[tuple[str, str, re.Pattern[str], Route]] = []
 
 
 def route(method: str, pattern: str) -> Callable[[Route], Route]:
+    """Register what answers a path. A path of the API needs its entry in the contract."""
+    if not pattern.startswith("/") and (method, pattern) not in CONTRACT:
+        raise ValueError(f"the contract does not know {method} {pattern}")
     expression = re.compile(f"^{pattern.replace('<id>', '([0-9a-f]{24})')}$")
 
     def register(function: Route) -> Route:
-        _ROUTES.append((method, expression, function))
+        _ROUTES.append((method, pattern, expression, function))
         return function
 
     return register
@@ -52,9 +56,13 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
 
 def answer(server: "SimulatedProlific", query: Query, path: str) -> Reply:
     """What the route of this path says. Raises `Problem`."""
-    for method, expression, function in _ROUTES:
+    for method, pattern, expression, function in _ROUTES:
         if method == query.method and (found := expression.match(path)):
             asked = Query(method, path, query.params, query.body, found.groups())
+            if call := CONTRACT.get((method, pattern)):
+                strict = server.world.behaviour.strict
+                call.check(query.params, query.body, is_strict=strict)
+                server.world.check_workspace({**query.params, **query.body})
             try:
                 return function(server, asked)
             except (KeyError, TypeError, ValueError, AttributeError) as problem:

@@ -7,26 +7,12 @@ from typing import Any
 from demo.prolific.memory import Memory
 from demo.prolific.records import FEE, FILTERS, HOLDING, VAT, Problem, new_id, stamp
 
-_REQUIRED = {
-    "name", "description", "external_study_url", "prolific_id_option", "completion_codes",
-    "total_available_places", "estimated_completion_time", "reward",
-}  # fmt: skip
-_KNOWN = _REQUIRED | {
-    "internal_name", "maximum_allowed_time", "device_compatibility", "peripheral_requirements",
-    "filters", "filter_set_id", "naivety_distribution_rate", "study_labels", "submissions_config",
-    "metadata", "project", "content_warnings", "access_details", "is_external_study_url_secure",
-    "publish_at", "study_type",
-}  # fmt: skip
 _HIDDEN = {"child"}
 
 
 class Studies(Memory):
     def create_study(self, body: dict[str, Any]) -> dict[str, Any]:
-        missing = sorted(_REQUIRED - body.keys())
-        if missing:
-            raise Problem(400, {name: ["This field is required."] for name in missing})
-        if self.behaviour.strict and (unknown := sorted(body.keys() - _KNOWN)):
-            raise Problem(400, {name: ["Unknown field."] for name in unknown})
+        self._check_groups(body)
         _check_codes(body)
         _check_times(body)
         self._check_type(body, is_weighted=_check_filters(body.get("filters") or []))
@@ -36,6 +22,8 @@ class Studies(Memory):
         study_id = new_id()
         self.studies[study_id] = {
             **body,
+            # Without a project the first one is taken, whatever workspace was meant.
+            "project": body.get("project") or self.projects_of(self.workspaces[0]["id"])[0]["id"],
             "id": study_id,
             "status": "UNPUBLISHED",
             "date_created": stamp(datetime.now(UTC)),
@@ -45,6 +33,20 @@ class Studies(Memory):
             "child": new_id(),
         }
         return self.show_study(study_id)
+
+    def _check_groups(self, body: dict[str, Any]) -> None:
+        """Groups that codes or filters name must exist."""
+        named = [
+            action["participant_group"]
+            for code in body["completion_codes"]
+            for action in code["actions"]
+            if "participant_group" in action
+        ]
+        for chosen in body.get("filters") or []:
+            if "group" in chosen["filter_id"]:
+                named += chosen["selected_values"]
+        if unknown := sorted(set(named) - self.groups.keys()):
+            raise Problem(400, {"participant_group": [f"{unknown[0]} does not exist."]})
 
     def _check_type(self, body: dict[str, Any], *, is_weighted: bool) -> None:
         if "study_type" in body:
@@ -77,13 +79,24 @@ class Studies(Memory):
         fees = round(rewards * FEE)
         return rewards + fees + round(fees * VAT)
 
-    def cost(self, study_id: str) -> dict[str, Any]:
+    def cost(self, study_id: str, *, is_projected: bool) -> dict[str, Any]:
+        """What the study will cost in all, or what it has cost by now; bonuses apart."""
         study = self.study(study_id)
-        rewards = study["reward"] * study["total_available_places"]
-        fees = round(rewards * FEE)
-        parts = {"rewards": rewards, "fees": fees, "tax": round(fees * VAT)}
-        named = {n: {"amount": a, "currency": self.currency} for n, a in parts.items()}
-        return {"rewards": named, "bonuses": {}}
+        places = study["total_available_places"]
+        people = [s for s in self.submissions.values() if s.study == study["id"]]
+        if not is_projected:
+            places = sum(s.status == "APPROVED" for s in people)
+        bonuses = sum(sum(s.bonuses) for s in people)
+        return {
+            "rewards": self._parts(study["reward"] * places),
+            "bonuses": self._parts(bonuses),
+        }
+
+    def _parts(self, amount: int) -> dict[str, Any]:
+        """An amount with its fees and tax, as numbers with decimals."""
+        fees = round(amount * FEE)
+        parts = {"rewards": amount, "fees": fees, "tax": round(fees * VAT)}
+        return {n: {"amount": float(a), "currency": self.currency} for n, a in parts.items()}
 
     def patch_study(self, study_id: str, body: dict[str, Any]) -> dict[str, Any]:
         study = self.study(study_id)
@@ -94,17 +107,19 @@ class Studies(Memory):
             places = body.get("total_available_places", before)
             if places < before:
                 raise Problem(400, {"total_available_places": ["Can only be increased."]})
-            self._spend(study["reward"], places - before)
+            self._spend(study, places - before)
             if places > before and study["status"] in ("COMPLETED", "AWAITING REVIEW"):
                 self.set_status(study, "ACTIVE")
         study.update(body)
         return self.show_study(study_id)
 
-    def _spend(self, reward: int, places: int) -> None:
-        cost = self.total_cost(reward, places)
-        if cost > self.balance:
+    def _spend(self, study: dict[str, Any], places: int) -> None:
+        """Take the cost out of the wallet of the workspace that the study's project is in."""
+        cost = self.total_cost(study["reward"], places)
+        workspace = self.projects[study["project"]]["workspace"]
+        if cost > self.wallet(workspace):
             raise Problem(400, "Insufficient funds.")
-        self.balance -= cost
+        self.wallets[workspace] -= cost
 
     def delete_study(self, study_id: str) -> None:
         study = self.study(study_id)
@@ -126,7 +141,7 @@ class Studies(Memory):
         if target is None:
             raise Problem(400, f"{action} is not possible while {study['status']}.")
         if action == "PUBLISH":
-            self._spend(study["reward"], study["total_available_places"])
+            self._spend(study, study["total_available_places"])
             study["published_at"] = stamp(datetime.now(UTC))
         self.set_status(study, target)
         return self.show_study(study_id)

@@ -12,7 +12,7 @@ from annotation.prolific import bonuses, decide, demographics, launch, running
 from annotation.prolific.account import connect
 from annotation.prolific.bonuses import Line
 from annotation.prolific.checks import Preview
-from annotation.prolific.errors import LaunchRefused
+from annotation.prolific.errors import ChooseWorkspace, LaunchRefused
 from annotation.prolific.outlook import look_ahead
 from annotation.prolific.plan import DEVICES, Plan
 from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
@@ -23,6 +23,8 @@ from studies.models import Study
 from studies.money import format_money
 
 _PAUSED = ("pause", "start", "stop")
+# Run again, these look for what an earlier call made before they make anything.
+_LOOKS_ITSELF = ("launch", "forget", "webhooks", "demographics")
 
 
 class Command(BaseCommand):
@@ -57,7 +59,8 @@ class Command(BaseCommand):
         plan.add_argument(
             "--signed-links", action="store_true", default=None, help="if your workspace has them"
         )
-        plan.add_argument("--workspace", help="its id")
+        plan.add_argument("--workspace", help="its id; needed where the account has several")
+        plan.add_argument("--project", help="its id; default: the one called Thirdperson, or first")
         plan.add_argument("--check", action="store_true", help="show checks and cost only")
 
         add("publish", "publish the draft; you type the sum")
@@ -88,8 +91,12 @@ class Command(BaseCommand):
             raise CommandError("Nobody is there to answer. Add --yes to answer yes.") from None
         except LaunchRefused as error:
             raise CommandError("\n".join(error.problems)) from error
+        except ChooseWorkspace as error:
+            raise CommandError(f"{error} Name it with: prolific launch --workspace ID") from error
         except AnnotationError as error:
-            doubt = " Whether it was done is looked up by: prolific sync."
+            # What only the action itself looks up, and what reading the study shows.
+            again = action if action in _LOOKS_ITSELF else "sync"
+            doubt = f" Whether it was done is looked up by: prolific {again} {study.slug}"
             unknown = getattr(error, "outcome_unknown", False)
             raise CommandError(f"{error}{doubt if unknown else ''}") from error
 
@@ -128,6 +135,9 @@ class Command(BaseCommand):
 
     def _publish(self, study: Study, options: dict[str, Any]) -> None:
         total = running.cost_of_publishing(study)
+        if not total.amount:
+            self.stdout.write("Nothing is left to publish.")
+            return
         typed = total.plain
         if not options["yes"]:
             typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
@@ -258,7 +268,7 @@ def _plan_changes(options: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command line names; the others stay as they are."""
     names = (
         "places", "country", "language", "approval_rate", "earlier_submissions", "apart",
-        "signed_links", "workspace",
+        "signed_links", "workspace", "project",
     )  # fmt: skip
     changes = {name: options[name] for name in names if options[name] is not None}
     readers: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -15,6 +15,7 @@ from annotation.prolific.check_study import study_checks
 from annotation.prolific.errors import NotAllowed
 from annotation.prolific.sync import follow_all
 from annotation.trial_runs import runs_of
+from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
 from studies.launch_checks import checks_of_other_apps
 from studies.models import Item, Membership
@@ -184,7 +185,7 @@ def test_an_account_without_the_money_does_not_publish(prolific):
     launched(study)
     prolific.world.balance = 3779
 
-    with pytest.raises(NotAllowed, match=r"the account holds \$37\.79"):
+    with pytest.raises(NotAllowed, match=r"the workspace holds \$37\.79"):
         running.publish(study_id=study.pk, confirmed="37.80")
 
     assert not [line for line in prolific.requests if "transition" in line]
@@ -194,5 +195,7 @@ def test_a_wallet_that_is_not_shown_is_not_doubted(prolific):
     prolific.world.behaviour.shows_balance = False
     study = make_recruiting()
 
-    assert read_account(connect(), "USD").balance is None
+    account = read_account(connect(), "USD", WORKSPACE)
+    assert account.balance is None
+    assert "could not be read" in account.balance_problem
     assert published(study).status in ("ACTIVE", "PUBLISHING")

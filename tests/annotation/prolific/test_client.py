@@ -18,6 +18,7 @@ from annotation.prolific.errors import (
 )
 from annotation.prolific.transport import api_base
 from annotation.prolific.types import TIMED_OUT, RemoteSubmission, status_name
+from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from tests.annotation.prolific.payloads import study_payload
 
@@ -231,10 +232,10 @@ def test_list_and_single_answer_mean_the_same_submission(client_of, prolific):
 def test_a_subscription_is_confirmed_in_either_form(shape, client_of, prolific):
     prolific.world.behaviour.hooks = shape
     client = client_of()
-    client.create_secret("w")
+    client.create_secret(WORKSPACE)
 
     client.subscribe(
-        workspace="w", event="submission.status.change", url="https://example.org/hook/"
+        workspace=WORKSPACE, event="submission.status.change", url="https://example.org/hook/"
     )
 
     assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True]

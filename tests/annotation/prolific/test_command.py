@@ -176,6 +176,47 @@ def test_a_lost_payment_is_told_and_not_repeated(study, prolific):
     assert BonusPayment.objects.get().state == "paid"
 
 
+@pytest.mark.parametrize(
+    ("action", "method", "path", "again"),
+    [
+        (["launch"], "POST", "studies/", "prolific launch {}"),
+        (["webhooks"], "POST", "hooks/subscriptions/", "prolific webhooks {}"),
+        (["pause"], "POST", "transition/", "prolific sync {}"),
+    ],
+)
+def test_a_doubt_is_looked_up_by_what_really_looks(
+    action, method, path, again, study, prolific, settings
+):
+    """Following the advice settles the doubt: one draft, one set of hooks, the true state."""
+    settings.PUBLIC_BASE_URL = "https://study.example.org"
+    if action != ["launch"]:
+        published(study)
+    prolific.fault(method, path, "dropped_after")
+    if action != ["webhooks"]:
+        prolific.fault("GET", "studies/", "502_html", times=1)
+
+    with pytest.raises(CommandError) as told:
+        run(action[0], study.slug)
+    assert str(told.value).endswith(f"looked up by: {again.format(study.slug)}")
+    prolific.faults.clear()
+    run(*again.format(study.slug).split()[1:])
+
+    assert len(prolific.world.studies) == 1
+    row = ProlificStudy.objects.get()
+    if action == ["webhooks"]:
+        assert {hook.confirmed for hook in prolific.world.hooks.values()} == {True}
+    else:
+        assert row.status == prolific.world.show_study(row.prolific_id)["status"]
+
+
+def test_publishing_again_says_that_nothing_is_left(study, prolific, capsys):
+    published(study)
+
+    run("publish", study.slug, "--yes")
+
+    assert "Nothing is left to publish" in capsys.readouterr().out
+
+
 def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, capsys):
     launched(study)
     run("forget", study.slug)
@@ -208,9 +249,10 @@ def test_webhooks_are_subscribed_in_the_only_workspace(study, prolific, settings
 def test_of_no_or_several_workspaces_a_person_names_one(workspaces, study, prolific, settings):
     settings.PUBLIC_BASE_URL = "https://study.example.org"
     prolific.world.workspaces = [{"id": pk, "title": title} for pk, title in workspaces]
-    launched(study)
 
-    with pytest.raises(CommandError, match="--workspace") as told:
-        run("webhooks", study.slug)
-
-    assert all(f"{title} ({pk})" in str(told.value) for pk, title in workspaces)
+    for action in ("webhooks", "launch"):
+        with pytest.raises(CommandError, match="--workspace") as told:
+            run(action, study.slug)
+        assert all(f"{title} ({pk})" in str(told.value) for pk, title in workspaces)
+    with pytest.raises(CommandError, match="Set the plan's workspace"):
+        run("launch", study.slug, "--check")

@@ -13,6 +13,7 @@ from annotation.prolific.plan import Plan
 from annotation.prolific.settle import APPROVE, BONUS, settlement
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import subscribe
+from annotation.prolific.workspace import find_workspace
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -96,9 +97,10 @@ def prolific_refuses(study) -> None:
     """A refusal in whichever shape: pay below the minimum, past our own check."""
     cheap = make_recruiting()
     launch.save_plan(study_id=cheap.pk, plan=Plan())
-    launch.connect().create_study(
-        launch.payload(cheap, Plan(), name="cheap", places=1, filters=[]) | {"reward": 1}
-    )
+    client = launch.connect()
+    project = find_workspace(client, Plan()).project
+    body = launch.payload(cheap, Plan(), name="cheap", places=1, filters=[], project=project)
+    client.create_study(body | {"reward": 1})
 
 
 def leave_in_every_way(prolific, row, study) -> None:

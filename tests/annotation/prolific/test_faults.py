@@ -36,12 +36,13 @@ PLACES, COST = 6, 3780
 # Each action of a person with every call that it makes.
 CALLS = {
     "launch": [
-        ("GET", "users/me/"), ("GET", "reward-recommendations/"), ("GET", "filters/"),
-        ("POST", "eligibility-count/"), ("POST", "study-cost-calculator/"), ("POST", "studies/"),
+        ("GET", "workspaces/"), ("GET", "projects/"), ("GET", "balance/"),
+        ("GET", "reward-recommendations/"), ("GET", "filters/"), ("POST", "eligibility-count/"),
+        ("POST", "study-cost-calculator/"), ("POST", "studies/"),
     ],
     "launch apart": [("GET", "participant-groups/"), ("POST", "participant-groups/")],
     "publish": [
-        ("GET", "/cost/"), ("GET", "filters/"), ("GET", "studies/"), ("GET", "users/me/"),
+        ("GET", "/cost/"), ("GET", "filters/"), ("GET", "studies/"), ("GET", "balance/"),
         ("POST", "transition/"),
     ],
     "pause": [("GET", "studies/"), ("POST", "transition/")],

@@ -1,11 +1,14 @@
 """Publishing spends once and unasked never; pausing, starting, stopping, adding places."""
 
+import re
+
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.prolific import running
+from annotation.prolific import launch, running
 from annotation.prolific.client import Client
+from annotation.prolific.content import content_warnings
 from annotation.prolific.errors import (
     LaunchRefused,
     NotAllowed,
@@ -13,8 +16,16 @@ from annotation.prolific.errors import (
 )
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow
+from annotation.prolific.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
 from demo.prolific import records
-from tests.annotation.prolific.life import launched, make_recruiting, published
+from studies.models import Item
+from tests.annotation.prolific.life import (
+    BALANCE,
+    launched,
+    make_recruiting,
+    published,
+    with_quotas,
+)
 from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
@@ -88,6 +99,81 @@ def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault
     row.refresh_from_db()
     assert row.status in ("PUBLISHING", "ACTIVE")
     assert prolific.world.balance == balance - total.amount
+
+
+def test_a_repeated_publish_of_groups_apart_counts_only_what_is_left(prolific):
+    """Two of six are published, and the wallet holds just the rest."""
+    study = with_quotas(make_recruiting(), each=1)
+    launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+    rows = launch.launch(study_id=study.pk)
+    total = running.cost_of_publishing(study)
+    prolific.world.balance = total.amount
+    for row in rows[:2]:
+        prolific.world.transition_study(row.prolific_id, "PUBLISH")
+
+    left = running.cost_of_publishing(study)
+    assert left.amount == prolific.world.balance == total.amount * 4 // 6
+    with pytest.raises(NotAllowed, match=re.escape(f"Type {left.plain}")):
+        running.publish(study_id=study.pk, confirmed=total.plain)
+    running.publish(study_id=study.pk, confirmed=left.plain)
+
+    assert prolific.world.balance == 0
+    assert running.cost_of_publishing(study).amount == 0
+    assert running.publish(study_id=study.pk, confirmed="") == rows
+
+
+def test_items_flags_are_told_to_people_before_they_take_a_place(prolific):
+    study = make_recruiting()
+    plain = launched(make_recruiting())
+    first, second, third = Item.objects.filter(study=study)[:3]
+    for item, flags in (
+        (first, ["violence", "identical_responses"]), (second, ["politics"]), (third, []),
+    ):  # fmt: skip
+        item.warnings = flags
+        item.save()
+
+    sent = prolific.world.studies[launched(study).prolific_id]
+
+    assert sent["content_warnings"] == ["sensitive"]
+    assert sent["content_warning_details"] == "Some of the items touch on: politics, violence."
+    assert "content_warnings" not in prolific.world.studies[plain.prolific_id]
+
+
+def test_a_strong_flag_asks_for_the_stronger_warning():
+    study = make_recruiting()
+    Item.objects.filter(study=study).update(warnings=["Sexual content"])
+
+    assert content_warnings(study)["content_warnings"] == ["explicit"]
+
+
+def test_a_draft_from_before_the_flags_is_not_published(prolific):
+    study = make_recruiting()
+    launched(study)
+    Item.objects.filter(study=study).update(warnings=["violence"])
+
+    with pytest.raises(LaunchRefused, match="content warning is not that of the items"):
+        running.publish(study_id=study.pk, confirmed="37.80")
+
+
+def test_costs_with_decimals_are_rounded_and_not_cut():
+    body = {
+        "rewards": {
+            "rewards": {"amount": 2699.9999, "currency": "USD"},
+            "fees": {"amount": 899.5, "currency": "USD"},
+            "tax": {"amount": "179.4", "currency": "USD"},
+        },
+        "bonuses": None,
+    }
+
+    costs = Costs.of(body)
+
+    assert (costs.rewards.rewards, costs.rewards.fees, costs.rewards.tax) == (2700, 900, 179)
+    assert costs.rewards.total == 3779
+    assert costs.bonuses.total == 0
+    assert RemoteStudy.of({"id": "1", "reward": 449.9999}).reward == 450
+    assert RemoteSubmission.of({"id": "1", "bonus_payments": [149.9999]}).bonuses == (150,)
+    setup = BonusSetup.of({"id": "1", "amount": 150.5, "total_amount": 210.5, "fees": 49.5})
+    assert (setup.amount, setup.total, setup.fees, setup.tax) == (151, 211, 50, None)
 
 
 @pytest.mark.parametrize("stop", ["COMPLETED", "AWAITING REVIEW"])

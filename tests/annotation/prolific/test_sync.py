@@ -3,6 +3,8 @@
 import datetime as dt
 
 import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
@@ -250,6 +252,34 @@ def test_a_fault_keeps_what_was_known_and_the_next_look_makes_up(fault, study, r
 
     follow(study_id=study.pk)
     assert state_of(annotator) == State.RETURNED
+
+
+def test_an_old_study_is_read_once_an_hour_and_never_given_up(prolific, row):
+    def age(**fields) -> None:
+        ProlificStudy.objects.update(created_at=timezone.now() - dt.timedelta(days=200), **fields)
+        prolific.requests.clear()
+
+    age(seen_at=timezone.now() - dt.timedelta(minutes=59))
+    assert follow_all() == 0
+    age(seen_at=timezone.now() - dt.timedelta(minutes=61))
+    assert follow_all() == 1
+
+    prolific.world.balance += 10_000
+    prolific.world.transition_study(row.prolific_id, "STOP")
+    age(seen_at=timezone.now() - dt.timedelta(minutes=61))
+    assert follow_all() == 1
+    age(seen_at=timezone.now() - dt.timedelta(minutes=61))
+    assert follow_all() == 0  # completed, and nobody is left to be settled
+
+
+def test_the_home_says_that_an_old_study_is_read_once_an_hour(row, client):
+    client.force_login(User.objects.create_superuser("ada"))
+    url = reverse("people:prolific", args=[row.study.slug])
+    assert "once an hour" not in client.get(url).content.decode()
+
+    ProlificStudy.objects.update(created_at=timezone.now() - dt.timedelta(days=61))
+
+    assert "more than 60 days ago" in client.get(url).content.decode()
 
 
 def test_one_study_that_cannot_be_read_keeps_no_other_from_being_read(prolific):

@@ -51,7 +51,7 @@ def test_where_the_server_has_the_secret_it_is_not_shown(study, editor, prolific
     page = subscribe(editor, study).content.decode()
 
     assert prolific.world.hook_secret not in page
-    assert "Prolific tells of changes at once" in page
+    assert "Prolific notifies us of changes immediately" in page
 
 
 def test_another_secret_than_the_workspaces_is_said(study, editor, settings):

@@ -17,7 +17,7 @@ from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event
-from demo.prolific.records import Delivery, signature
+from demo.prolific.records import WORKSPACE, Delivery, signature
 from tests.annotation.prolific.life import (
     SECRET,
     answer_some,
@@ -180,7 +180,7 @@ def test_a_webhook_needs_no_csrf_token(row, prolific, hooked):
 def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prolific, settings):
     prolific.world.behaviour.hooks = shape
     study = make_recruiting()
-    launched(study, Plan(workspace="w1"))
+    launched(study, Plan(workspace=WORKSPACE))
     settings.PUBLIC_BASE_URL = "https://study.example.org"
 
     first = subscribe(study_id=study.pk)

@@ -1,0 +1,26 @@
+"""The content warnings of a study's items, as Prolific shows them before people take a place."""
+
+from typing import Any
+
+from studies.models import Item, Study
+
+# A flag about the form of an item, not about what it says.
+_NO_CONTENT = {"identical_responses"}
+# Prolific has two kinds, of which a study names one; these words ask for the stronger one.
+_EXPLICIT = ("explicit", "sexual", "nudity", "porn", "gore", "graphic")
+_LONGEST = 500
+
+
+def content_warnings(study: Study) -> dict[str, Any]:
+    """The fields of a draft that warn of what its items touch on; none without flags."""
+    flagged = Item.everything.filter(study=study).exclude(warnings=[])
+    flags = {flag for found in flagged.values_list("warnings", flat=True) for flag in found}
+    touched = sorted(flags - _NO_CONTENT)
+    if not touched:
+        return {}
+    is_explicit = any(word in flag.casefold() for flag in touched for word in _EXPLICIT)
+    details = f"Some of the items touch on: {', '.join(touched)}."
+    return {
+        "content_warnings": ["explicit" if is_explicit else "sensitive"],
+        "content_warning_details": details[:_LONGEST],
+    }

@@ -1,0 +1,236 @@
+"""The simulated Prolific refuses what the documented API refuses; the client sends no such thing.
+
+The table is written from the published reference, not from the simulation: method, path, a call
+that is complete, and what of it the reference requires.
+"""
+
+from typing import Any
+
+import pytest
+import requests
+
+from annotation.prolific.client import Client
+from annotation.prolific.errors import Rejected
+from demo.prolific.contract import CONTRACT
+from demo.prolific.records import WORKSPACE
+from demo.prolific.server import TOKEN
+from tests.annotation.prolific.payloads import study_payload
+
+ID = "f" * 24
+COUNTRY = {"filter_id": "current-country-of-residence", "selected_values": ["1"]}
+PAY = {"workspace_id": WORKSPACE, "currency": "USD"}
+HOOK = {
+    "workspace_id": WORKSPACE, "event_type": "study.status.change",
+    "target_url": "https://example.org/hook/",
+}  # fmt: skip
+STUDY_NEEDS = (
+    "name", "description", "external_study_url", "prolific_id_option", "completion_codes",
+    "total_available_places", "estimated_completion_time", "reward",
+)  # fmt: skip
+# Method, path, what is sent (in the query for GET), and its required names.
+TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
+    ("GET", "users/me/", {}, ()),
+    ("GET", "workspaces/", {}, ()),
+    ("GET", f"workspaces/{WORKSPACE}/balance/", {}, ()),
+    ("GET", f"workspaces/{WORKSPACE}/projects/", {}, ()),
+    ("POST", f"workspaces/{WORKSPACE}/projects/", {"title": "Lab"}, ("title",)),
+    ("GET", f"projects/{ID}/studies/", {}, ()),
+    ("GET", "filters/", {}, ()),
+    ("POST", "eligibility-count/", {"filters": [COUNTRY]}, ("filters",)),
+    (
+        "POST", "study-cost-calculator/", {"reward": 450, "total_available_places": 6},
+        ("reward", "total_available_places"),
+    ),
+    ("GET", "reward-recommendations/", PAY, ("workspace_id", "currency")),
+    ("GET", "studies/", {}, ()),
+    ("POST", "studies/", study_payload(), STUDY_NEEDS),
+    ("GET", f"studies/{ID}/", {}, ()),
+    ("PATCH", f"studies/{ID}/", {"total_available_places": 8}, ()),
+    ("DELETE", f"studies/{ID}/", {}, ()),
+    ("POST", f"studies/{ID}/transition/", {"action": "PUBLISH"}, ("action",)),
+    ("GET", f"studies/{ID}/cost/", {"is_projected": "true"}, ()),
+    ("POST", f"studies/{ID}/demographic-export/", {"filters": [COUNTRY]}, ()),
+    ("GET", "participant-groups/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
+    (
+        "POST", "participant-groups/", {"name": "Seen", "workspace_id": WORKSPACE},
+        ("name", "workspace_id"),
+    ),
+    ("DELETE", f"participant-groups/{ID}/", {}, ()),
+    ("GET", "submissions/", {"study": ID}, ()),
+    ("GET", f"submissions/{ID}/", {}, ()),
+    ("POST", f"submissions/{ID}/transition/", {"action": "APPROVE"}, ("action",)),
+    ("POST", "submissions/bulk-approve/", {"submission_ids": [ID]}, ("submission_ids",)),
+    (
+        "POST", f"submissions/{ID}/request-return/", {"request_return_reasons": ["Other"]},
+        ("request_return_reasons",),
+    ),
+    (
+        "POST", "submissions/bonus-payments/", {"study_id": ID, "csv_bonuses": f"{ID},1.50\n"},
+        ("study_id", "csv_bonuses"),
+    ),
+    ("POST", f"bulk-bonus-payments/{ID}/pay/", {}, ()),
+    ("GET", "hooks/secrets/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
+    ("POST", "hooks/secrets/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
+    ("GET", "hooks/subscriptions/", {"workspace_id": WORKSPACE}, ()),
+    ("POST", "hooks/subscriptions/", HOOK, ("workspace_id", "event_type", "target_url")),
+    ("POST", f"hooks/subscriptions/{ID}/", {"secret": "s"}, ("secret",)),
+    ("DELETE", f"hooks/subscriptions/{ID}/", {}, ()),
+]  # fmt: skip
+WRONG_TYPES = [
+    ("POST", "studies/", study_payload(), "reward", "450"),
+    ("POST", "studies/", study_payload(), "reward", True),
+    ("POST", "studies/", study_payload(), "study_labels", "annotation"),
+    ("POST", "studies/", study_payload(), "study_labels", ["something"]),
+    ("POST", "studies/", study_payload(), "content_warnings", ["violence"]),
+    ("POST", "studies/", study_payload(), "device_compatibility", ["watch"]),
+    ("POST", "studies/", study_payload(), "prolific_id_option", "none"),
+    ("POST", "studies/", study_payload(), "project", "Lab"),
+    ("POST", "studies/", study_payload(), "filters", [{"selected_values": ["1"]}]),
+    ("POST", "studies/", study_payload(), "filters", ["sex"]),
+    ("POST", "studies/", study_payload(), "completion_codes", [{"code": "A"}]),
+    (
+        "POST", "studies/", study_payload(), "completion_codes",
+        [{"code": "A", "code_type": "OTHER", "actions": [{"action": "REQUEST_RETURN"}]}],
+    ),
+    ("POST", "study-cost-calculator/", TABLE[8][2], "reward", "4.50"),
+    ("GET", "reward-recommendations/", PAY, "currency", "JPY"),
+    ("GET", "reward-recommendations/", PAY, "workspace_id", "lab"),
+    ("GET", "workspaces/", {}, "limit", "many"),
+    ("GET", f"studies/{ID}/cost/", {}, "is_projected", "perhaps"),
+    ("POST", f"studies/{ID}/demographic-export/", {}, "filters", ["sex"]),
+    ("POST", f"studies/{ID}/transition/", {}, "action", "BEGIN"),
+    ("POST", "submissions/bulk-approve/", {}, "submission_ids", [12]),
+]  # fmt: skip
+STRANGE = [
+    ("GET", "reward-recommendations/", PAY | {"workspace_id": ID}, "workspace_id"),
+    ("POST", "participant-groups/", {"name": "x", "workspace_id": ID}, "workspace_id"),
+    ("GET", "participant-groups/", {"project_id": ID}, "project_id"),
+    ("POST", "eligibility-count/", {"filters": [], "workspace_id": ID}, "workspace_id"),
+    ("POST", "hooks/secrets/", {"workspace_id": ID}, "workspace_id"),
+    ("POST", "studies/", study_payload(project=ID), "project"),
+    (
+        "POST", "studies/",
+        study_payload(
+            filters=[{"filter_id": "participant_group_blocklist", "selected_values": [ID]}]
+        ),
+        "participant_group",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def ask(prolific, settings):
+    """Send a raw request; the answer's status and the fields that it complains about."""
+
+    def send(method: str, path: str, sent: dict[str, Any]) -> tuple[int, set[str]]:
+        where = "params" if method == "GET" else "json"
+        answer = requests.request(
+            method, f"{settings.PROLIFIC_BASE_URL}/api/v1/{path}", timeout=5,
+            headers={"Authorization": f"Token {TOKEN}"}, **{where: sent},
+        )  # fmt: skip
+        detail = answer.json()["error"]["detail"] if answer.status_code >= 400 else {}
+        return answer.status_code, set(detail) if isinstance(detail, dict) else set()
+
+    return send
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]} {row[1].replace('/', ' ')}")
+def test_a_call_without_a_required_name_or_with_an_unknown_one_is_refused(row, ask, prolific):
+    method, path, complete, required = row
+    prolific.world.hook_secret = "made before subscribing"
+
+    for name in required:
+        rest = {k: v for k, v in complete.items() if k != name}
+        assert ask(method, path, rest) == (400, {name})
+    assert ask(method, path, {**complete, "colour": "red"}) == (400, {"colour"})
+    status, fields = ask(method, path, complete)
+    assert status < 300 or ID in str(row), (status, fields)  # complete, if of nobody's
+    assert fields == set()
+
+
+def test_the_table_and_the_simulation_know_the_same_calls():
+    plain = {(m, p.replace(WORKSPACE, "<id>").replace(ID, "<id>")) for m, p, *_ in TABLE}
+
+    assert plain == set(CONTRACT)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "name", "value"), WRONG_TYPES, ids=lambda v: str(v)[:24]
+)
+def test_a_value_of_another_type_is_refused_by_name(method, path, sent, name, value, ask):
+    assert ask(method, path, {**sent, name: value}) == (400, {name})
+
+
+@pytest.mark.parametrize(("method", "path", "sent", "name"), STRANGE, ids=lambda v: str(v)[:24])
+def test_a_workspace_project_or_group_of_others_is_refused(method, path, sent, name, ask):
+    assert ask(method, path, sent) == (400, {name})
+
+
+def test_paths_to_others_things_are_not_found(ask):
+    for path in (f"workspaces/{ID}/balance/", f"workspaces/{ID}/projects/", f"studies/{ID}/"):
+        assert ask("GET", path, {})[0] == 404
+
+
+def test_without_a_project_the_first_one_is_taken_and_its_wallet_pays(client_of, prolific):
+    world = prolific.world
+    world.workspaces.append({"id": "2" * 24, "title": "Paying lab"})
+    second = world.projects_of("2" * 24)[0]["id"]
+    client = client_of()
+
+    stray = client.create_study(study_payload())
+    meant = client.create_study(study_payload(project=second))
+    client.transition_study(meant.id, "PUBLISH")
+
+    assert world.studies[stray.id]["project"] == world.projects_of(WORKSPACE)[0]["id"]
+    assert world.wallet(WORKSPACE) == 10_000_000
+    assert world.wallet("2" * 24) == 10_000_000 - world.total_cost(450, 4)
+
+
+def test_every_call_of_the_client_is_as_documented(client_of, prolific):
+    """Each method once, against a simulation that refuses everything else."""
+    client: Client = client_of()
+    project = client.projects(WORKSPACE)
+    (project_id,) = project
+    client.create_project(WORKSPACE, "Thirdperson")
+    client.me()
+    client.balance(WORKSPACE)
+    client.filters(workspace=WORKSPACE)
+    client.eligible([COUNTRY], workspace=WORKSPACE)
+    client.calculate_cost(reward=450, places=4)
+    client.least_pay("USD", workspace=WORKSPACE)
+    group = client.create_group("Seen", workspace=WORKSPACE)
+    assert client.groups(workspace=WORKSPACE) == {"Seen": group}
+    assert client.groups(workspace=client.workspaces().popitem()[0])
+    client.delete_group(group)
+    draft = client.create_study(study_payload(project=project_id))
+    client.delete_study(draft.id)
+    study = client.create_study(study_payload(project=project_id, internal_name="mine"))
+    assert [s.internal_name for s in client.studies(project_id)] == ["mine"]
+    assert [s.internal_name for s in client.studies()] == ["mine"]
+    client.transition_study(study.id, "PUBLISH")
+    client.set_places(study.id, 5)
+    client.cost(study.id)
+    people = [prolific.world.arrive(study.id)["submission"] for _ in range(3)]
+    for person in people:
+        prolific.world.finish(person, "DONE1234")
+    assert len(list(client.submissions(study.id))) == 3
+    client.submission(people[0])
+    client.approve(people[:1])
+    client.reject(people[1], category="LOW_EFFORT", message="Nothing was read. " * 10)
+    client.request_return(people[2], ["Other"])
+    client.pay_bonuses(client.set_up_bonuses(study.id, [(people[0], "1.50")]).id)
+    assert "country" in client.demographics(
+        study.id, filters=["current-country-of-residence", "gone"]
+    )
+    client.create_secret(WORKSPACE)
+    assert len(client.secrets(WORKSPACE)) == 1
+    hook = client.subscribe(
+        workspace=WORKSPACE, event="study.status.change", url="https://example.org/hook/"
+    )
+    assert len(client.subscriptions(WORKSPACE)) == 1
+    client.unsubscribe(hook)
+
+
+def test_the_simulation_refuses_a_pay_question_without_a_workspace_in_words(client_of):
+    with pytest.raises(Rejected, match="workspace_id: This field is required"):
+        client_of().least_pay("USD", workspace="")
