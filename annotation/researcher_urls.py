@@ -10,6 +10,7 @@ urlpatterns = [
     path("prolific/", prolific.home, name="prolific"),
     path("prolific/plan/", prolific.plan, name="prolific-plan"),
     path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
+    path("prolific/dry-run/", prolific.rehearse, name="prolific-dry-run"),
     path("prolific/publish/", prolific.publish, name="prolific-publish"),
     path("prolific/change/", prolific.change, name="prolific-change"),
     path("prolific/places/", prolific.places, name="prolific-places"),

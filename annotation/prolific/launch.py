@@ -103,10 +103,14 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
                 study, plan, name=row.internal_name, places=places, filters=resolved.filters,
                 group_id=group_id, project=workspace.project,
             )  # fmt: skip
-            if label:
-                body["name"] = f"{study.title} ({label})"[:200]
+            body["name"] = study_name(study, label)
             _adopt(row, create(client, body, is_new=is_new), user)
     return list(ProlificStudy.objects.filter(study=study))
+
+
+def study_name(study: Study, label: str) -> str:
+    """What people see on Prolific; studies apart add their group."""
+    return f"{study.title} ({label})"[:200] if label else study.title
 
 
 def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:

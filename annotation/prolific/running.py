@@ -156,8 +156,8 @@ def essence(filters: Any) -> list[Any]:
         (
             str(one.get("filter_id")),
             sorted(map(str, one.get("selected_values") or [])),
-            sorted((one.get("selected_range") or {}).items()),
-            sorted((one.get("weightings") or {}).items()),
+            sorted((k, float(v)) for k, v in (one.get("selected_range") or {}).items()),
+            sorted((k, float(v)) for k, v in (one.get("weightings") or {}).items()),
         )
         for one in filters or []
     )

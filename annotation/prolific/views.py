@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific import demographics, launch, running
 from annotation.prolific.account import Account, connect, is_local, read_account
+from annotation.prolific.dry_run import DryRun, dry_run
 from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.forms import PlanForm
 from annotation.prolific.outlook import look_ahead
@@ -195,6 +196,23 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
             "per_hour": format_money(found.pay_per_hour, money),
         }
     return show(request, study, "launch", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
+    """A dry run: drafts that are made, read back, compared and deleted."""
+    found: list[DryRun] = []
+    done = attempt(
+        request,
+        lambda: found.append(dry_run(study_id=study.pk, user=user_of(request))),
+        lambda _: "The dry run is over. Nothing was published.",
+    )
+    if not done:
+        return redirect("people:prolific-launch", study.slug)
+    costs = sum(draft.cost or 0 for draft in found[0].drafts)
+    context = {"found": found[0], "cost": format_money(costs, study.currency)}
+    return show(request, study, "dry_run", context)
 
 
 @require_http_methods(["GET", "POST"])

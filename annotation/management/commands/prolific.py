@@ -12,6 +12,7 @@ from annotation.prolific import bonuses, decide, demographics, launch, running
 from annotation.prolific.account import connect
 from annotation.prolific.bonuses import Line
 from annotation.prolific.checks import Preview
+from annotation.prolific.dry_run import dry_run
 from annotation.prolific.errors import ChooseWorkspace, LaunchRefused
 from annotation.prolific.outlook import look_ahead
 from annotation.prolific.plan import DEVICES, Plan
@@ -62,6 +63,10 @@ class Command(BaseCommand):
         plan.add_argument("--workspace", help="its id; needed where the account has several")
         plan.add_argument("--project", help="its id; default: the one called Thirdperson, or first")
         plan.add_argument("--check", action="store_true", help="show checks and cost only")
+        plan.add_argument(
+            "--dry-run", action="store_true",
+            help="make the drafts, compare what Prolific shows with what was sent, delete them",
+        )  # fmt: skip
 
         add("publish", "publish the draft; you type the sum")
         for name in _PAUSED:
@@ -116,12 +121,36 @@ class Command(BaseCommand):
         if options["check"]:
             self._show(launch.look(study))
             return
+        if options["dry_run"]:
+            self._rehearse(study)
+            return
         rows = launch.launch(study_id=study.pk)
         places = sum(row.places for row in rows)
         self.stdout.write(
             f"Drafts on Prolific: {len(rows)}, with {places:,} places. Publish them with: "
             f"prolific publish {study.slug}"
         )
+
+    def _rehearse(self, study: Study) -> None:
+        found = dry_run(study_id=study.pk)
+        self.stdout.write(f"Dry run in {found.workspace}.")
+        for draft in found.drafts:
+            name = f"{draft.label}: " if draft.label else ""
+            self.stdout.write(f"{name}{len(draft.same)} fields came back as sent.")
+            for one in draft.differences:
+                self.stdout.write(f"{name}{one.name} differs: sent {one.sent}; shown {one.read}")
+            if draft.unseen:
+                self.stdout.write(f"{name}not shown by Prolific: {', '.join(draft.unseen)}.")
+            if draft.is_ready is False:
+                self.stdout.write(f"{name}Prolific says that it is not ready to be published.")
+        costs = sum(draft.cost or 0 for draft in found.drafts)
+        self.stdout.write(f"Publishing would cost {format_money(costs, found.currency)}.")
+        if found.left_behind:
+            left = ", ".join(found.left_behind)
+            raise CommandError(f"Still on Prolific: {left}. The next dry run deletes it.")
+        self.stdout.write("Every draft of the dry run is deleted. Nothing was published.")
+        if not found.is_clean:
+            raise CommandError("Prolific does not show what was sent: see the differences above.")
 
     def _show(self, preview: Preview) -> None:
         for check in preview.checks:
