@@ -2,6 +2,7 @@ from django.urls import path
 
 from annotation import person_views, places_views, preview_frames, setup_views
 from annotation import researcher_views as views
+from annotation.prolific import ledger_views as ledger
 from annotation.prolific import settle_views as settling
 from annotation.prolific import views as prolific
 
@@ -16,6 +17,8 @@ urlpatterns = [
     path("prolific/places/", prolific.places, name="prolific-places"),
     path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
     path("prolific/act/", prolific.act, name="prolific-act"),
+    path("prolific/money/", ledger.money, name="prolific-money"),
+    path("prolific/money/ledger.csv", ledger.money_file, name="prolific-money-file"),
     path("prolific/settle/", settling.settle, name="prolific-settle"),
     path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
     path("prolific/settle/returns/", settling.ask_to_return, name="prolific-returns"),

@@ -1,8 +1,11 @@
 """What was set aside on Prolific, noted as it happens: publishing, and places added later."""
 
+from decimal import ROUND_HALF_UP, Decimal
+
 from django.contrib.auth.models import User
 
 from annotation.models import ProlificReservation, ProlificStudy
+from studies.models import Study
 
 
 def note_reservation(
@@ -27,3 +30,21 @@ def note_reservation(
             "user": user,
         },
     )
+
+
+def with_fees(study: Study, rewards: int) -> int | None:
+    """What rewards cost with fees and tax, at the rate of the study's newest reservation.
+
+    None before Prolific has told a rate.
+    """
+    newest = (
+        ProlificReservation.objects.filter(
+            prolific_study__study=study, fees__isnull=False, rewards__gt=0
+        )
+        .order_by("-pk")
+        .first()
+    )
+    if newest is None or newest.fees is None:
+        return None
+    rate = Decimal(newest.rewards + newest.fees) / newest.rewards
+    return int((rewards * rate).quantize(Decimal(1), rounding=ROUND_HALF_UP))

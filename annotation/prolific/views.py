@@ -20,6 +20,7 @@ from annotation.prolific.dry_run import DryRun, dry_run
 from annotation.prolific.errors import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.forms import PlanForm
 from annotation.prolific.outlook import look_ahead
+from annotation.prolific.reservations import with_fees
 from annotation.prolific.settle import pace_of, totals
 from annotation.prolific.sync import OLD_AFTER, follow
 from annotation.prolific.webhooks import subscribe
@@ -112,13 +113,24 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
             "refill": "AWAITING REVIEW" in statuses,
         },
         "counts": sorted(counts.items()),
-        "warning": look_ahead(study).warning,
+        **_outlook(study),
         "recruitment": recruitment,
         "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
         "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
         "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
     }
     return show(request, study, "home", context)
+
+
+def _outlook(study: Study) -> dict[str, Any]:
+    """Which seats the places left cannot fill, and what the missing places cost in all."""
+    ahead = look_ahead(study)
+    cost = with_fees(study, ahead.pay) if ahead.missing else None
+    return {
+        "warning": ahead.warning,
+        "missing_places": ahead.missing_places,
+        "missing_cost": "" if cost is None else format_money(cost, study.currency),
+    }
 
 
 def _is_old(row: ProlificStudy) -> bool:

@@ -2,13 +2,14 @@
 
 from argparse import ArgumentParser
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy
-from annotation.prolific import bonuses, decide, demographics, launch, running
+from annotation.prolific import bonuses, decide, demographics, launch, ledger, running
 from annotation.prolific.account import connect
 from annotation.prolific.bonuses import Line
 from annotation.prolific.checks import Preview
@@ -76,6 +77,8 @@ class Command(BaseCommand):
         places.add_argument("--group", default="", help="where groups are recruited apart")
         add("refill", "open again for places that were given back")
         add("sync", "read everything from Prolific")
+        money = add("ledger", "every sum beside Prolific's own figures, differences marked")
+        money.add_argument("--out", metavar="FILE", help="write the entries there as CSV")
         add("demographics", "read what people told Prolific about themselves")
         add("forget", "delete a draft that was never published, there and here")
         add("webhooks", "subscribe to Prolific's events; prints the signing secret once")
@@ -208,6 +211,25 @@ class Command(BaseCommand):
             self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
         if warning := look_ahead(study).warning:
             self.stdout.write(warning)
+
+    def _ledger(self, study: Study, options: dict[str, Any]) -> None:
+        ledger.read_costs(study_id=study.pk)
+        found = ledger.ledger_of(study)
+
+        def text(amount: int | None, *, is_count: bool) -> str:
+            if amount is None:
+                return "unknown"
+            return f"{amount:,}" if is_count else format_money(amount, found.currency)
+
+        for line in found.lines:
+            ours, theirs = (text(n, is_count=line.is_count) for n in (line.ours, line.theirs))
+            mark = "DIFFERS " if line.differs else "        "
+            self.stdout.write(f"{mark}{line.name:<26} ours {ours:>12}  Prolific {theirs:>12}")
+        if found.waiting:
+            self.stdout.write(f"Bonus payments that are sent and not confirmed: {found.waiting}.")
+        if options["out"]:
+            Path(options["out"]).write_text(ledger.ledger_csv(found), "utf-8")
+            self.stdout.write(f"Entries written to {options['out']}: {len(found.entries):,}.")
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:
         self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")

@@ -1,0 +1,235 @@
+"""Every sum is noted once, and stands beside what Prolific says itself."""
+
+import csv
+import io
+from collections import Counter
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
+from annotation.prolific import bonuses, launch, running
+from annotation.prolific.bonuses import Line
+from annotation.prolific.decide import approve
+from annotation.prolific.errors import ProlificError
+from annotation.prolific.ledger import ledger_csv, ledger_of, read_costs
+from annotation.prolific.plan import Plan
+from annotation.prolific.sync import follow
+from tests.annotation.prolific.life import (
+    BALANCE,
+    answer_some,
+    arrive,
+    finish,
+    make_recruiting,
+    ready,
+    with_quotas,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def editor(client):
+    client.force_login(User.objects.create_superuser("ada"))
+    return client
+
+
+@pytest.fixture
+def settled(prolific, row):
+    """Two people approved, one with a bonus for a part; two places added since."""
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(person["submission"])
+    for _ in range(2):
+        finish(prolific, *arrive(prolific, row))
+    follow(study_id=row.study_id)
+    waiting = row.submissions.filter(status="AWAITING REVIEW").values_list("pk", flat=True)
+    approve(study_id=row.study_id, submission_ids=list(waiting), confirmed=2)
+    part = row.submissions.get(status="RETURNED")
+    payment = ready(row.study, [Line(part.pk, 150, "partial work")])
+    bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+    running.add_places(study_id=row.study_id, extra=2, seen=6)
+    follow(study_id=row.study_id)
+    read_costs(study_id=row.study_id)
+    return row.study
+
+
+def figures(study) -> dict[str, tuple[int | None, int | None]]:
+    return {line.name: (line.ours, line.theirs) for line in ledger_of(study).lines}
+
+
+def test_every_sum_is_there_and_agrees_with_prolific(settled):
+    found = ledger_of(settled)
+
+    assert figures(settled) == {
+        "Places": (8, 8),
+        "Rewards set aside": (3600, 3600),
+        "Fees and tax set aside": (1440, 1440),
+        "Rewards paid": (900, 900),
+        "Bonuses paid": (150, 150),
+        "Fees and tax of bonuses": (60, 60),
+    }
+    assert found.differing == []
+    assert Counter((e.kind, e.amount, e.fees) for e in found.entries) == {
+        ("Reservation", 2700, 1080): 1, ("Reservation", 900, 360): 1, ("Reward", 450, None): 2,
+        ("Bonus", 150, None): 1, ("Fees of bonuses", None, 60): 1,
+    }  # fmt: skip
+
+
+def test_what_was_done_on_prolific_itself_shows_as_a_difference(settled, prolific):
+    row = ProlificStudy.objects.get()
+    prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
+    approved = ProlificSubmission.objects.filter(status="APPROVED").first()
+    prolific.world.submissions[approved.submission_id].bonuses.append(100)
+    follow(study_id=settled.pk)
+    read_costs(study_id=settled.pk)
+
+    found = ledger_of(settled)
+
+    differing = {line.name: line.difference for line in found.differing}
+    assert differing == {
+        "Places": 1,
+        "Rewards set aside": 450,
+        "Fees and tax set aside": 180,
+        "Bonuses paid": 100,
+        "Fees and tax of bonuses": 40,
+        f"Bonuses of {approved.annotator.pseudonym}": 100,
+    }
+
+
+def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
+    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.launch(study_id=study.pk)
+    prolific.fault("POST", "transition/", "dropped_after")
+
+    for _ in range(3):
+        running.publish(study_id=study.pk, confirmed="37.80")
+
+    (noted,) = ProlificReservation.objects.all()
+    assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
+
+
+@pytest.mark.parametrize("fault", ["dropped_after", "malformed"])
+def test_places_whose_answer_was_lost_are_noted_once(fault, prolific, row):
+    prolific.fault("PATCH", "studies/", fault)
+
+    for _ in range(2):
+        running.add_places(study_id=row.study_id, extra=2, seen=6)
+
+    assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
+        (6, 6), (2, 8),
+    ]  # fmt: skip
+
+
+def test_fees_that_prolific_did_not_tell_are_unknown_and_no_zero(prolific, row):
+    prolific.fault("POST", "study-cost-calculator/", "500", times=9)
+    running.add_places(study_id=row.study_id, extra=2, seen=6)
+    read_costs(study_id=row.study_id)
+
+    assert figures(row.study)["Fees and tax set aside"] == (None, 1440)
+    assert ledger_of(row.study).differing == []
+
+
+def test_a_payment_that_is_not_confirmed_is_in_no_sum(prolific, row):
+    person, annotator = arrive(prolific, row)
+    answer_some(annotator, 1)
+    prolific.world.give_back(person["submission"])
+    follow(study_id=row.study_id)
+    payment = ready(row.study, [Line(row.submissions.get().pk, 150, "partial work")])
+    prolific.fault("POST", "/pay/", "dropped_before")
+    with pytest.raises(ProlificError):
+        bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
+
+    found = ledger_of(row.study)
+
+    assert found.waiting == 1
+    assert figures(row.study)["Bonuses paid"] == (0, None)
+    assert [e.state for e in found.entries if e.kind == "Bonus"] == ["sent, not yet confirmed"]
+
+
+def test_studies_apart_are_summed(prolific):
+    study = with_quotas(make_recruiting(), each=1)
+    launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+    launch.launch(study_id=study.pk)
+    total = running.cost_of_publishing(study)
+    running.publish(study_id=study.pk, confirmed=total.plain)
+    read_costs(study_id=study.pk)
+
+    assert figures(study)["Places"] == (6, 6)
+    assert figures(study)["Rewards set aside"] == (2700, 2700)
+    assert ledger_of(study).differing == []
+
+
+def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, editor):
+    ProlificStudy.objects.update(label="=1+1")
+
+    response = editor.get(reverse("people:prolific-money-file", args=[settled.slug]))
+
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert "attachment" in response["Content-Disposition"]
+    assert {row["group"] for row in rows} == {"'=1+1"}
+    assert [row["amount"] for row in rows if row["kind"] == "Reservation"] == ["27.00", "9.00"]
+    assert [row["fees_and_tax"] for row in rows if row["kind"] == "Fees of bonuses"] == ["0.60"]
+    assert {row["currency"] for row in rows} == {"USD"}
+    submissions = ProlificSubmission.objects.values_list("participant", "submission_id")
+    assert not any(name in response.content.decode() for pair in submissions for name in pair)
+
+
+def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
+    url = reverse("people:prolific-money", args=[settled.slug])
+    assert "Every known figure is the same" in editor.get(url).content.decode()
+    row = ProlificStudy.objects.get()
+    prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
+    follow(study_id=settled.pk)
+
+    page = editor.post(url, follow=True).content.decode()
+
+    assert "3 figures differ" in page
+    assert "<strong>$4.50</strong>" in page
+    prolific.fault("GET", "/cost/", "404")
+    assert "does not find it" in editor.post(url, follow=True).content.decode()
+
+
+def test_the_page_asks_prolific_nothing_and_the_database_little(
+    settled, editor, prolific, django_assert_max_num_queries
+):
+    prolific.requests.clear()
+    with django_assert_max_num_queries(14):
+        editor.get(reverse("people:prolific-money", args=[settled.slug]))
+
+    assert prolific.requests == []
+
+
+def test_an_outsider_sees_no_money(settled, client):
+    client.force_login(User.objects.create_user("eve"))
+    for name in ("prolific-money", "prolific-money-file"):
+        assert client.get(reverse(f"people:{name}", args=[settled.slug])).status_code == 404
+
+
+def test_the_command_prints_the_comparison_and_writes_the_file(settled, capsys, tmp_path, prolific):
+    prolific.world.patch_study(
+        ProlificStudy.objects.get().prolific_id, {"total_available_places": 9}
+    )
+    out = tmp_path / "money.csv"
+
+    call_command("prolific", "ledger", settled.slug, "--out", str(out))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == "DIFFERS Rewards set aside ours $36.00 Prolific $40.50".split()
+    assert "Entries written" in lines[-1]
+    assert out.read_text("utf-8") == ledger_csv(ledger_of(settled))
+
+
+def test_the_home_says_what_missing_places_cost_with_fees(prolific, study, editor):
+    launch.save_plan(study_id=study.pk, plan=Plan(places=4))
+    launch.launch(study_id=study.pk)
+    total = running.cost_of_publishing(study)
+    running.publish(study_id=study.pk, confirmed=total.plain)
+
+    page = editor.get(reverse("people:prolific", args=[study.slug])).content.decode()
+
+    assert "2 more places are needed" in page
+    assert "about $12.60" in page
+    assert 'name="extra" inputmode="numeric" autocomplete="off" value="2"' in page
