@@ -12,11 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific import types
 from annotation.prolific.account import connect
+from annotation.prolific.sync import follow, refresh_submission
 from annotation.prolific.types import Cost, Costs
 from studies.importers.faults import spreadsheet_text
 from studies.models import Study
@@ -83,9 +85,13 @@ class Ledger:
 def read_costs(*, study_id: int) -> int:
     """Ask Prolific what the study costs and keep it; return for how many of its studies there.
 
-    Raises `ProlificError`.
+    Its people are read as well, and those whom we paid a bonus one by one where the list does not
+    show it. Raises `ProlificError`.
     """
     client = connect()
+    follow(study_id=study_id, client=client)
+    for submission_id in _bonuses_unseen(study_id):
+        refresh_submission(submission_id, client=client)
     rows = list(ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False))
     for row in rows:
         projected = client.costs(str(row.prolific_id), is_projected=True)
@@ -97,6 +103,14 @@ def read_costs(*, study_id: int) -> int:
         }
         row.save(update_fields=["costs"])
     return len(rows)
+
+
+def _bonuses_unseen(study_id: int) -> list[str]:
+    """Submissions whose bonuses, as last read, are not those that we have paid."""
+    paid = ProlificSubmission.objects.filter(
+        prolific_study__study=study_id, bonus_lines__payment__state=_State.PAID
+    ).annotate(ours=Sum("bonus_lines__amount", filter=Q(bonus_lines__payment__state=_State.PAID)))
+    return [one.submission_id for one in paid if sum(one.bonuses) != one.ours]
 
 
 def ledger_of(study: Study) -> Ledger:

@@ -56,6 +56,10 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # 
     looks_right(page)
     page.get_by_role("button", name="Save and look at the checks").click()
     looks_right(page)
+    page.get_by_role("button", name="Start a dry run").click()
+    assert "Everything came back as it was sent" in page.inner_text("main")
+    looks_right(page)
+    page.get_by_role("main").get_by_role("link", name="Checks and cost").click()
     page.get_by_role("button", name="Make the draft on Prolific").click()
     page.get_by_role("link", name="Publish").click()
     looks_right(page)
@@ -76,6 +80,12 @@ def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # 
     looks_right(page)
     page.get_by_label("I have seen the sum").check()
     page.get_by_role("button", name="once").click()
+    looks_right(page)
+
+    page.goto(reverse("people:prolific", args=["one"]))
+    page.get_by_role("link", name="Money").click()
+    page.get_by_role("button", name="Read Prolific's figures now").click()
+    assert "Every known figure is the same" in page.inner_text("main")
     looks_right(page)
 
     submissions = prolific.world.submissions.values()

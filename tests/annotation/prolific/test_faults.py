@@ -56,7 +56,7 @@ CALLS = {
     "set up": [("POST", "bonus-payments/")],
     "pay": [("GET", "submissions/"), ("POST", "/pay/")],
     "webhooks": [
-        ("GET", "workspaces/"), ("GET", "hooks/secrets/"), ("POST", "hooks/secrets/"),
+        ("GET", "hooks/secrets/"), ("POST", "hooks/secrets/"),
         ("GET", "hooks/subscriptions/"), ("POST", "hooks/subscriptions/"),
         ("POST", "hooks/subscriptions/CONFIRM"),
     ],

@@ -36,6 +36,12 @@ def editor(client):
     return client
 
 
+@pytest.fixture(params=[True, False])
+def lists_bonuses(request, prolific) -> None:
+    """Whether Prolific's list shows bonuses, or the single submission alone."""
+    prolific.world.behaviour.lists_bonuses = request.param
+
+
 @pytest.fixture
 def settled(prolific, row):
     """Two people approved, one with a bonus for a part; two places added since."""
@@ -51,7 +57,6 @@ def settled(prolific, row):
     payment = ready(row.study, [Line(part.pk, 150, "partial work")])
     bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
     running.add_places(study_id=row.study_id, extra=2, seen=6)
-    follow(study_id=row.study_id)
     read_costs(study_id=row.study_id)
     return row.study
 
@@ -60,7 +65,7 @@ def figures(study) -> dict[str, tuple[int | None, int | None]]:
     return {line.name: (line.ours, line.theirs) for line in ledger_of(study).lines}
 
 
-def test_every_sum_is_there_and_agrees_with_prolific(settled):
+def test_every_sum_is_there_and_agrees_with_prolific(lists_bonuses, settled):
     found = ledger_of(settled)
 
     assert figures(settled) == {
