@@ -5,10 +5,8 @@ submissions as last read. Prolific's figures are those of its cost endpoint, as 
 are in minor units; None is a sum that nobody has told us.
 """
 
-import csv
 import datetime as dt
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,14 +18,13 @@ from annotation.prolific import types
 from annotation.prolific.account import connect
 from annotation.prolific.sync import follow, refresh_submission
 from annotation.prolific.types import Cost, Costs
-from studies.importers.faults import spreadsheet_text
 from studies.models import Study
 from studies.money import major_units
 
 RESERVATION, REWARD, BONUS, BONUS_FEES = "Reservation", "Reward", "Bonus", "Fees of bonuses"
 _State = BonusPayment.State
 _SENT = (_State.SENT, _State.PAID)
-_COLUMNS = (
+COLUMNS = (
     "time", "kind", "group", "person", "amount", "fees_and_tax", "currency", "state", "note",
 )  # fmt: skip
 
@@ -277,18 +274,15 @@ def _bonuses_by_person(
     return [line for line in lines if line.differs]
 
 
-def ledger_csv(ledger: Ledger) -> str:
-    """Every entry as CSV: amounts in major units, empty where unknown, the oldest first."""
+def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
+    """Every entry as a row of a file: amounts in major units, empty where unknown, oldest first."""
 
     def money(amount: int | None) -> str:
         return "" if amount is None else f"{major_units(amount, ledger.currency):f}"
 
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
     for one in reversed(ledger.entries):
         when = one.when.isoformat(timespec="seconds") if one.when else ""
-        cells = [when, one.kind, one.group, one.person, money(one.amount), money(one.fees)]
-        texts = [*cells, ledger.currency, one.state, one.note]
-        writer.writerow([spreadsheet_text(text) for text in texts])
-    return out.getvalue()
+        yield [
+            when, one.kind, one.group, one.person, money(one.amount), money(one.fees),
+            ledger.currency, one.state, one.note,
+        ]  # fmt: skip

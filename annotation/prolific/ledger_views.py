@@ -4,8 +4,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from annotation.prolific.ledger import Entry, Ledger, Line, ledger_csv, ledger_of, read_costs
+from annotation.prolific.ledger import (
+    COLUMNS,
+    Entry,
+    Ledger,
+    Line,
+    csv_rows,
+    ledger_of,
+    read_costs,
+)
 from annotation.prolific.views import attempt, editor_page, show
+from studies.csv_pages import csv_response
 from studies.models import Study
 from studies.money import format_money
 
@@ -63,6 +72,4 @@ def _entry(entry: Entry, ledger: Ledger) -> dict[str, object]:
 @editor_page
 def money_file(request: HttpRequest, study: Study) -> HttpResponse:
     """The ledger as CSV, every entry of it."""
-    response = HttpResponse(ledger_csv(ledger_of(study)), content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{study.slug}-money.csv"'
-    return response
+    return csv_response(f"{study.slug}-money", COLUMNS, csv_rows(ledger_of(study)))

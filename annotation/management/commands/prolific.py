@@ -20,6 +20,7 @@ from annotation.prolific.plan import DEVICES, Plan
 from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
 from annotation.prolific.sync import follow
 from annotation.prolific.webhooks import subscribe
+from studies.csv_out import CsvWriter
 from studies.management.find import find_study
 from studies.models import Study
 from studies.money import format_money
@@ -228,7 +229,10 @@ class Command(BaseCommand):
         if found.waiting:
             self.stdout.write(f"Bonus payments that are sent and not confirmed: {found.waiting}.")
         if options["out"]:
-            Path(options["out"]).write_text(ledger.ledger_csv(found), "utf-8")
+            with Path(options["out"]).open("w", encoding="utf-8", newline="") as file:
+                writer = CsvWriter(file)
+                writer.row(ledger.COLUMNS)
+                writer.rows(ledger.csv_rows(found))
             self.stdout.write(f"Entries written to {options['out']}: {len(found.entries):,}.")
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:

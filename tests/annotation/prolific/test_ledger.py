@@ -14,7 +14,7 @@ from annotation.prolific import bonuses, launch, running
 from annotation.prolific.bonuses import Line
 from annotation.prolific.decide import approve
 from annotation.prolific.errors import ProlificError
-from annotation.prolific.ledger import ledger_csv, ledger_of, read_costs
+from annotation.prolific.ledger import ledger_of, read_costs
 from annotation.prolific.plan import Plan
 from annotation.prolific.sync import follow
 from tests.annotation.prolific.life import (
@@ -213,7 +213,9 @@ def test_an_outsider_sees_no_money(settled, client):
         assert client.get(reverse(f"people:{name}", args=[settled.slug])).status_code == 404
 
 
-def test_the_command_prints_the_comparison_and_writes_the_file(settled, capsys, tmp_path, prolific):
+def test_the_command_prints_the_comparison_and_writes_the_file(
+    settled, capsys, tmp_path, prolific, editor
+):
     prolific.world.patch_study(
         ProlificStudy.objects.get().prolific_id, {"total_available_places": 9}
     )
@@ -224,7 +226,8 @@ def test_the_command_prints_the_comparison_and_writes_the_file(settled, capsys, 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == "DIFFERS Rewards set aside ours $36.00 Prolific $40.50".split()
     assert "Entries written" in lines[-1]
-    assert out.read_text("utf-8") == ledger_csv(ledger_of(settled))
+    page = editor.get(reverse("people:prolific-money-file", args=[settled.slug]))
+    assert out.read_bytes() == page.content
 
 
 def test_the_home_says_what_missing_places_cost_with_fees(prolific, study, editor):

@@ -19,6 +19,6 @@ def note(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0007_money_ledger")]
+    dependencies = [("annotation", "0008_money_ledger")]
 
     operations = [migrations.RunPython(note, migrations.RunPython.noop)]
