@@ -135,9 +135,9 @@ def _nothing_stays(
     except ProlificError as error:
         _clean(client, study, found, with_group=is_apart and not kept)
         if found.left_behind:
-            left = ", ".join(found.left_behind)
+            names = ", ".join(found.left_behind)
             raise ProlificError(
-                f"{error} Still on Prolific: {left}. The next dry run deletes it."
+                f"{error} Still on Prolific: {names}. The next dry run deletes it."
             ) from error
         raise
     except BaseException:

@@ -211,23 +211,27 @@ def _compare(
         Line(
             "Rewards set aside",
             sum(one.rewards for one in reservations),
-            projected and projected.rewards.rewards,
+            projected.rewards.rewards if projected else None,
         ),
         Line(
             "Fees and tax set aside",
             _total(one.fees for one in reservations),
-            projected and projected.rewards.fees + projected.rewards.tax,
+            projected.rewards.fees + projected.rewards.tax if projected else None,
         ),
-        Line("Rewards paid", _total(one.amount for one in rewards), now and now.rewards.rewards),
+        Line(
+            "Rewards paid",
+            _total(one.amount for one in rewards),
+            now.rewards.rewards if now else None,
+        ),
         Line(
             "Bonuses paid",
             sum(line.amount for payment in paid for line in payment.lines.all()),
-            now and now.bonuses.rewards,
+            now.bonuses.rewards if now else None,
         ),
         Line(
             "Fees and tax of bonuses",
             sum(fees_of(payment) for payment in paid),
-            now and now.bonuses.fees + now.bonuses.tax,
+            now.bonuses.fees + now.bonuses.tax if now else None,
         ),
     ]
 

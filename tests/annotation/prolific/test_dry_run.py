@@ -111,6 +111,20 @@ def test_no_fault_leaves_a_draft_behind(method, path, fault, prolific, planned):
     assert is_empty(prolific.world)
 
 
+def test_what_cannot_be_deleted_is_named_also_when_something_else_failed(prolific, planned):
+    prolific.fault("GET", "/cost/", "500")
+    prolific.fault("DELETE", "studies/", "500", times=9)
+
+    with pytest.raises(ProlificError, match=r"Still on Prolific: thirdperson-dry-run-\w+-1\. "):
+        dry_run(study_id=planned.pk)
+
+    (left,) = prolific.world.studies.values()
+    assert left["status"] == "UNPUBLISHED"
+    prolific.faults.clear()
+    assert dry_run(study_id=planned.pk).is_clean
+    assert is_empty(prolific.world)
+
+
 def test_a_kill_between_making_and_deleting_is_cleaned_up_by_the_next(
     prolific, planned, monkeypatch
 ):
