@@ -238,7 +238,10 @@ def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
 
 
 def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(monkeypatch):
+    served = []
+
     async def drip(reader, writer):
+        served.append(asyncio.current_task())
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         with contextlib.suppress(ConnectionError):
@@ -247,6 +250,8 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
                 await writer.drain()
                 await asyncio.sleep(0.05)
         writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
     async def scenario():
         server = await asyncio.start_server(drip, "127.0.0.1", 0)
@@ -264,6 +269,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
         finally:
             await backend.close()
             server.close()
+            await asyncio.gather(*served, return_exceptions=True)
 
     monkeypatch.setattr("judging.engine.openai.CONNECT_SECONDS", 0.1)
     asyncio.run(scenario())
