@@ -95,6 +95,8 @@ class Worker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # A file goes out through `Answer` like everything else.
+        self.cfg.set("sendfile", False)
         self.waiting: set[Connection] = set()
 
     def init_process(self) -> None:

@@ -25,7 +25,6 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
         sys.executable, "-m", "gunicorn", "config.wsgi:application",
         "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8",
         "--worker-class", "config.buffering.Worker", "--worker-connections", "4000",
-        "--no-sendfile",
         "--access-logfile", "-", "--access-logformat", ACCESS_LOG, "--no-control-socket",
     ]  # fmt: skip
 
