@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo run test lint bench test-gpu
+.PHONY: help setup demo run test test-all lint bench test-gpu
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ run: setup  ## web server and worker on what is there
 
 test: .venv/.dev  ## every test, on SQLite and on PostgreSQL with Redis, in Chromium
 	$(BIN)/python -m tests.run
+
+test-all: .venv/.dev  ## the same with every case of sampled tests
+	$(BIN)/python -m tests.run --all
 
 lint: .venv/.dev  ## format, style, types, import directions, migrations
 	$(BIN)/ruff format --check .

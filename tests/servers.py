@@ -1,5 +1,6 @@
 """Real servers for tests: those given, else local ones that answer, else started from PyPI."""
 
+import contextlib
 import os
 import shutil
 import socket
@@ -43,6 +44,7 @@ def postgres() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="tp-pg-", dir="/tmp") as folder:
         server = postgres_server.get_server(folder, cleanup_mode="stop")
         try:
+            _forget_on_power_failure(server.get_uri())
             yield server.get_uri()
         finally:
             server.cleanup()
@@ -112,6 +114,19 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _forget_on_power_failure(url: str) -> None:
+    """Do not wait for the disk: databases of tests need not outlive the machine.
+
+    What is committed still outlives a kill of any process, which is what tests are about.
+    """
+    with contextlib.closing(psycopg2.connect(url)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            for setting in ("fsync", "full_page_writes"):
+                cursor.execute(f"ALTER SYSTEM SET {setting} = off")
+            cursor.execute("SELECT pg_reload_conf()")
 
 
 def _postgres_answers(url: str) -> bool:

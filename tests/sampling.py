@@ -1,0 +1,68 @@
+"""Which cases of a large matrix run by default: a few, others with every commit.
+
+`@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
+parameters, `keep` counts the tests of the file. `pytest --all` and `make test-all` run every case.
+The header of a run names its seed: `pytest --sample SEED` runs the same cases again.
+"""
+
+import datetime as dt
+import hashlib
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run every case of sampled tests")
+    parser.addoption("--sample", metavar="SEED", help="choose the cases that SEED chooses")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not config.getoption("--sample"):
+        config.option.sample = _commit()
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("--all"):
+        return "sampled tests: every case"
+    return f"sampled tests: --sample {config.getoption('--sample')}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--all"):
+        return
+    groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("sampled"):
+            is_case = hasattr(item, "callspec")
+            group = item.nodeid.split("[")[0] if is_case else item.nodeid.split("::")[0]
+            groups[group, marker.kwargs["keep"]].append(item)
+    seed = config.getoption("--sample")
+    left_out = {
+        item
+        for (_, keep), cases in groups.items()
+        for item in sorted(cases, key=lambda case: _rank(seed, case.nodeid))[keep:]
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _rank(seed: str, name: str) -> str:
+    return hashlib.sha256(f"{seed} {name}".encode()).hexdigest()
+
+
+def _commit() -> str:
+    """The commit that is tested; the date where there is no repository."""
+    found = subprocess.run(
+        ["git", "rev-parse", "--short=10", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout.strip() or dt.datetime.now(dt.UTC).date().isoformat()
