@@ -1,5 +1,7 @@
 """What no study of this kind can bear, in the same words in its report and on its dataset card."""
 
+from studies.prompts.language import is_prompt_language, language_name
+
 STEREOTYPES = (
     "A profile is not the person: whoever judges from one, human or model, may answer with a "
     "stereotype of people like that."
@@ -12,6 +14,12 @@ INDIVIDUALS = (
 
 
 def language_limit(language: str) -> str:
+    if not is_prompt_language(language):
+        return (
+            f"People were asked in {language_name(language)}. The prompts of judges are in English "
+            "around the items' own words, so that part of what sets judges and people apart may "
+            "be the language; others may come out differently."
+        )
     return (
         f"Everything was asked in the language “{language}”; other languages may come out "
         "differently."

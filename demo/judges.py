@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from demo.strangers import SAYS_SO, Stranger, certainty_about, choose, read_stranger
 from demo.text_bank import BANK, Person, Topic
 from demo.truth import STRATA, DemoItem, World, certainty_from, other, uniform
 
@@ -42,7 +43,7 @@ class Reading:
 
 
 class UnknownPrompt(ValueError):
-    """The prompt asks about nothing in the text bank."""
+    """The prompt asks about nothing in the text bank, and shows no two responses either."""
 
 
 class Judges:
@@ -57,14 +58,44 @@ class Judges:
         `sample` is the seed that the request asked for: most verdicts stay the same whatever it
         is, some waver.
         """
-        reading = self.read(prompt)
+        stranger = None if self._knows(prompt) else read_stranger(prompt)
+        if stranger:
+            side, certainty = self._guess(model, prompt, stranger, sample)
+        else:
+            side, certainty = self._verdict(model, self.read(prompt), sample)
         seed = self._world.seed
         u = uniform(seed, "malformed", model, prompt)
         if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
-            return "Both replies have their merits, and much depends on the day."
-        side, certainty = self._verdict(model, reading, sample)
-        words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
-        return f"{words} [[{certainty}]]" if reading.wants_certainty else words
+            words = "Both replies have their merits, and much depends on the day."
+        else:
+            words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
+            words += f" [[{certainty}]]" if _wants_certainty(prompt) else ""
+        return f"{words} {SAYS_SO}" if stranger else words
+
+    def _knows(self, prompt: str) -> bool:
+        return any(
+            topic.question in prompt and all(reply in prompt for reply in topic.replies)
+            for topic in BANK.topics
+        )
+
+    def _guess(
+        self, model: str, prompt: str, stranger: Stranger, sample: object
+    ) -> tuple[str, int]:
+        """A verdict about an item that is not the demo's."""
+        seed, content = self._world.seed, (model, stranger.name, stranger.evidence)
+        if uniform(seed, "wavers", *content, sample) >= WAVERS:
+            sample = ""
+        u = uniform(seed, "judge certainty", *content, sample)
+        boasts = model == "demo-boastful"
+        certainty = _boast(u) if boasts else certainty_about(stranger, u)
+        tie = uniform(seed, "C", *content, sample) < SAYS_TIE[stranger.evidence]
+        if _offers_tie(prompt) and tie:
+            return "C", certainty
+        if model == "demo-lefty" and stranger.evidence != "strong":
+            left = uniform(seed, "left", *content, stranger.first, sample) < LEFTY_SHARE_A
+            return ("A" if left else "B"), certainty
+        choice = choose(seed, model, stranger, sample)
+        return ("A" if choice == stranger.first else "B"), certainty
 
     def decide(self, model: str, item: DemoItem) -> str:
         """The reply (r1 or r2) that `model` picks when it reads the whole profile."""
@@ -81,7 +112,7 @@ class Judges:
         first = "r1" if places[0] < places[1] else "r2"
         item, shown = self._recognise(prompt, topic)
         evidence = _evidence(item, shown)
-        return Reading(topic, first, item, evidence, "[[C]]" in prompt, "[[X]]" in prompt)
+        return Reading(topic, first, item, evidence, _offers_tie(prompt), _wants_certainty(prompt))
 
     def _recognise(self, prompt: str, topic: Topic) -> tuple[DemoItem | None, frozenset[str]]:
         """The one item whose person has all the facts shown, and those facts."""
@@ -155,10 +186,22 @@ def _evidence(item: DemoItem | None, shown: frozenset[str]) -> str:
     return item.stratum
 
 
+def _offers_tie(prompt: str) -> bool:
+    return "[[C]]" in prompt
+
+
+def _wants_certainty(prompt: str) -> bool:
+    return "[[X]]" in prompt
+
+
+def _boast(u: float) -> int:
+    low, high = BOASTFUL
+    return low + int((high - low + 1) * u)
+
+
 def _certainty(model: str, evidence: str, u: float) -> int:
     if model == "demo-boastful":
-        low, high = BOASTFUL
-        return low + int((high - low + 1) * u)
+        return _boast(u)
     return certainty_from(*CERTAINTY["none" if evidence == "tie" else evidence], u)
 
 

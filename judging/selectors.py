@@ -37,6 +37,11 @@ class RunProgress:
         return self.done + self.unparseable + self.refused + self.skipped + self.error
 
     @property
+    def settled(self) -> int:
+        """Those that are not asked again; what failed is, by the same call or a press."""
+        return self.ended - self.error
+
+    @property
     def left(self) -> int:
         return self.pending + self.leased
 

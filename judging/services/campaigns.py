@@ -262,7 +262,7 @@ def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
 
 
 def probe_again(*, campaign_id: int, user: User | None = None) -> int:
-    """Ask another question where a probe brought no reply; returns in how many runs."""
+    """Ask the question again where a probe brought no reply; returns in how many runs."""
     waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
     silent = [pk for pk in waiting.values_list("pk", flat=True) if not has_replies(pk)]
     return sum(resume_run(run_id=pk, user=user) for pk in silent)

@@ -13,6 +13,7 @@ from judging.models import Judge, JudgeRun
 from studies import features as feature_sets
 from studies.models import Item, Study
 from studies.prompts import wording
+from studies.prompts.language import PROMPT_LANGUAGE
 
 GROWING = ("key", "samples", "orders", "parameters")
 
@@ -77,10 +78,12 @@ def run_for(
         seed=seed,
         prompt_hash=prompt_hash,
         touched_at=timezone.now(),  # the sweeper leaves a run alone that was just made
-        # Where the model is served does not make another run, but belongs to the record.
+        # Where the model is served, and the language of all prompts, make no other run but belong
+        # to the record.
         parameters={
             **asked,
             "base_url": judge.base_url,
+            "prompt_language": PROMPT_LANGUAGE,
         },
     )
 

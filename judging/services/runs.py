@@ -219,8 +219,8 @@ def _end(
 def resume_run(*, run_id: int, user: User | None = None) -> bool:
     """Continue a paused or stopped run where it stood; False when it is not one.
 
-    A run that waits after its probe is started by it; one whose probe brought no reply asks
-    another question first.
+    A run that waits after its probe is started by it; one whose probe brought no reply asks the
+    same question once more.
     """
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     run.probe_first &= not has_replies(run_id)
@@ -229,6 +229,11 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
     )
     if not resumed:
         return False
+    if run.probe_first:
+        # The same question, and not the next one: what failed is no answer.
+        Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
+            state=Judgment.State.PENDING, error=""
+        )
     record(run.study, "judge run resumed", user=user, run=run.public_id)
     _enqueue(run)
     if not _has_open(run):

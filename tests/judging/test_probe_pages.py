@@ -231,6 +231,23 @@ def test_a_question_that_the_server_refuses_is_a_probe_without_a_reply(
     assert run.sentence == chunks.AFTER_PROBE
 
 
+def test_a_probe_that_fails_asks_the_same_question_however_often_one_presses(
+    study, judges, llm, editor, queued
+):
+    llm.answer = lambda body, n: error(400, "too long")
+    campaign = probed(editor, queued)
+
+    for _ in range(3):
+        editor.post(after(campaign, "probe"))
+        work(queued)
+
+    assert sorted(asked(llm).values()) == [8]  # four times by each of two judges
+    assert Judgment.objects.filter(state="error").count() == 2
+    page = words(editor, page_of(campaign, "-panel"))
+    assert '<progress max="8" value="0"' in page
+    assert "<dt>Done</dt><dd>0 of 8" in page
+
+
 def test_a_run_can_be_started_or_refused_by_itself(study, judges, llm, editor, queued):
     probed(editor, queued)
     one, two = JudgeRun.objects.order_by("pk")
@@ -296,11 +313,11 @@ def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, que
 
 
 def test_a_budget_counts_what_the_probe_took(study, judges, llm, editor, queued):
-    campaign = probed(editor, queued, {**PLAN, "judges": ["one"], "budget": "0.01"})
+    campaign = probed(editor, queued, {**PLAN, "judges": ["one"], "budget": "0.2"})
     run = JudgeRun.objects.get()
 
     assert run.spent == Decimal("0.002")
-    assert "$0.0020 of $0.0100" in words(editor, page_of(campaign))
+    assert "$0.0020 of $0.2000" in words(editor, page_of(campaign))
 
 
 def test_viewers_see_a_probe_and_start_nothing(study, judges, llm, editor, queued):

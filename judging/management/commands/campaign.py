@@ -17,6 +17,7 @@ from judging.services.patience import outlive_restart
 from studies.errors import StudyError
 from studies.management.find import find_study
 from studies.progress import ProgressBar
+from studies.prompts.language import language_note
 
 _POLL_SECONDS = 0.5
 
@@ -40,6 +41,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         path: Path = options["plan"]
+        if note := language_note(study.language):
+            self.stdout.write(note)
         try:
             plan = read_plan(path.read_text(encoding="utf-8"))
             if options["dry_run"]:

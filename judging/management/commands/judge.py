@@ -15,6 +15,7 @@ from judging.services.patience import outlive_restart
 from studies.errors import StudyError
 from studies.management.find import find_study
 from studies.progress import ProgressBar
+from studies.prompts.language import language_note
 
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
@@ -87,6 +88,8 @@ class Command(BaseCommand):
             reuse=options["reuse"],
             by_batch=options["batch"],
         )
+        if note := language_note(study.language):
+            self.stdout.write(note)
         try:
             if options["probe"] or self._asks_first(judge, options):
                 run = start(probe=True, enqueue=False)

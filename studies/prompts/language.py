@@ -1,0 +1,28 @@
+"""The language in which models are asked, and what to say where people are asked in another."""
+
+from django.utils.translation import get_language_info
+
+PROMPT_LANGUAGE = "en"  # of every file in this folder
+
+
+def is_prompt_language(language: str) -> bool:
+    return language.casefold().replace("_", "-").split("-")[0] == PROMPT_LANGUAGE
+
+
+def language_name(language: str) -> str:
+    """Its English name, or the code where Django knows none."""
+    try:
+        return str(get_language_info(language)["name"])
+    except KeyError:
+        return f"the language “{language}”"
+
+
+def language_note(language: str) -> str:
+    """What whoever asks judges has to know of a study in `language`; empty where it is English."""
+    if is_prompt_language(language):
+        return ""
+    return (
+        f"People are asked in {language_name(language)}, judges in English: the question, the "
+        "scale and all other words around the items are English in a prompt. The items’ own words "
+        "are sent as they are."
+    )
