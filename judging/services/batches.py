@@ -84,6 +84,7 @@ def advance_run(*, run_id: int) -> None:
     try:
         for batch in run.batches.filter(state__in=Batch.OPEN):
             _step(batch, run, client)
+        chunks.pause_after_new_wording(run_id)
         run.refresh_from_db()
         if run.by_batch and run.is_active and not run.probe_first and _may_hand_in(run):
             while run.is_active and (new := _prepare(run)):

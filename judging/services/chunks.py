@@ -28,6 +28,7 @@ from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.selectors import has_replies
 from judging.services import runtime
+from judging.services.growing import prompt_hash
 from judging.services.ledger import Rows, RunLedger
 from judging.services.questions import questions_of
 
@@ -45,6 +46,10 @@ TURN_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
 AFTER_PROBE = "Paused after its probe; nothing more is asked until it is started."
+OTHER_WORDS = (
+    "Paused: an update of this program changed the wording of the prompts since this run began. "
+    "What was answered stays. Start a new run to ask with the new wording."
+)
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
 
@@ -66,6 +71,8 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
 
     A token too many ends at once, so that a run whose server hangs leaves threads to others.
     """
+    if pause_after_new_wording(run_id):
+        return
     most = chunks_in_hand(Judge.objects.get(runs=run_id))
     with _counting:
         if _in_hand[run_id] >= most:
@@ -80,6 +87,19 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
     finally:
         with _counting:
             _in_hand[run_id] -= 1
+
+
+def pause_after_new_wording(run_id: int) -> bool:
+    """Pause a run that began with other words than this program has now; True if it was paused.
+
+    Otherwise one run would hold answers to two prompts, and its record would name one of them.
+    """
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    if not run.prompt_hash or not run.is_active:
+        return False
+    if run.prompt_hash == prompt_hash(run.study, run.setting, run.feature_keys):
+        return False
+    return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=OTHER_WORDS)
 
 
 def chunks_in_hand(judge: Judge) -> int:

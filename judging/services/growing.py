@@ -38,7 +38,7 @@ def run_for(
     if keys and "," in features:
         features = ",".join(keys)
     seed = study.seed if seed is None else seed
-    prompt_hash = _prompt_hash(study, setting, keys)
+    words = prompt_hash(study, setting, keys)
     asked: dict[str, Any] = {
         "study": study.slug,
         "judge": judge.name,
@@ -59,7 +59,7 @@ def run_for(
         "orders": orders,
         "samples": samples,
         "seed": seed,
-        "prompts": prompt_hash,
+        "prompts": words,
     }
     key = parameters_key(asked)
     if found := JudgeRun.objects.select_related("judge", "study").filter(key=key).first():
@@ -76,7 +76,7 @@ def run_for(
         orders=orders,
         samples=samples,
         seed=seed,
-        prompt_hash=prompt_hash,
+        prompt_hash=words,
         touched_at=timezone.now(),  # the sweeper leaves a run alone that was just made
         # Where the model is served, and the language of all prompts, make no other run but belong
         # to the record.
@@ -154,9 +154,10 @@ def parameters_key(parameters: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
+def prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
     """Hash of the words of every task that the study's items have."""
-    tasks = sorted({study.task, *Item.objects.filter(study=study).values_list("task", flat=True)})
+    of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
+    tasks = sorted({study.task, *of_items.distinct()})
     hashes = [wording(task, setting, persona=keys != []).sha256 for task in tasks]
     if len(hashes) == 1:
         return hashes[0]

@@ -137,6 +137,18 @@ def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, e
     assert (taken, called) == ([50, 50, 20], [run.pk])
 
 
+def test_a_run_that_began_with_other_words_is_paused_and_says_so(run, monkeypatch):
+    JudgeRun.objects.filter(pk=run.pk).update(prompt_hash="0" * 64)
+    monkeypatch.setattr(chunks, "_ask", None)  # nothing may be asked
+
+    chunks.take_turn(run_id=run.pk, then=[].append)
+
+    run.refresh_from_db()
+    assert run.state == "paused"
+    assert "changed the wording of the prompts" in run.sentence
+    assert not Attempt.objects.exists()
+
+
 def test_ended_runs_are_not_asked_about(run):
     JudgeRun.objects.filter(pk=run.pk).update(state="cancelled", sentence="Cancelled.")
 
