@@ -38,3 +38,15 @@ def format_money(minor_units: float, currency: str) -> str:
     amount = f"{major_units(minor_units, currency):,f}"
     sign = _SIGNS.get(currency)
     return f"{sign}{amount}" if sign else f"{amount} {currency}"
+
+
+def format_cost(value: float | None, currency: str = "USD") -> str:
+    """A cost in major units, without a sign; small ones with the digits that tell them apart.
+
+    >>> format_cost(4.5), format_cost(0.0123), format_cost(13500.0, "JPY"), format_cost(4.5, "KWD")
+    ('4.50', '0.012', '13500', '4.500')
+    """
+    if value is None:
+        return "–"
+    places = decimals(currency)
+    return f"{value:.{places}f}" if value == 0 or value >= 10 ** (1 - places) else f"{value:.2g}"

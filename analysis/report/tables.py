@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from analysis.report import words
 from analysis.report.words import SMALL, TOO_SMALL
+from studies.money import format_cost
 
 Kind = Literal[
     "text", "count", "number", "decimal", "range", "percent", "points", "points_range",
@@ -142,7 +143,7 @@ def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
         "range": words.decimal_range,
         "points_range": words.points_range,
         "percent_range": words.percent_range,
-        "money": partial(words.money, currency=currency),
+        "money": partial(format_cost, currency=currency),
         "percent": words.percent,
         "points": words.points,
         "decimal": words.decimal,

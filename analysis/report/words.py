@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from studies.money import decimals
-
 SMALL = 30
 TOO_SMALL = 10
 
@@ -104,18 +102,6 @@ def p_cell(p: float | None) -> str:
 def p_value(p: float) -> str:
     """A p value within a sentence: “< .001” or “= .034”."""
     return p_cell(p) if p < 0.001 else f"= {p_cell(p)}"
-
-
-def money(value: float | None, currency: str = "USD") -> str:
-    """An amount with the decimals of its currency; small ones with the digits that tell them apart.
-
-    >>> money(4.5), money(0.0123), money(13500.0, "JPY"), money(4.5, "KWD")
-    ('4.50', '0.012', '13500', '4.500')
-    """
-    if value is None:
-        return "–"
-    places = decimals(currency)
-    return f"{value:.{places}f}" if value == 0 or value >= 10 ** (1 - places) else f"{value:.2g}"
 
 
 def reason(code: str | None) -> str:

@@ -10,10 +10,12 @@ from django.utils.safestring import SafeString
 from analysis.report import registration, words
 from analysis.report.said import at, pieces, places
 from analysis.report.tables_sources import CONSTANTS
+from studies.money import format_cost
 
 register = template.Library()
-for form in (words.percent, words.decimal, words.money, words.p_value, words.reason):
+for form in (words.percent, words.decimal, words.p_value, words.reason):
     register.filter(form.__name__, form)
+register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
 register.simple_tag(registration.table_mark, name="table_mark")
 
