@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.tables import Kind, read
+from analysis.report.tables_accuracy import in_general
 from analysis.report.words import run_names
 from analysis.verifying import Difference, differences
 
@@ -82,21 +83,26 @@ def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _found(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     human = report["human"]
     for label, side in (("People, majority", "majority"), ("People, single answers", "individual")):
-        yield from _side(label, human[side])
+        yield from _side(label, _in_general(human[side]))
     agreement = human["agreement"]
     yield "Two people agree", _text(agreement["percent"], "percent")
     yield "Krippendorff's alpha", _text(agreement["krippendorff_alpha"]["value"], "decimal")
     names = run_names(report)
     for name, judge, versus in zip(names, report["judges"], report["comparison"], strict=True):
-        yield from _side(name, judge)
-        difference = versus["difference"]
-        gap = _text(difference["value"], "points")
+        yield from _side(name, _in_general(judge))
+        difference = versus["difference_general"]
+        gap = _text(versus["difference"]["value"], "points")
         yield f"{name} less majority, points", f"{gap} ({_text(difference['ci'], 'points_range')})"
 
 
 def _side(label: str, side: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield label, _share(side)
     yield f"{label}, where certain", _share(side["high"])
+
+
+def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:
+    """With intervals in general, of all answers and of certain ones."""
+    return {**in_general(side), "high": in_general(side["high"])}
 
 
 def _share(cell: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from analysis.facts import CHOICES, Dataset
 from analysis.report.ablations import ablations
 from analysis.report.certain_checks import checks, held_out_items, item_folds
+from analysis.report.competing import families
 from analysis.report.encode import Json, put, steps
 from analysis.report.groups import annotator_groups, group_tables
 from analysis.report.headline import certainty_headline, headline
@@ -24,7 +25,7 @@ from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
 from analysis.report.selective import selective
 from analysis.report.several import several_judges
-from analysis.report.shared import add_clusters, shared_by
+from analysis.report.shared import add_as_best, add_clusters, shared_by
 from analysis.report.thresholds import Grid, by_threshold
 from analysis.report.verbosity import verbosity
 from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
@@ -34,6 +35,7 @@ from analysis.report.versus import (
     comparison_entry,
     likenesses,
 )
+from analysis.report.versus_general import add_general
 from analysis.report.whom import who_judges_whom
 from analysis.report.worth import interaction
 from studies.prompts import BANDS
@@ -96,14 +98,14 @@ def build_report(
         human["majority"],
         people.correct,
         people.certainty,
-        shared.of_items(items, by_people=True),
+        shared.items,
         threshold=tau,
     )
     add_clusters(
         human["individual"],
         alone,
         votes.certainty,
-        shared.of_items(votes.item) | {"annotator": votes.annotator},
+        shared.answers,
         threshold=tau,
     )
     hold_to_account(human["majority"], people.certainty, people.correct, items)
@@ -116,8 +118,7 @@ def build_report(
         progress(index / len(judges), f"Measuring {run.judge} ({run.setting}, {run.features}).")
         options = {"threshold": tau, "seed": seed, "draws": bootstrap}
         entry = judge_entry(data, run, verdicts, **options)
-        clusters = shared.of_items(items)
-        add_clusters(entry, verdicts.correct, verdicts.certainty, clusters, threshold=tau)
+        add_clusters(entry, verdicts.correct, verdicts.certainty, shared.judged, threshold=tau)
         hold_to_account(entry, verdicts.certainty, verdicts.correct, items)
         entry["verbosity"] = verbosity(data, verdicts, shared, by_people=False)
         entries.append(entry)
@@ -126,7 +127,21 @@ def build_report(
             verdicts, votes, alone, shared, threshold=tau
         )
         comparisons.append(versus)
-    adjust_for_several(comparisons)
+    competing = families(entries)
+    adjust_for_several(comparisons, competing)
+    for family in competing:
+        for index in family:
+            correct, certainty = judges[index].correct, judges[index].certainty
+            add_as_best(
+                entries[index],
+                correct,
+                certainty,
+                shared.judged,
+                threshold=tau,
+                among=len(family),
+            )
+    margin = data.study.equivalence_margin
+    add_general(comparisons, judges, people, shared, competing, margin=margin, threshold=tau)
 
     on_progress(85, "Trying other thresholds.")
     thresholds = by_threshold(data, people, alone, judges, shared, Grid.around(tau, registered))
@@ -143,7 +158,7 @@ def build_report(
             "explored": tau != registered,
             "threshold_chosen": "before the data" if tau == registered and not late else "post hoc",
             "bootstrap": bootstrap,
-            "margin": data.study.equivalence_margin,
+            "margin": margin,
         },
         "human": human,
         "judges": entries,

@@ -141,7 +141,8 @@ def _listed(words: Sequence[str]) -> str:
 def _results(report: Report) -> Iterator[str]:
     people, agreement = report["human"]["majority"], report["human"]["agreement"]
     if people["accuracy"] is not None:
-        interval = f" (95 % CI {percent_range(people['ci'])})" if people["ci"] else ""
+        ends = people["clusters"]["ci"]
+        interval = f" (95 % CI {percent_range(ends)})" if ends else ""
         yield (
             f"The majority was right on {share_of(people['accuracy'], people['n'], 'item')}"
             f"{interval}."
@@ -165,9 +166,10 @@ def _rules(report: Report) -> Iterator[str]:
     if report["study"]["ask_certainty"] or "certainty" in settings:
         yield f"Certainty is high from {parameters['threshold']} on, {how}."
     yield (
-        "Judges were compared with the majority on the items that both decided, by exact McNemar "
-        "tests, Tango intervals and a margin of "
-        f"{parameters['margin'] * 100:g} points for equivalence, Holm-adjusted. "
+        "Judges were compared with the majority on the items that both decided, by t intervals "
+        "and tests with a variance that allows for items, people, personas and questions in "
+        "common, and by two one-sided tests of equivalence within "
+        f"{parameters['margin'] * 100:g} points, all Holm-adjusted over the runs that compete. "
         f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
         f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
     )

@@ -21,6 +21,7 @@ from analysis.report.figures import (
     vertical,
     whiskers,
 )
+from analysis.report.tables_accuracy import in_general
 from analysis.report.words import decimal, percent, run_names
 
 Report = Mapping[str, Any]
@@ -35,10 +36,10 @@ MARGIN = {"l": 12, "r": 16, "t": 24, "b": 44}
 def forest(report: Report) -> Figure | None:
     """Accuracy of everybody, with intervals."""
     human = report["human"]
-    rows = [("People, majority", human["majority"], PEOPLE, "circle")]
-    rows.append(("People, single answers", human["individual"], PEOPLE, "circle-open"))
+    rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
+    rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))
     for name, judge, (colour, _, symbol) in _runs(report):
-        rows.append((name, judge, colour, symbol))
+        rows.append((name, in_general(judge), colour, symbol))
     rows = [row for row in rows if row[1]["accuracy"] is not None]
     if not rows:
         return None
@@ -73,7 +74,8 @@ def forest(report: Report) -> Figure | None:
     return Figure(
         "accuracy",
         _forest_title(report),
-        "Share of right answers with 95 % intervals. The line marks the majority of people.",
+        "Share of right answers with 95 % intervals for items, people, personas and questions "
+        "like these. The line marks the majority of people.",
         "at_a_glance",
         [drawing],
     )
@@ -85,10 +87,11 @@ def _runs(report: Report) -> list[tuple[str, Report, tuple[str, str, str]]]:
 
 
 def _forest_title(report: Report) -> str:
+    margin = f"{report['parameters']['margin'] * 100:g} points"
     return {
         "better": "The best judge is right more often than people",
         "worse": "People are right more often than the best judge",
-        "equivalent": "The best judge and people are equally often right",
+        "equivalent": f"The best judge and people are right equally often within {margin}",
         "cannot_tell": "The best judge and people cannot be told apart",
     }.get(report["headline"]["state"], "How often everybody is right")
 

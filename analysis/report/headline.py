@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from analysis.report.competing import best_run
 from analysis.report.encode import Json
 from analysis.report.said import Said, say, shown
 from analysis.report.words import (
     TOO_SMALL,
     decimal,
     decimal_range,
+    listed,
     p_value,
     percent,
     percent_range,
     points,
     points_range,
+    reason,
     run_name,
 )
 
@@ -25,11 +28,11 @@ PEOPLE, THRESHOLD = "human.majority", "parameters.threshold"
 def headline(report: Mapping[str, Any]) -> Json:
     """What the study found, in one state and a few sentences.
 
-    The state is that of the best run (`best_run`) against the majority on common items:
-    ``better`` or ``worse`` where the interval of the paired difference excludes 0 and, among
-    several runs, Holm's p is at most .05; ``equivalent`` where the 90 % interval lies inside the
-    margin; ``too_few`` below 30 common items; otherwise ``cannot_tell``. Without anything to
-    compare it says what is missing.
+    The state is that of the best run (`best_run`) less the majority on common items, for items,
+    people, personas and questions in general (``difference_general``): ``better`` or ``worse``
+    where Holm's p over the runs that compete for being the best is at most .05; ``equivalent``
+    where that of the two one-sided tests is; ``too_few`` below 30 common items; otherwise
+    ``cannot_tell``. Without anything to compare it says what is missing.
     """
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
@@ -42,17 +45,18 @@ def headline(report: Mapping[str, Any]) -> Json:
         return _state("people_only", _people(people), "No judge has an answer that counts.")
     judge, comparison = judges[index], report["comparison"][index]
     name, path = run_name(judge, judges), f"judges.{index}"
-    of_judge = _judge(name, judge, path, of=report["inputs"]["runs"])
+    difference, path_of = comparison["difference_general"], f"comparison.{index}.difference_general"
+    of_judge = _judge(name, judge, path, of=shown(difference["family"], f"{path_of}.family"))
     if majority["accuracy"] is None:
         return _state("judges_only", of_judge, _no_people(majority)) | _who(judge)
 
-    several = comparison["mcnemar"]["family"] > 1
-    state = _decide(comparison["difference"], comparison["mcnemar"], several=several)
+    state = _decide(difference)
     sentences = [
         _people(people),
         of_judge,
-        _verdict(state, name, _many(people), comparison, f"comparison.{index}"),
+        _verdict(state, name, _many(people), difference, path_of),
         *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
+        *_estimand(name, people, difference, path_of),
     ]
     return _state(state, *sentences) | _who(judge)
 
@@ -131,65 +135,60 @@ def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
 def _on_own_ground(
     name: str, sets: Mapping[str, Any], path: str, threshold: float
 ) -> tuple[str, Said]:
-    difference, judge, people = sets["difference"], sets["judge_on_own"], sets["people_on_own"]
+    difference, judge = sets["difference_general"], sets["judge_on_own"]
+    people = sets["people_on_own"]
     said: dict[str, object] = {
         "name": name,
         "threshold": shown(f"{threshold:g}", THRESHOLD),
         "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
         "n_people": shown(people["n"], f"{path}.people_on_own.n"),
     }
-    if min(judge["n"], people["n"]) < TOO_SMALL or difference["ci"] is None:
+    if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
         return "too_few", say(
             "Too few items are highly certain (≥ {threshold}) to compare the two there "
             "({n_judge} of {name}, {n_people} of people).",
             **said,
         )
-    low, high = difference["ci"]
-    state = "better" if low > 0 else "worse" if high < 0 else "cannot_tell"
-    words = {
-        "better": "is right more often than people where they are",
-        "worse": "is right less often than people where they are",
-        "cannot_tell": "cannot be told apart from people where they are",
-    }[state]
-    return state, say(
+    said |= {
+        "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
+        "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
+        "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
+    }
+    form = (
         "Where it is certain (≥ {threshold}), {name} {words}: {judge} of {n_judge} against "
-        "{people} of {n_people}, a difference of {gap} points (95 % interval {ci}) on items that "
-        "both decided, with both sets drawn anew in every resample.",
-        **said,
-        words=words,
-        judge=shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
-        people=shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
-        gap=shown(points(difference["value"]), f"{path}.difference.value"),
-        ci=shown(points_range(difference["ci"]), f"{path}.difference.ci"),
+        "{people} of {n_people}, a difference of {gap} points {tail}."
     )
+    if difference["ci"] is None:
+        return "cannot_tell", say(
+            form,
+            words=CERTAIN_WORDS["cannot_tell"],
+            tail=f"(no interval: {reason(difference['ci_reason'])})",
+            **said,
+        )
+    differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
+    state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
+    tail = say(
+        "(95 % interval {ci}{holm}) on items that both decided",
+        ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
+        holm=_holm(difference, "p_holm", f"{path}.difference_general"),
+    )
+    return state, say(form, words=CERTAIN_WORDS[state], tail=tail, **said)
 
 
-def best_run(judges: Sequence[Mapping[str, Any]]) -> int | None:
-    """The run that was right on the largest share of what it was asked and can be scored.
-
-    Among the runs that saw the whole persona, if there are any. What a run left undecided counts
-    against it here: deciding only the easy items is no merit.
-    """
-    scored = [(index, judge) for index, judge in enumerate(judges) if judge["accuracy"] is not None]
-    whole = [pair for pair in scored if pair[1]["features"] == "all"] or scored
-    if not whole:
-        return None
-
-    def right_share(pair: tuple[int, Mapping[str, Any]]) -> tuple[float, int]:
-        index, judge = pair
-        return judge["correct"] / (judge["items"] - judge["excluded"]["no_truth"]), -index
-
-    return max(whole, key=right_share)[0]
+CERTAIN_WORDS = {
+    "better": "is right more often than people where they are",
+    "worse": "is right less often than people where they are",
+    "cannot_tell": "cannot be told apart from people where they are",
+}
 
 
-def _decide(difference: Mapping[str, Any], test: Mapping[str, Any], *, several: bool) -> str:
+def _decide(difference: Mapping[str, Any]) -> str:
     if difference["value"] is None or difference["n"] < MIN_COMPARED:
         return "too_few"
-    state = difference["state"]
-    survives = not several or (test["p_holm"] is not None and test["p_holm"] <= LEVEL)
-    if state.startswith("different") and survives:
+    state = difference["state"] or "inconclusive"
+    if state.startswith("different"):
         return "better" if difference["value"] > 0 else "worse"
-    return "equivalent" if state in {"equivalent", "different_within_margin"} else "cannot_tell"
+    return "equivalent" if state == "equivalent" else "cannot_tell"
 
 
 def _many(people: Mapping[str, Any]) -> str:
@@ -200,12 +199,12 @@ def _many(people: Mapping[str, Any]) -> str:
 def _people(people: Mapping[str, Any]) -> Said:
     majority, path = people["majority"], "human.majority"
     return say(
-        "{who} was right on {accuracy} of {n} {items} (95 % interval {ci}).",
+        "{who} was right on {accuracy} of {n} {items} ({ci}).",
         who="The only person" if people["annotators"] == 1 else "The majority of people",
         accuracy=_accuracy(majority, path),
         n=shown(majority["n"], f"{path}.n"),
         items=_items(majority["n"]),
-        ci=shown(percent_range(majority["ci"]), f"{path}.ci"),
+        ci=_general_interval(majority, path, "ci", before="95 % interval "),
     )
 
 
@@ -220,52 +219,80 @@ def _items(n: int) -> str:
     return "item" if n == 1 else "items"
 
 
-def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: int) -> Said:
-    best = say("The best of {runs} runs, {name},", runs=shown(of, "inputs.runs"), name=name)
+def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Said) -> Said:
     return say(
         "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
-        who=best if of > 1 else name,
+        who=name if str(of) == "1" else say("The best of {runs} runs, {name},", runs=of, name=name),
         accuracy=_accuracy(judge, path),
         n=shown(judge["n"], f"{path}.n"),
-        ci=shown(percent_range(judge["ci"]), f"{path}.ci"),
+        ci=_general_interval(judge, path, "ci_as_best"),
     )
 
 
-def _verdict(state: str, name: str, people: str, comparison: Mapping[str, Any], path: str) -> Said:
-    difference, path_of = comparison["difference"], f"{path}.difference"
-    n = shown(difference["n"], f"{path_of}.n")
+def _general_interval(
+    cell: Mapping[str, Any], path: str, key: str, *, before: str = ""
+) -> Said | str:
+    """The interval of an accuracy that allows for people, personas and questions in common."""
+    found = cell["clusters"]
+    if found[key] is None:
+        return f"no interval: {reason(found[f'{key}_reason'])}"
+    ends = shown(percent_range(found[key]), f"{path}.clusters.{key}")
+    return say("{before}{ends}", before=before, ends=ends)
+
+
+def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Said:
+    n = shown(difference["n"], f"{path}.n")
     if state == "too_few":
         return say("They have {n} items in common: too few to compare them.", n=n)
+    said: dict[str, object] = {"name": name, "people": people}
     gap = say(
-        "on the {n} items that both decided the difference is {value} points (95 % interval {ci})",
+        "on the {n} items that both decided the difference is {value} points",
         n=n,
-        value=shown(points(difference["value"]), f"{path_of}.value"),
-        ci=shown(points_range(difference["ci"]), f"{path_of}.ci"),
+        value=shown(points(difference["value"]), f"{path}.value"),
     )
-    said: dict[str, object] = {
-        "name": name,
-        "people": people,
-        "gap": gap,
-        "margin": shown(f"{difference['margin'] * 100:g}", f"{path_of}.margin"),
-        "narrow": shown(points_range(difference["equivalence_ci"]), f"{path_of}.equivalence_ci"),
+    if difference["ci"] is None:
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}, and there is no "
+            "interval for it ({why}).",
+            **said,
+            gap=gap,
+            why=reason(difference["ci_reason"]),
+        )
+    ci = shown(points_range(difference["ci_as_best"]), f"{path}.ci_as_best")
+    said |= {
+        "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
+        "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
+        "holm": _holm(difference, "equivalence_p_holm", path),
+        "gap": say("{gap} (95 % interval {ci})", gap=gap, ci=ci),
     }
-    if state == "better":
-        return say("{name} did better than {people}: {gap}.", **said)
-    if state == "worse":
-        return say("{name} did worse than {people}: {gap}.", **said)
+    if state in {"better", "worse"}:
+        said["gap"] = say(
+            "{gap} (95 % interval {ci}{holm})",
+            gap=gap,
+            ci=ci,
+            holm=_holm(difference, "p_holm", path),
+        )
+        return say(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
     if state == "equivalent":
         return say(
             "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
-            "interval lies inside the margin ({narrow}).",
+            "interval lies inside the margin ({narrow}{holm}).",
             **said,
         )
-    if difference["state"].startswith("different"):
-        p = shown(p_value(comparison["mcnemar"]["p_holm"]), f"{path}.mcnemar.p_holm")
+    ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
+    if ends[0] > 0 or ends[1] < 0:
         return say(
             "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
             "best of several runs may show by luck (Holm-adjusted p {p}).",
             **said,
-            p=p,
+            p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
+        )
+    if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % interval "
+            "({narrow}) lies inside the {margin} points within which the two would count as "
+            "equivalent, which is what the best of several runs may show by luck{holm}.",
+            **said,
         )
     return say(
         "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
@@ -273,6 +300,45 @@ def _verdict(state: str, name: str, people: str, comparison: Mapping[str, Any], 
         "would count as equivalent.",
         **said,
     )
+
+
+def _holm(difference: Mapping[str, Any], key: str, path: str) -> Said | str:
+    """The adjusted p value, where several runs compete."""
+    if difference["family"] < 2 or difference[key] is None:
+        return ""
+    return say(
+        "; Holm-adjusted p {p} over {family} runs",
+        p=shown(p_value(difference[key]), f"{path}.{key}"),
+        family=shown(difference["family"], f"{path}.family"),
+    )
+
+
+def _estimand(
+    name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
+) -> list[Said]:
+    """What the verdict is about, and of what the study has too little to say more."""
+    if difference["value"] is None:
+        return []
+    many = "a person" if people["annotators"] == 1 else "a majority of people"
+    fixed = difference["one"]
+    kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
+    sentences = [
+        say(
+            f"All intervals and the verdict are about how often {{name}} is right less how often "
+            f"{many} is right, for {listed(['items', *kinds])} like those of this study"
+            f"{' and its only ' if fixed else ''}"
+            f"{listed([kind.removesuffix('s') for kind in fixed]) if fixed else ''}.",
+            name=name,
+        )
+    ]
+    for key, words in (
+        ("too_few", "The study has {n} {kind}: too few to say how others would turn out."),
+        ("few", "The study has only {n} {kind}, which makes intervals wide and rough."),
+    ):
+        for kind in difference[key]:
+            n = shown(difference["clusters"][kind], f"{path}.clusters.{kind}")
+            sentences.append(say(words, n=n, kind=kind))
+    return sentences
 
 
 def _when_certain(
@@ -316,13 +382,14 @@ def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Sa
     n = shown(high["n"], f"{path}.n")
     if high["n"] < TOO_SMALL:
         return say("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
+    key = "ci" if path.startswith(PEOPLE) else "ci_as_best"
     return say(
         "{who} {verb} right on {accuracy} of {n} ({ci})",
         who=who,
         verb=verb,
         accuracy=shown(percent(high["accuracy"]), f"{path}.accuracy"),
         n=n,
-        ci=shown(percent_range(high["ci"]), f"{path}.ci"),
+        ci=_general_interval(high, path, key),
     )
 
 

@@ -50,8 +50,11 @@ def _limits(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if human["answers"]:
         yield (
             "generality",
-            "Intervals of majorities, of differences and of runs hold for these items, and where "
-            "noted for these annotators; other people may differ.",
+            "The intervals of the headline, of “At a glance” and of the comparison with people are "
+            "about items, people, personas and questions like these. Those under accuracies in "
+            "other tables are about items like these, with these personas and questions. Where a "
+            "table says so, an interval is about these annotators only. None is about people of "
+            "another kind than those who took part.",
         )
     yield from _choices(report)
     yield "certified", _certified(report)
@@ -127,9 +130,9 @@ def _items(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield (
             "shared",
             f"The {inputs['items']:,} items share {inputs['personas']:,} personas and "
-            f"{inputs['questions']:,} questions; items that share them are alike. The intervals in "
-            "most tables do not count that; those of “how many personas and questions each "
-            "accuracy rests on” and of groups do.",
+            f"{inputs['questions']:,} questions; items that share them are alike. The intervals of "
+            "the headline, of “At a glance”, of differences from people and of groups count that; "
+            "those under accuracies in other tables do not.",
         )
 
 

@@ -6,7 +6,7 @@ and named, so that they cannot make a finding look firmer than it is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.facts import MISSING, Answers, Dataset, Run
+from analysis.report.competing import families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.headline import LEVEL, MIN_COMPARED
 from analysis.report.position import on_side
@@ -22,6 +23,9 @@ from analysis.report.verdicts import Floats, people_votes, run_votes
 from analysis.report.words import TOO_SMALL
 from analysis.stats.aggregation import TiePolicy, majority_vote
 from analysis.stats.clusters import annotator_blocks
+from analysis.stats.comparison import equivalence
+from analysis.stats.general import GeneralDifference, general_difference, why_not
+from analysis.stats.general_shares import general_contrast
 from analysis.stats.multiplicity import holm
 from analysis.stats.multiverse import (
     Clusters,
@@ -32,6 +36,7 @@ from analysis.stats.multiverse import (
     shared_people,
 )
 from analysis.stats.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.sharing import Sharing
 from analysis.stats.votes import Votes
 
 THRESHOLDS = (70, 80, 90)
@@ -53,6 +58,7 @@ EXCLUSIONS: Mapping[str, str] = {
     "missing_wrong": "a judge's missing answers count as wrong",
 }
 UNITS: Mapping[str, str] = {
+    "general": "items, people, personas and questions vary",
     "item": "items vary",
     "persona": "personas vary",
     "question": "questions vary",
@@ -83,7 +89,7 @@ class Universe:
     runs: Sequence[Run]
     _sides: dict[tuple[str, ...], Side] = field(default_factory=dict)
     _votes: dict[str, Votes] = field(default_factory=dict)
-    _units: dict[tuple[str, str], Unit | None] = field(default_factory=dict)
+    _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
 
     def people(self, ties: str, exclusions: str) -> Side:
         # What counts against judges leaves people as they are.
@@ -108,9 +114,10 @@ class Universe:
             self._sides[key] = side
         return self._sides[key]
 
-    def unit(self, name: str, exclusions: str) -> Unit | None:
+    def unit(self, name: str, exclusions: str) -> Unit | Sharing | None:
         """What varies; None where it comes in too few independent pieces."""
-        kept = exclusions if name == "people" and exclusions != "missing_wrong" else "as_reported"
+        by_people = name in {"general", "people"} and exclusions != "missing_wrong"
+        kept = exclusions if by_people else "as_reported"
         if (name, kept) not in self._units:
             self._units[name, kept] = self._make_unit(name, kept)
         return self._units[name, kept]
@@ -130,8 +137,12 @@ class Universe:
             credit = np.where(np.isnan(credit), np.nan, lot < credit)
         return Side(credit, majority.certainty)
 
-    def _make_unit(self, name: str, kept: str) -> Unit | None:
+    def _make_unit(self, name: str, kept: str) -> Unit | Sharing | None:
         n = len(self.data.items)
+        if name == "general":
+            clusters = {"persona": self.shared.persona, "question": self.shared.question}
+            sharing = Sharing.of_items(n, clusters, self.votes(kept))
+            return None if why_not(sharing) else sharing
         if name == "people":
             votes = self.votes(kept)
             blocks = annotator_blocks(votes)
@@ -168,16 +179,30 @@ def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json
     universes: dict[str, Universe] = {}
     for name, headline in (("all", "headline"), ("certain", "certainty_headline")):
         claimed = report[headline]
-        if claimed["state"] not in DECIDED:
+        if (
+            claimed["state"] not in DECIDED
+            or _published(report, name, claimed["run"])["ci"] is None
+        ):
             continue
         if claimed["run"] not in universes:
-            own = next(run for run in data.runs if run.run == claimed["run"])
-            family = [run for run in data.runs if run.features == own.features and run is not own]
-            universes[own.run] = Universe(data, shared, report["seed"], [own, *family])
+            place = next(i for i, run in enumerate(data.runs) if run.run == claimed["run"])
+            family = next(family for family in families(report["judges"]) if place in family)
+            others = [data.runs[index] for index in family if index != place]
+            own = data.runs[place]
+            universes[own.run] = Universe(data, shared, report["seed"], [own, *others])
         claims.append(_claim(name, claimed["state"], universes[claimed["run"]], report))
     out: Json = {"claims": claims}
     put(out, "sentence", _sentence(claims), "nothing_compared")
     return out
+
+
+def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, Any]:
+    """The difference in general that a headline rests on."""
+    entry = next(entry for entry in report["comparison"] if entry["run"] == run)
+    found: Mapping[str, Any] = (entry["certainty"]["high_sets"] if claim == "certain" else entry)[
+        "difference_general"
+    ]
+    return found
 
 
 def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any]) -> Json:
@@ -192,7 +217,7 @@ def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any])
         row = dict(zip(axes, options, strict=True))
         is_reported = list(options) == [values[0] for values in axes.values()]
         found = (
-            _certain(universe, row, report if is_reported else None)
+            _certain(universe, row)
             if name == "certain"
             else _whole(universe, row, report["parameters"]["margin"])
         )
@@ -247,81 +272,103 @@ def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Js
 
 
 def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
-    """Judge less majority on the items that both decided, with Holm over the judge's family."""
+    """Judge less majority on the items that both decided, with Holm over the runs that compete."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
         return TOO_FEW
-    # Where items vary and no tie counts half, the report's own interval and test are exact.
+    # Where items vary and no tie counts half, there are tests for these annotators that are exact.
     is_exact = row["unit"] == "item" and row["ties"] != "half"
-    contrast = _exact if is_exact else paired_contrast
-    found = [
-        contrast(universe.judge(run, row["ties"], row["exclusions"]).credit, people.credit, unit)
-        for run in universe.runs
-    ]
+    found, inside = [], []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"]).credit
+        if isinstance(unit, Sharing):
+            general = general_difference(judge - people.credit, unit, margin=margin)
+            found.append(_as_contrast(general, general.n, general.n))
+            inside.append(general.p_equivalence)
+        elif is_exact:
+            contrast, p = _exact(judge, people.credit, margin)
+            found.append(contrast)
+            inside.append(p)
+        else:
+            found.append(paired_contrast(judge, people.credit, unit))
+            inside.append(found[-1].p_equivalence(margin))
     own = found[0]
-    adjusted = holm([contrast.p for contrast in found])[0]
-    survives = len(found) == 1 or (adjusted is not None and adjusted <= LEVEL)
+    differs, lies_inside = _is_small(holm([one.p for one in found])), _is_small(holm(inside))
     state = "too_few"
-    if own.n >= MIN_COMPARED and own.ends is not None and own.narrow is not None:
-        differs = own.ends[0] > 0 or own.ends[1] < 0
-        inside = -margin < own.narrow[0] and own.narrow[1] < margin
-        state = "equivalent" if inside else "cannot_tell"
-        if differs and survives:
+    if own.n >= MIN_COMPARED and own.ends is not None:
+        state = "equivalent" if lies_inside else "cannot_tell"
+        if differs:
             state = "better" if (own.value or 0) > 0 else "worse"
-    return _told(own, state, "tango" if is_exact else f"t over {row['unit']}")
+    return _told(own, state, _method(row["unit"], is_exact=is_exact))
 
 
-def _exact(judge: Floats, people: Floats, _: Unit) -> Contrast:
-    """Tango's intervals and McNemar's test, as the report has them."""
+def _is_small(adjusted: Sequence[float | None]) -> bool:
+    """Whether the adjusted p value of the first run is at most the level."""
+    return adjusted[0] is not None and adjusted[0] <= LEVEL
+
+
+def _method(unit: str, *, is_exact: bool = False) -> str:
+    if unit == "general":
+        return "general"
+    return "tango" if is_exact else f"t over {unit}"
+
+
+def _as_contrast(found: GeneralDifference, n: int, n_second: int) -> Contrast:
+    wide = None if found.interval is None else (found.interval.low, found.interval.high)
+    narrow = None if found.narrow is None else (found.narrow.low, found.narrow.high)
+    reason = found.reason or found.interval_reason
+    return Contrast(found.value, wide, narrow, found.p, n, n_second, reason)
+
+
+def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, float | None]:
+    """Tango's intervals and McNemar's test, and the p value of equivalence."""
     known = ~np.isnan(judge) & ~np.isnan(people)
     n = int(known.sum())
     if n == 0:
-        return Contrast(None, None, None, None, 0, 0, "empty_group")
+        return Contrast(None, None, None, None, 0, 0, "empty_group"), None
     ours, theirs = (np.where(known, side, MISSING).astype(np.int64) for side in (judge, people))
     pairs = count_pairs(ours, theirs)
     wide, narrow = tango_interval(pairs), tango_interval(pairs, 1 - 2 * LEVEL)
     ends = (wide.low, wide.high), (narrow.low, narrow.high)
-    return Contrast(pairs.difference, *ends, mcnemar(pairs).p, n, n)
+    found = Contrast(pairs.difference, *ends, mcnemar(pairs).p, n, n)
+    return found, equivalence(pairs, margin=margin).p
 
 
-def _certain(universe: Universe, row: Mapping[str, Any], report: Mapping[str, Any] | None) -> Json:
-    """The judge where it is certain less people where they are; both must have a certainty.
-
-    `report` is given for the specification that it reports: its own interval, from resamples that
-    make the sets anew, stands there.
-    """
-    judge = universe.judge(universe.runs[0], row["ties"], row["exclusions"])
+def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
+    """The judge where it is certain less people where they are; both must have a certainty."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
         return TOO_FEW
-    both = np.ones(judge.credit.size, dtype=np.bool_)
-    for values in (judge.credit, judge.certainty, people.credit, people.certainty):
-        both &= ~np.isnan(values)
-    high, theirs = (side.certainty >= row["threshold"] for side in (judge, people))
-    contrast = set_contrast(judge.credit, both & high, people.credit, both & theirs, unit)
-    method = f"t over {row['unit']}"
-    if report is not None:
-        entry = next(e for e in report["comparison"] if e["run"] == universe.runs[0].run)
-        published = entry["certainty"]["high_sets"]["difference"]
-        ends, reason = published["ci"], published.get("ci_reason")
-        contrast = replace(contrast, ends=ends and (ends[0], ends[1]), reason=reason)
-        method = published.get("ci_made", method)
+    found = []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"])
+        both = np.ones(judge.credit.size, dtype=np.bool_)
+        for values in (judge.credit, judge.certainty, people.credit, people.certainty):
+            both &= ~np.isnan(values)
+        high, theirs = (both & (side.certainty >= row["threshold"]) for side in (judge, people))
+        if isinstance(unit, Sharing):
+            general = general_contrast(judge.credit, high, people.credit, theirs, unit)
+            sizes = int(high.sum()), int(theirs.sum())
+            found.append(_as_contrast(general, *sizes))
+        else:
+            found.append(set_contrast(judge.credit, high, people.credit, theirs, unit))
+    own = found[0]
     state = "too_few"
-    if min(contrast.n, contrast.n_second) >= TOO_SMALL and contrast.ends is not None:
-        low, top = contrast.ends
-        state = "better" if low > 0 else "worse" if top < 0 else "cannot_tell"
-    return _told(contrast, state, method)
+    if min(own.n, own.n_second) >= TOO_SMALL and own.ends is not None:
+        state = "cannot_tell"
+        if _is_small(holm([one.p for one in found])):
+            state = "better" if (own.value or 0) > 0 else "worse"
+    return _told(own, state, _method(row["unit"]))
 
 
-def _told(contrast: Contrast, state: str, method: str | Json) -> Json:
+def _told(contrast: Contrast, state: str, method: str) -> Json:
     out: Json = {"n": contrast.n, "n_people": contrast.n_second}
     put(out, "difference", contrast.value, contrast.reason)
     put(out, "ci", None if contrast.ends is None else list(contrast.ends), contrast.reason)
     if contrast.ends is not None:
-        short = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
-        out["ci_made"] = short if isinstance(method, str) else method
+        out["ci_made"] = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
     return out | {"state": state}
 
 

@@ -66,7 +66,7 @@ ANALYSES = (
     ),
     _analysis(
         "difference",
-        "Judge less majority of people, with McNemar's test",
+        "Judge less majority of people, in general and for these annotators",
         "comparison difference_intervals",
         "headline comparison.*.difference comparison.*.difference_general comparison.*.mcnemar",
     ),
@@ -75,7 +75,10 @@ ANALYSES = (
         "Whether the two are equivalent within the margin",
         "",
         "comparison.*.difference.state comparison.*.difference.equivalence_p "
-        "comparison.*.difference.equivalence_ci comparison.*.difference.margin",
+        "comparison.*.difference.equivalence_ci comparison.*.difference.margin "
+        "comparison.*.difference_general.state comparison.*.difference_general.equivalence_p "
+        "comparison.*.difference_general.equivalence_p_holm "
+        "comparison.*.difference_general.equivalence_ci comparison.*.difference_general.margin",
         "margin",
     ),
     _analysis(

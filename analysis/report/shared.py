@@ -4,16 +4,18 @@ A hundred items about ten personas say less about personas in general than a hun
 would, so every main cell says how many it rests on and has an interval that allows for it.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis.facts import Dataset
 from analysis.report.encode import Json, put_interval
 from analysis.report.verdicts import Floats, Ints
 from analysis.stats.clusters import annotator_blocks
-from analysis.stats.multiway import multiway_proportion
+from analysis.stats.general_shares import general_proportion
+from analysis.stats.sharing import ANNOTATOR, Kind, Sharing
 from analysis.stats.votes import Votes
 
 # Below this many blocks of people a t interval over them says nothing.
@@ -25,12 +27,17 @@ NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
 class Shared:
     """Codes of each item's persona, question and block of people, shape (items,).
 
-    `block` is None where people form too few blocks that share nobody.
+    `block` is None where people form too few blocks that share nobody. `items` has everything that
+    items share, the people who voted included; `judged` the same without people, and `answers`
+    what single answers share.
     """
 
     persona: Ints
     question: Ints
     block: Ints | None
+    items: Sharing
+    judged: Sharing
+    answers: Sharing
 
     def of_items(self, items: Ints, *, by_people: bool = False) -> dict[str, Ints]:
         """Clusterings of rows that are items; `by_people` where people answered them."""
@@ -43,44 +50,79 @@ class Shared:
 def shared_by(data: Dataset, votes: Votes) -> Shared:
     blocks = annotator_blocks(votes)
     enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
+    persona = _codes(item.persona for item in data.items)
+    question = _codes(item.question for item in data.items)
+    clusters = {"persona": persona, "question": question}
+    items = Sharing.of_items(len(data.items), clusters, votes)
+    of_answers = {"item": votes.item, ANNOTATOR: votes.annotator} | {
+        name: codes[votes.item] for name, codes in clusters.items()
+    }
+    rows = np.arange(votes.n)
     return Shared(
-        persona=_codes(item.persona for item in data.items),
-        question=_codes(item.question for item in data.items),
+        persona=persona,
+        question=question,
         block=blocks.astype(np.int64) if enough else None,
+        items=items,
+        judged=items.without(ANNOTATOR),
+        answers=Sharing.of(
+            votes.n, {name: Kind.of(rows, codes, votes.n) for name, codes in of_answers.items()}
+        ),
     )
 
 
 def add_clusters(
-    side: Json,
-    correct: Ints,
-    certainty: Floats,
-    clusters: Mapping[str, Ints],
-    *,
-    threshold: float,
+    side: Json, correct: Ints, certainty: Floats, sharing: Sharing, *, threshold: float
 ) -> None:
     """Put into a side's cells what they rest on, and the interval that allows for it.
 
     One entry of every array per answer; rows without right and wrong are left out.
     """
+    for cell, rows in _cells(side, correct, certainty, threshold):
+        within = sharing.take(rows)
+        share = general_proportion(correct[rows] == 1, within)
+        out = counted(within)
+        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
+        if share.interval is not None:
+            out["ci_made"]["by"] = list(within.used)
+        cell["clusters"] = out
+
+
+def add_as_best(
+    side: Json,
+    correct: Ints,
+    certainty: Floats,
+    sharing: Sharing,
+    *,
+    threshold: float,
+    among: int,
+) -> None:
+    """The same intervals, allowing for the choice of the best of `among` runs."""
+    for cell, rows in _cells(side, correct, certainty, threshold):
+        share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
+        reason = share.interval_reason or share.reason
+        put_interval(cell["clusters"], "ci_as_best", share.interval, reason)
+        if share.interval is not None:
+            cell["clusters"]["ci_as_best_made"]["among"] = among
+
+
+def counted(sharing: Sharing) -> Json:
+    """How many people, personas and questions something rests on."""
+    return {
+        label: sharing.n_clusters[name]
+        for name, label in NAMES.items()
+        if name in sharing.n_clusters
+    }
+
+
+def _cells(
+    side: Json, correct: Ints, certainty: Floats, threshold: float
+) -> tuple[tuple[Json, npt.NDArray[np.bool_]], ...]:
     scored = correct >= 0
-    parts = (
+    return (
         (side, scored),
         (side["high"], scored & (certainty >= threshold)),
         (side["low"], scored & (certainty < threshold)),
     )
-    for cell, rows in parts:
-        within = {name: codes[rows] for name, codes in clusters.items()}
-        found = multiway_proportion(correct[rows] == 1, within)
-        share = found.proportion
-        out: Json = {
-            label: int(found.n_clusters[name])
-            for name, label in NAMES.items()
-            if name in found.n_clusters
-        }
-        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
-        if share.interval is not None:
-            out["ci_made"]["by"] = list(found.used)
-        cell["clusters"] = out
 
 
 def _codes(values: Iterable[Hashable]) -> Ints:

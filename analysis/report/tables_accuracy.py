@@ -15,17 +15,23 @@ CONDITIONAL = (
 )
 
 
+def in_general(side: Report) -> Report:
+    """An accuracy with the interval that allows for people, personas and questions in common."""
+    return {**side, "ci": side["clusters"]["ci"]}
+
+
 def at_a_glance(report: Report) -> Table:
     people = report["human"]
+    majority, single = (in_general(people[key]) for key in ("majority", "individual"))
     rows = [
-        ["People, majority", people["majority"], None, None, people["majority"]["ties"]],
-        ["People, single answers", people["individual"], None, None, None],
+        ["People, majority", majority, None, None, majority["ties"]],
+        ["People, single answers", single, None, None, None],
     ]
     for name, judge, versus in zip(
         run_names(report), report["judges"], report["comparison"], strict=True
     ):
-        difference = versus["difference"]
-        rows.append([name, judge, difference["value"], difference["ci"], judge["excluded"]["tie"]])
+        gap, share = versus["difference_general"], in_general(judge)
+        rows.append([name, share, gap["value"], gap["ci"], judge["excluded"]["tie"]])
     columns = (
         Column("Who"),
         Column("Accuracy", "share"),
@@ -38,8 +44,8 @@ def at_a_glance(report: Report) -> Table:
         "Accuracy of people and of every run",
         columns,
         rows,
-        CONDITIONAL + " The difference is taken on the items that both decided; its interval "
-        "(Tango) holds for these annotators.",
+        CONDITIONAL + " The difference is taken on the items that both decided. All intervals "
+        "allow for people, personas and questions in common: they are about others like these.",
     )
 
 

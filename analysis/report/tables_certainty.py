@@ -119,6 +119,9 @@ def like_for_like(report: Report) -> Table:
     )
 
 
+OWN = "each on its own certain ones"
+
+
 def high_sets(report: Report) -> Table:
     rows = []
     labels = {
@@ -131,22 +134,28 @@ def high_sets(report: Report) -> Table:
         sets = versus["certainty"]["high_sets"]
         if sets["n"]:
             for key, label in labels.items():
-                rows.append(
-                    [name, label, sets["cells"][key]["people"], sets["cells"][key]["judge"]]
-                )
+                cells = sets["cells"][key]
+                rows.append([name, label, cells["people"], cells["judge"], None, None, None])
+            gap = sets["difference_general"]
+            own = [sets["people_on_own"], sets["judge_on_own"]]
+            rows.append([name, OWN, *own, gap["value"], gap["ci"], gap["p_holm"]])
     columns = (
         Column("Run"),
         Column("Items where"),
         Column("People", "share"),
         Column("Judge", "share"),
+        Column("Difference", "points"),
+        Column("95 % in general", "points_range"),
+        Column("Holm p", "p"),
     )
     return Table(
         "high_sets",
         "Who is certain where, and right how often",
         columns,
         rows,
-        "Each side's own high items are different items that overlap; here both are scored on "
-        f"the same ones. {CONDITIONAL}",
+        "Each side's own high items are different items that overlap; in the first four rows both "
+        "are scored on the same ones. The difference of the last row allows for people, personas "
+        f"and questions in common; Holm: over the runs that compete. {CONDITIONAL}",
     )
 
 

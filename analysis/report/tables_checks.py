@@ -18,31 +18,36 @@ _DIFFERENCE = (
 
 def clusters(report: Report) -> Table:
     human = report["human"]
-    sides = [("People, majority", human["majority"]), ("People, single", human["individual"])]
+    sides = [("People, majority", human["majority"])]
+    sides += [("People, single answers", human["individual"])]
     sides += zip(run_names(report), report["judges"], strict=True)
     rows = []
     for who, side in sides:
         for part, cell in (("overall", side), ("high", side["high"]), ("low", side["low"])):
             found = cell["clusters"]
             if cell["n"]:
-                rows.append([who, part, cell, found["personas"], found["questions"], found["ci"]])
+                kinds = (found["personas"], found["questions"], found.get("people"))
+                as_best = found.get("ci_as_best")
+                rows.append([who, part, cell, *kinds, found["ci"], as_best])
     columns = (
         Column("Who"),
         Column("Certainty"),
         Column("Accuracy", "share"),
         Column("Personas", "count"),
         Column("Questions", "count"),
-        Column("95 %, personas and questions shared", "percent_range"),
+        Column("People", "count"),
+        Column("95 % in general", "percent_range"),
+        Column("as the best", "percent_range"),
     )
     return Table(
         "clusters",
         "How many personas and questions each accuracy rests on",
         columns,
         rows,
-        "Answers about one persona or one question are alike. The last interval allows for that "
-        "(and for people who answered several items); the one below the accuracy is about these "
-        "personas and questions alone. With few of either it is wide, and rightly so. "
-        + CONDITIONAL,
+        "Answers about one persona or one question are alike, and so are those of one person. The "
+        "interval in general allows for all three, and the headline uses it; the one below the "
+        "accuracy is about these personas and questions alone. As the best: with a lower end that "
+        "allows for naming the best of several runs. " + CONDITIONAL,
     )
 
 

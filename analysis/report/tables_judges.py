@@ -45,10 +45,13 @@ def _runs(report: Report, part: str) -> list[tuple[str, Entry]]:
     return list(zip(run_names(report), report[part], strict=True))
 
 
+CONDITIONAL = "these annotators only"
+
+
 def comparison(report: Report) -> Table:
     margin = report["parameters"]["margin"] * 100
     entries = [
-        (name, {**entry, "reading": READINGS.get(entry["difference"]["state"])})
+        (name, {**entry, "reading": READINGS.get(entry["difference_general"]["state"])})
         for name, entry in _runs(report, "comparison")
     ]
     return _table(
@@ -58,18 +61,26 @@ def comparison(report: Report) -> Table:
         [
             ("Items", "count", "difference.n"),
             ("Difference", "points", "difference.value"),
-            ("95 % interval", "points_range", "difference.ci"),
-            ("Only judge right", "count", "mcnemar.b"),
-            ("Only people right", "count", "mcnemar.c"),
-            ("McNemar p", "p", "mcnemar.p"),
-            ("Holm p", "p", "mcnemar.p_holm"),
+            ("95 % interval", "points_range", "difference_general.ci"),
+            ("p", "p", "difference_general.p"),
+            ("Holm p", "p", "difference_general.p_holm"),
+            ("90 % interval", "points_range", "difference_general.equivalence_ci"),
+            ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
+            ("95 % interval", "points_range", "difference.ci", CONDITIONAL),
+            ("Only judge right", "count", "mcnemar.b", CONDITIONAL),
+            ("Only people right", "count", "mcnemar.c", CONDITIONAL),
+            ("McNemar p", "p", "mcnemar.p", CONDITIONAL),
+            ("Holm p", "p", "mcnemar.p_holm", CONDITIONAL),
             ("from", "points", "difference.bounds.low", "Whatever is missing"),
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
-        "Exact McNemar test and Tango intervals; both hold for these annotators. Holm: adjusted "
-        "over the runs that saw the same features. Equivalent: the 90 % interval lies within "
-        f"±{margin:g} points, a margin set in the study. Whatever is missing: the least and the "
+        "Intervals, p values and reading allow for people, personas and questions in common: they "
+        "are about others like these. Holm: adjusted over the runs that compete for being the best "
+        "(of the others, over those that saw the same features). Different: Holm's p is at most "
+        f".05. Equivalent: that of two one-sided tests is, for a margin of ±{margin:g} points set "
+        "in the study. These annotators only: Tango's interval and McNemar's exact test, which "
+        "take the people of this study as the only ones. Whatever is missing: the least and the "
         "greatest difference that ties and missing answers of either side allow.",
     )
 
@@ -141,13 +152,17 @@ def difference_intervals(report: Report) -> Table:
         [pair for pair in _runs(report, "comparison") if pair[1]["difference"]["n"]],
         [
             ("Difference", "points", "difference.value"),
-            ("Tango", "points_range", "difference.ci", "95 % interval"),
-            ("Wald", "points_range", "difference.wald_ci", "95 % interval"),
-            ("people in general", "points_range", "difference_general.ci", "95 % interval"),
+            ("in general", "points_range", "difference_general.ci", "95 % interval"),
+            ("degrees of freedom", "number", "difference_general.df"),
+            ("as the best", "points_range", "difference_general.ci_as_best", "95 % interval"),
+            ("Tango", "points_range", "difference.ci", CONDITIONAL),
+            ("Wald", "points_range", "difference.wald_ci", CONDITIONAL),
         ],
-        "Wald's is too narrow where few items differ, and has no width where none does; it stands "
-        "here for comparison with papers that use it. The last one takes these people as a sample "
-        "of others and wants at least 8 blocks of people who share nobody.",
+        "In general: items, people, personas and questions are taken as drawn from others like "
+        "them. It needs at least 8 people, and 4 times as many as there are answers to an item. "
+        "As the best: the same with a lower end that allows for naming the best of several runs. "
+        "Tango's and Wald's intervals hold for these annotators only. Wald's has no width where no "
+        "item differs; it is here to compare with papers that use it.",
     )
 
 

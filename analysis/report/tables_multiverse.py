@@ -53,12 +53,12 @@ def multiverse(report: Report) -> Table:
             Column("Same as the headline"),
         ),
         rows,
-        "The first row of each comparison is the one that the headline reports. Intervals are t "
-        "intervals over the units that vary; Tango's where items vary and no tie counts half; for "
-        "the headline's own row on certain items, from resamples. With several judges Holm's p "
-        "must be at most .05 in every row. Hasty: a median time under a third of the median "
-        "person's; one-sided: nine of ten answers on one side of the screen, of at least ten."
-        + _left_out(report),
+        "The first row of each comparison is the one that the headline reports: items, people, "
+        "personas and questions vary at once. Where one of them varies, intervals are t intervals "
+        "over it; where items vary and no tie counts half, Tango's and McNemar's, for these "
+        "annotators only. With several judges Holm's p must be at most .05 in every row. Hasty: a "
+        "median time under a third of the median person's; one-sided: nine of ten answers on one "
+        "side of the screen, of at least ten." + _left_out(report),
     )
 
 

@@ -9,6 +9,7 @@ from analysis.report.said import at, places
 from analysis.report.tables import Column, Table, compact
 from analysis.report.words import SMALL, TOO_SMALL, run_names
 from analysis.stats.clusters import MIN_BLOCKS
+from analysis.stats.sharing import ANNOTATORS_PER_ANSWER, FEW_CLUSTERS, FEWEST_ANNOTATORS
 
 Report = Mapping[str, Any]
 
@@ -21,6 +22,9 @@ CONSTANTS: Mapping[str, float] = {
     "fewest_for_a_comparison": SMALL,
     "fewest_common_items": MIN_COMPARED,
     "fewest_blocks": MIN_BLOCKS,
+    "fewest_annotators": FEWEST_ANNOTATORS,
+    "annotators_per_answer": ANNOTATORS_PER_ANSWER,
+    "few_clusters": FEW_CLUSTERS,
     "folds": FOLDS,
 }
 # Beginnings of paths of which the methods tell all that is there, runs and plan apart.
@@ -37,6 +41,8 @@ MAJORITY, SINGLE, RUN, WHOLE = "People, majority", "People, single answers", "ru
 TABLES: tuple[tuple[str, str, str], ...] = (
     ("human.majority", "at_a_glance", MAJORITY),
     ("human.majority.high", "table_b", "People"),
+    ("human.majority.clusters", "clusters", MAJORITY),
+    ("human.majority.high.clusters", "clusters", MAJORITY),
     ("human.individual", "at_a_glance", SINGLE),
     ("human.agreement", "agreement", WHOLE),
     ("human.annotators", "people", "People who count"),
@@ -49,10 +55,13 @@ TABLES: tuple[tuple[str, str, str], ...] = (
     ("inputs.runs", "excluded", WHOLE),
     ("judges.*", "at_a_glance", RUN),
     ("judges.*.high", "table_b", RUN),
+    ("judges.*.clusters", "clusters", RUN),
+    ("judges.*.high.clusters", "clusters", RUN),
     ("judges.*.judgments", "excluded", RUN),
     ("judges.*.replies", "cost", RUN),
     ("judges.*.record", "", ""),
     ("comparison.*", "comparison", RUN),
+    ("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
     ("comparison.*.agreement", "replacement", RUN),
     ("comparison.*.agreement_with_majority", "replacement", RUN),
     ("comparison.*.certainty", "certainty_by_item", RUN),

@@ -350,7 +350,8 @@ _BAND_COLUMNS = (
 )
 _BAND_NOTE = (
     "Paired, on items where both sides are at or above the threshold and where both are below it. "
-    "Intervals (Tango) hold for these annotators. Holm: adjusted over every judge and both bands"
+    "Tango's intervals and McNemar's tests: they hold for these annotators only. Holm: adjusted "
+    "over every judge and both bands"
 )
 
 

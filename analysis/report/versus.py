@@ -17,7 +17,7 @@ from analysis.stats.agreement import cohen_kappa
 from analysis.stats.alpha import krippendorff_alpha
 from analysis.stats.alt_test import AltTest, alt_test, alt_test_certainty
 from analysis.stats.bounds import difference_bounds
-from analysis.stats.comparison import equivalence, general_difference, paired_difference
+from analysis.stats.comparison import equivalence, paired_difference
 from analysis.stats.human_likeness import HumanLikeness, human_likeness_of_several
 from analysis.stats.leave_one_out import leave_one_out, pooled_replacement_test
 from analysis.stats.mistakes import error_consistency
@@ -28,6 +28,7 @@ from analysis.stats.votes import Votes
 
 # The advantage that crowd workers are granted over a model, by the authors of the test.
 EPSILON = 0.1
+CONDITIONAL = "these annotators and items only"
 
 
 def comparison_entry(
@@ -51,7 +52,6 @@ def comparison_entry(
     out["difference"] = _difference(pairs, data.study.equivalence_margin)
     out["difference"]["bounds"] = _bounds(judge, people)
     out["by_band"] = by_band(judge, people, threshold=threshold)
-    out["difference_general"] = _difference_general(judge, people, votes)
     out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
     out |= _in_place_of_a_person(votes, judge, likeness)
     out["leave_one_out"] = _leave_one_out(votes, judge)
@@ -62,10 +62,10 @@ def comparison_entry(
     return out
 
 
-def adjust_for_several(entries: Sequence[Json]) -> None:
-    """Holm's p values over the runs that saw the same features: more judges, more luck."""
-    for features in {entry["features"] for entry in entries}:
-        family = [entry for entry in entries if entry["features"] == features]
+def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
+    """Holm's p values over the runs that compete with one another: more judges, more luck."""
+    for positions in families:
+        family = [entries[index] for index in positions]
         adjusted = holm([entry["mcnemar"]["p"] for entry in family])
         for entry, p in zip(family, adjusted, strict=True):
             put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
@@ -112,17 +112,17 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
 
 def _mcnemar(pairs: PairedCounts) -> Json:
     test = mcnemar(pairs)
-    out: Json = {"n": pairs.n, "b": pairs.b, "c": pairs.c}
+    out: Json = {"holds_for": CONDITIONAL, "n": pairs.n, "b": pairs.b, "c": pairs.c}
     put(out, "p", number(test.p), test.reason)
     put(out, "p_mid", number(test.p_mid), test.reason)
     return out
 
 
 def _difference(pairs: PairedCounts, margin: float) -> Json:
-    """Judge less people; the interval is conditional on these annotators."""
+    """Judge less people for these annotators only; no verdict rests on it."""
     difference = paired_difference(pairs)
     verdict = equivalence(pairs, margin=margin)
-    out: Json = {"n": pairs.n}
+    out: Json = {"holds_for": CONDITIONAL, "n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
     # Wald's standard error is 0 where no item, or every item in one way, is discordant.
@@ -143,17 +143,6 @@ def _bounds(judge: Verdicts, people: Verdicts) -> Json:
     found = difference_bounds(judge.correct[asked], people.correct[asked])
     out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
     return out | {"n_excluded": found.n_excluded}
-
-
-def _difference_general(judge: Verdicts, people: Verdicts, votes: Votes) -> Json:
-    """The same difference for people in general, as far as the annotators are enough for that."""
-    both = judge.scored & people.scored
-    result = general_difference(np.where(both, judge.correct - people.correct, np.nan), votes)
-    reason = result.interval_reason or result.reason
-    out: Json = {"blocks": result.n_blocks}
-    put_interval(out, "ci", result.interval, reason)
-    put(out, "p", number(result.p), reason)
-    return out
 
 
 def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:

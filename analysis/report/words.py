@@ -12,6 +12,7 @@ REASONS = {
     "no_variation": "all values are the same",
     "too_few_items": "too few items",
     "too_few_annotators": "too few people",
+    "too_few_clusters": "too few personas or questions",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
     "no_discordant": "both are right and wrong on the same items",
@@ -37,6 +38,15 @@ REASONS = {
     "no_plan": "no analysis plan was frozen",
     "no_threshold": "this way of labelling has no threshold",
 }
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["items"]), listed(["items", "people", "personas"])
+    ('items', 'items, people and personas')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def figure(value: float | None, form: str) -> str:

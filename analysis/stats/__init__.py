@@ -69,15 +69,18 @@ from .clusters import (
     shared_annotator_variance,
 )
 from .comparison import (
+    Adjusted,
     BlockDifference,
     Equivalence,
     PairedDifference,
+    adjusted_states,
     block_difference,
     equivalence,
-    general_difference,
     paired_difference,
 )
 from .dawid_skene import DawidSkene, dawid_skene
+from .general import GeneralDifference, general_difference, general_differences
+from .general_shares import general_contrast, general_proportion, general_proportions
 from .groups import GroupComparison, GroupDifference, compare_groups, newcombe_interval, support
 from .held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
 from .high_sets import HighSets, compare_high_sets
@@ -169,6 +172,7 @@ from .selective import (
     starting_threshold,
 )
 from .shared_errors import SharedErrors, shared_errors, stands_out
+from .sharing import Kind, Sharing
 from .stereotype import (
     SharedStereotype,
     expected_agreement,
@@ -182,6 +186,7 @@ from .worth import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
 __all__ = [
     "AccuracyBounds",
     "AccuracyCells",
+    "Adjusted",
     "AgreementDraws",
     "AltTest",
     "AnnotatorQuality",
@@ -207,6 +212,7 @@ __all__ = [
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
+    "GeneralDifference",
     "Glad",
     "GroupComparison",
     "GroupDifference",
@@ -217,6 +223,7 @@ __all__ = [
     "JointBootstrap",
     "JudgeComparison",
     "JudgePair",
+    "Kind",
     "LeaveOneOut",
     "LeaveOneOutSummary",
     "LengthPull",
@@ -242,6 +249,7 @@ __all__ = [
     "SharedGuess",
     "SharedPeople",
     "SharedStereotype",
+    "Sharing",
     "SingleOrderBias",
     "TestedThreshold",
     "ThresholdCheck",
@@ -252,6 +260,7 @@ __all__ = [
     "Votes",
     "accuracy_at_coverage",
     "accuracy_bounds",
+    "adjusted_states",
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
@@ -292,7 +301,11 @@ __all__ = [
     "fewest_items",
     "fleiss_kappa",
     "folds_by_key",
+    "general_contrast",
     "general_difference",
+    "general_differences",
+    "general_proportion",
+    "general_proportions",
     "glad",
     "gwet_ac",
     "held_out_threshold",

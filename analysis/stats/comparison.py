@@ -1,14 +1,17 @@
 """One side against another: how large the difference is and what may be concluded from it."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .clusters import MIN_BLOCKS, annotator_blocks, shared_annotator_variance
+from .clusters import MIN_BLOCKS
+from .general import GeneralDifference
+from .multiplicity import holm
 from .paired import (
     PairedCounts,
     tango_interval,
@@ -17,9 +20,15 @@ from .paired import (
     wald_standard_error,
 )
 from .results import Interval, Reason
-from .votes import Votes
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
+# Whether the sides are shown to differ, and whether they are shown to lie within the margin.
+STATES: dict[tuple[bool, bool], State] = {
+    (True, True): "different_within_margin",
+    (True, False): "different",
+    (False, True): "equivalent",
+    (False, False): "inconclusive",
+}
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,6 @@ class Equivalence:
 @dataclass(frozen=True)
 class BlockDifference:
     """Paired difference whose interval speaks about people in general.
-
-    From :func:`general_difference` the interval may rest on shared annotators in place of blocks;
-    its method says so.
 
     Attributes
     ----------
@@ -197,13 +203,7 @@ def equivalence(pairs: PairedCounts, *, margin: float = 0.05, alpha: float = 0.0
     wide = tango_interval(pairs, 1 - alpha)
     equivalent = -margin < narrow.low and narrow.high < margin
     different = wide.low > 0 or wide.high < 0
-    states: dict[tuple[bool, bool], State] = {
-        (True, True): "different_within_margin",
-        (True, False): "different",
-        (False, True): "equivalent",
-        (False, False): "inconclusive",
-    }
-    return Equivalence(states[different, equivalent], margin, max(p_lower, p_upper), narrow)
+    return Equivalence(STATES[different, equivalent], margin, max(p_lower, p_upper), narrow)
 
 
 def block_difference(
@@ -283,58 +283,53 @@ def block_difference(
     return BlockDifference(value, se, float(2 * t.sf(abs(value) / se)), interval, n_blocks)
 
 
-def general_difference(
-    differences: npt.ArrayLike, votes: Votes, *, level: float = 0.95
-) -> BlockDifference:
-    r"""Paired difference for people in general, in the way that the design allows.
+@dataclass(frozen=True)
+class Adjusted:
+    """What is concluded about one of several runs against the same people.
+
+    Attributes
+    ----------
+    state : str or None
+        As in :class:`Equivalence`, from the adjusted p values; None without a general interval.
+    p, p_equivalence : float or None
+        Holm's p values over the runs, of a difference and of equivalence.
+    """
+
+    state: State | None
+    p: float | None
+    p_equivalence: float | None
+
+
+def adjusted_states(
+    found: Sequence[GeneralDifference], *, alpha: float = 0.05
+) -> tuple[Adjusted, ...]:
+    """Conclude about each of several runs among which the best is named.
 
     Parameters
     ----------
-    differences : array_like of float, shape (n_items,)
-        Model less majority per item of `votes`: 1, 0 or -1; NaN where a side is missing.
-    votes : Votes
-        Who voted on what.
-    level : float, default 0.95
-        Nominal coverage of the interval.
+    found : sequence of GeneralDifference
+        Each run less the same people, of :func:`analysis.stats.general.general_difference`.
+    alpha : float, default 0.05
+        The chance that any of the runs is wrongly called different, and that any is wrongly called
+        equivalent.
 
     Returns
     -------
-    BlockDifference
-        Of :func:`block_difference` where annotators worked in at least 8 blocks. With fewer,
-        as when seats are filled at random, items hang together where they share an annotator
-        (:func:`analysis.stats.clusters.shared_annotator_variance`), and the interval is a t
-        interval with that variance. None of either where the annotators are too few.
-
-    Raises
-    ------
-    ValueError
-        If `differences` does not fit `votes` or `level` is out of range.
+    tuple of Adjusted
+        In the order given.
 
     Examples
     --------
-    >>> votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
-    >>> result = general_difference([1, 0, -1, 1] * 3, votes)
-    >>> result.value, result.interval.method, result.n_blocks
-    (0.25, 'shared-annotator t', 1)
+    >>> from .general import GeneralDifference
+    >>> one = GeneralDifference(0.1, p=0.02, p_equivalence=0.9)
+    >>> [entry.state for entry in adjusted_states([one])]
+    ['different']
+    >>> [entry.state for entry in adjusted_states([one, one, one])]
+    ['inconclusive', 'inconclusive', 'inconclusive']
     """
-    diffs = np.asarray(differences, dtype=np.float64)
-    if diffs.shape != (votes.n_items,):
-        raise ValueError(f"`differences` must have shape ({votes.n_items},), got {diffs.shape}.")
-    by_block = block_difference(diffs, annotator_blocks(votes), level=level)
-    if by_block.value is None or by_block.n_blocks >= MIN_BLOCKS:
-        return by_block
-    known = np.flatnonzero(~np.isnan(diffs))
-    spread = shared_annotator_variance(diffs[known], votes, known)
-    if spread is None:
-        return by_block
-    se = math.sqrt(spread.variance)
-    if se < 1e-12:
-        return replace(by_block, interval_reason="no_variation")
-    t = stats.t(spread.degrees_of_freedom)
-    half = float(t.ppf(0.5 + level / 2)) * se
-    low, high = by_block.value - half, by_block.value + half
-    interval = Interval(
-        low, high, level, "shared-annotator t", int(known.size), spread.n_annotators
+    different = holm([one.p for one in found])
+    equivalent = holm([one.p_equivalence for one in found])
+    return tuple(
+        Adjusted(None if p is None or q is None else STATES[p <= alpha, q <= alpha], p, q)
+        for p, q in zip(different, equivalent, strict=True)
     )
-    p = float(2 * t.sf(abs(by_block.value) / se))
-    return replace(by_block, se=se, p=p, interval=interval, interval_reason=None)

@@ -115,6 +115,8 @@ class Contrast:
         Two-sided p value of no difference.
     n, n_second : int
         Items that the first and the second side rest on.
+    se, degrees_of_freedom : float or None
+        Behind the intervals.
     reason : str or None
         Why `value` is None, or why it has no intervals: ``"empty_group"``, ``"too_few_items"``
         (fewer than 8 units) or ``"no_variation"``.
@@ -127,6 +129,14 @@ class Contrast:
     n: int
     n_second: int
     reason: Reason | None = None
+    se: float | None = None
+    degrees_of_freedom: float | None = None
+
+    def p_equivalence(self, margin: float) -> float | None:
+        """The larger p value of the two one-sided tests of a difference beyond the margin."""
+        if self.value is None or self.se is None or self.degrees_of_freedom is None:
+            return None
+        return float(stats.t.sf((margin - abs(self.value)) / self.se, self.degrees_of_freedom))
 
 
 def paired_contrast(
@@ -244,6 +254,8 @@ def _contrast(
         (value - less, value + less),
         float(2 * t.sf(abs(value) / se)),
         *sizes,
+        se=se,
+        degrees_of_freedom=degrees_of_freedom,
     )
 
 

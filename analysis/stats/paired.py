@@ -194,11 +194,15 @@ def tango_statistic(pairs: PairedCounts, difference: float) -> float:
     >>> round(tango_statistic(PairedCounts(b=25, c=22, n=300), 0.0), 6)  # (b-c)/sqrt(b+c)
     0.437595
     """
-    b, c, n = pairs.b, pairs.c, pairs.n
-    if n == 0:
+    if pairs.n == 0:
         raise ValueError("`pairs` holds no item.")
     if not -1 <= difference <= 1:
         raise ValueError(f"`difference` must lie in [-1, 1], got {difference}.")
+    return tango_score(pairs.b, pairs.c, pairs.n, difference)
+
+
+def tango_score(b: float, c: float, n: float, difference: float) -> float:
+    """`tango_statistic` of counts that need not be whole, such as effective ones; ``n > 0``."""
     linear = -b - c + (2 * n - b + c) * difference
     constant = -c * difference * (1 - difference)
     root = math.sqrt(max(linear * linear - 8 * n * constant, 0.0))

@@ -19,6 +19,7 @@ Reason = Literal[
     "no_variation",
     "too_few_items",
     "too_few_annotators",
+    "too_few_clusters",
     "no_pairs",
     "empty_group",
     "no_discordant",

@@ -6,6 +6,8 @@ Shares no code with the product; draws of its own, so resampled ends agree withi
 from math import sqrt
 from random import Random
 
+from scipy import stats
+
 Z = 1.959963984540054
 
 
@@ -33,6 +35,105 @@ def tango(b, c, n):
 
     estimate = (b - c) / n
     return end(Z, -1 + 1e-12, estimate), end(-Z, estimate, 1 - 1e-12)
+
+
+class General:
+    """Mean and spread of values whose rows belong to sets of things, pair of rows by pair of rows.
+
+    `belongs` has, for every kind of thing, the set of things that each row belongs to.
+    """
+
+    def __init__(self, values, belongs):
+        n = self.n = len(values)
+        self.values, self.mean = values, sum(values) / n
+        self.kinds = [kind for kind in belongs if any(map(len, shared_pairs(kind).values()))]
+        links = [[[float(i == j) for j in range(n)] for i in range(n)]]
+        links += [[[float(i != j) * len(kind[i] & kind[j]) for j in range(n)] for i in range(n)]
+                  for kind in self.kinds]  # fmt: skip
+        e = [value - self.mean for value in values]
+        sums = [sum(e[i] * link[i][j] * e[j] for i in range(n) for j in range(n)) for link in links]
+        centred = [centre(link) for link in links]
+        expected = [
+            [sum(a[i][j] * b[j][i] for i in range(n) for j in range(n)) for b in centred]
+            for a in centred
+        ]
+        totals = [sum(map(sum, link)) for link in links]
+        kept = list(range(len(links)))
+        while True:
+            found = gauss([[expected[a][b] for b in kept] for a in kept], [sums[a] for a in kept])
+            parts = {k: s * totals[k] / n**2 for k, s in zip(kept, found, strict=True)}
+            below = [k for k in kept[1:] if parts[k] < 0]
+            if not below:
+                break
+            kept.remove(min(below, key=lambda k: parts[k]))
+        self.variance = sum(parts.values())
+        noise = parts[0] ** 2 / (n - 1)
+        for k, kind in enumerate(self.kinds, start=1):
+            part, freedom = parts.get(k, 0.0), self.freedom(kind)
+            noise += (part**2 + 2 * part * parts[0]) / freedom
+            if k == 1 and belongs[0] is kind and any(len(row) > 1 for row in kind):
+                noise += parts[0] ** 2 / 2 / freedom
+        self.df = self.variance**2 / noise if noise else n - 1
+
+    def freedom(self, kind):
+        """(tr K)^2 / tr K^2 with K the square of the centred table of things by things."""
+        things = sorted(set().union(*kind))
+        size = [sum(t in row for row in kind) for t in things]
+        g = [
+            [sum(a in row and b in row for row in kind) - size[i] * size[j] / self.n
+             for j, b in enumerate(things)]
+            for i, a in enumerate(things)
+        ]  # fmt: skip
+        k = [[sum(x * y for x, y in zip(row, other, strict=True)) for other in g] for row in g]
+        return sum(k[i][i] for i in range(len(k))) ** 2 / sum(x * x for row in k for x in row)
+
+    def t_interval(self, level=0.95):
+        half = stats.t.ppf((1 + level) / 2, self.df) * sqrt(self.variance)
+        return max(self.mean - half, -1.0), min(self.mean + half, 1.0)
+
+    def p(self):
+        return 2 * stats.t.sf(abs(self.mean) / sqrt(self.variance), self.df)
+
+    def p_equivalence(self, margin):
+        se = sqrt(self.variance)
+        return max(stats.t.sf((self.mean + margin) / se, self.df),
+                   stats.t.sf((margin - self.mean) / se, self.df))  # fmt: skip
+
+    def wilson(self):
+        p, z = self.mean, stats.t.ppf(0.975, self.df)
+        n = min(self.n, p * (1 - p) / self.variance)
+        centre_of, half = p + z * z / 2 / n, z * sqrt(p * (1 - p) / n + z * z / 4 / n / n)
+        return (centre_of - half) / (1 + z * z / n), (centre_of + half) / (1 + z * z / n)
+
+
+def shared_pairs(kind):
+    """Things of a kind that several rows belong to, unless every row belongs to the same."""
+    rows = {
+        thing: [i for i, row in enumerate(kind) if thing in row] for thing in set().union(*kind)
+    }
+    if len(rows) < 2:
+        return {}
+    return {thing: members for thing, members in rows.items() if len(members) > 1}
+
+
+def centre(matrix):
+    """The matrix with the mean of every column taken off."""
+    n = len(matrix)
+    means = [sum(row[j] for row in matrix) / n for j in range(n)]
+    return [[row[j] - means[j] for j in range(n)] for row in matrix]
+
+
+def gauss(matrix, right):
+    """The solution of a few linear equations."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        best = max(range(k, len(rows)), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[best] = rows[best], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for i in range(len(rows)):
+            if i != k:
+                rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
 
 
 def resampled(units, statistic, *, draws=1000):

@@ -121,6 +121,7 @@ def random_study(
         {"judge": "steady", "setting": "standard", "samples": 3, "features": "none"},
     ),
     mirrored: bool = False,
+    n_personas: int = 6,
     **study: Any,
 ) -> Study:
     """A study in which everything that a report must count happens, by chance but repeatably.
@@ -137,13 +138,13 @@ def random_study(
                 {"key": "age", "label": "Age", "value": value, "text": f"The person is {value}."}
             ],
         )
-        for value in ("18-24", "35-44")
+        for value in ("18-24", "35-44") * (n_personas // 2)
     ]
     items = [
         make_item(
             study=made,
             key=f"i{number:03}",
-            persona=personas[number % 2],
+            persona=personas[number % n_personas],
             topic=("food", "travel")[number % 2],
             first_person=names.get(truth := rng.choice(truths), truth),
             **_responses(number, mirrored=mirrored),

@@ -13,13 +13,18 @@ from tests.factories import make_items, make_study
 pytestmark = pytest.mark.django_db
 
 
-def compared(people_right: list[bool], *judges_right: list[bool], **study: Any) -> dict[str, Any]:
-    """The headline of a study whose majority and judges are right on exactly these items."""
+def compared(
+    people_right: list[bool], *judges_right: list[bool], people: int = 12, **study: Any
+) -> dict[str, Any]:
+    """The headline of a study whose majority and judges are right on exactly these items.
+
+    Every item has an answer of one of `people`, who take turns.
+    """
     made = make_study(**study)
     items = make_items(made, len(people_right), first_person="r1")
-    rater = make_rater(study=made)
-    for item, right in zip(items, people_right, strict=True):
-        answer(rater, item, "r1" if right else "r2", 90)
+    raters = [make_rater(study=made) for _ in range(people)]
+    for number, (item, right) in enumerate(zip(items, people_right, strict=True)):
+        answer(raters[number % people], item, "r1" if right else "r2", 90)
     for number, judge in enumerate(judges_right):
         run = make_run(study=made, judge=f"judge {number}")
         for item, right in zip(items, judge, strict=True):
@@ -35,7 +40,7 @@ def test_worse():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
 
     assert found["state"] == "worse"
-    assert any("did worse than the only person" in s for s in found["sentences"])
+    assert any("did worse than the majority" in s for s in found["sentences"])
     assert any("−50.0 points" in s for s in found["sentences"])
 
 
@@ -63,6 +68,25 @@ def test_equivalent_needs_an_interval_inside_the_margin():
     assert compared(same, same, equivalence_margin=0.01)["state"] == "cannot_tell"
 
 
+def test_too_few_people_say_nothing_about_others():
+    found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30, people=3)
+
+    assert found["state"] == "cannot_tell"
+    assert any("no interval for it (too few people)" in s for s in found["sentences"])
+    assert any("The study has 3 people: too few to say" in s for s in found["sentences"])
+    assert not any("95 % interval" in s for s in found["sentences"] if "points" in s)
+
+
+def test_the_verdict_says_what_it_is_about():
+    found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
+
+    assert any(
+        "how often judge 0 is right less how often a majority of people is right, for items, "
+        "people and questions like those of this study and its only persona." in sentence
+        for sentence in found["sentences"]
+    )
+
+
 def test_too_few_common_items_make_no_comparison():
     found = compared([True] * 29, [False] * 29)
 
@@ -72,7 +96,7 @@ def test_too_few_common_items_make_no_comparison():
 
 def test_the_best_of_several_must_survive_the_correction():
     people = [True] * 24 + [False] * 16
-    lucky = [True] * 32 + [False] * 8
+    lucky = [True] * 33 + [False] * 7
     others = [[True] * 25 + [False] * 15 for _ in range(7)]
 
     alone = compared(people, lucky)
@@ -103,7 +127,18 @@ def test_deciding_only_the_easy_items_is_no_merit():
 def test_intervals_and_numbers_of_items_stand_in_the_sentences():
     found = compared([True] * 30 + [False] * 10, [True] * 20 + [False] * 20)
 
-    people, judge, _, certain = found["sentences"]
-    assert "75.0 % of 40 items (95 % interval 59.8–85.8)" in people
-    assert "50.0 % of the 40 that it decided (35.2–64.8)" in judge
+    people, judge, verdict, certain, _ = found["sentences"]
+    assert "75.0 % of 40 items (95 % interval " in people
+    assert "50.0 % of the 40 that it decided (" in judge
+    assert "the difference is −25.0 points (95 % interval −" in verdict
     assert certain.startswith("When certain (≥ 80), judge 0 was right on 50.0 % of 40 (")
+
+
+def test_everybody_right_on_everything_has_intervals_with_width():
+    found = compared([True] * 40, [True] * 40)
+
+    people, judge, verdict, *_ = found["sentences"]
+    assert "100.0 % of 40 items (95 % interval 9" in people
+    assert "(100.0" not in judge
+    assert "points (95 % interval −" in verdict
+    assert found["state"] == "cannot_tell"

@@ -29,12 +29,11 @@ def claims(report):
 def close_study(n=60):
     """People are right on all items; a judge fails on every third and is right on the others."""
     study = make_study()
-    raters = [make_rater(study=study) for _ in range(3)]
+    raters = [make_rater(study=study) for _ in range(13)]
     run = make_run(study=study)
     for number in range(n):
         item = make_item(study=study, seats_needed=9)
-        for rater in raters:
-            answer(rater, item, "r1", 90, shown_first=("r1", "r2")[number % 2])
+        answer(raters[number % 13], item, "r1", 90, shown_first=("r1", "r2")[number % 2])
         if number % 3:
             judge_item(run, item, "r1", 90)
         else:
@@ -63,8 +62,9 @@ def test_the_specification_of_the_report_says_what_the_headline_says(rich):
     entry = next(entry for entry in report["comparison"] if entry["run"] == run)
     assert len(reported) == 1
     assert reported[0]["state"] == report["headline"]["state"] == whole["state"]
-    assert reported[0]["difference"] == pytest.approx(entry["difference"]["value"])
-    assert reported[0]["ci"] == pytest.approx(entry["difference"]["ci"])
+    assert reported[0]["unit"] == "general"
+    assert reported[0]["difference"] == pytest.approx(entry["difference_general"]["value"])
+    assert reported[0]["ci"] == pytest.approx(entry["difference_general"]["ci"])
 
 
 def test_every_combination_stands_there_once_and_is_counted(rich):
@@ -95,16 +95,20 @@ def test_missing_answers_that_count_as_wrong_turn_the_headline():
     report = built(close_study())
 
     whole = claims(report)["all"]
-    states = {row["exclusions"]: row["state"] for row in whole["specifications"]}
+    states = {(row["unit"], row["exclusions"]): row["state"] for row in whole["specifications"]}
     assert report["headline"]["state"] == "cannot_tell"
-    assert states == {"as_reported": "cannot_tell", "missing_wrong": "worse"}
+    for unit in ("general", "item"):
+        assert states[unit, "as_reported"] == "cannot_tell"
+        assert states[unit, "missing_wrong"] == "worse"
     texts = [limit["text"] for limit in report["limitations"]]
-    assert any("depends on choices: it comes out the same in 1 of 2" in text for text in texts)
+    of = f"depends on choices: it comes out the same in {whole['holds']} of {whole['of']}"
+    assert whole["holds"] < whole["of"]
+    assert any(of in text for text in texts)
     assert any("Some runs have no answer to many items" in text for text in texts)
 
 
 def test_people_who_were_excluded_are_counted_in_one_option_alone():
-    study = random_study(82, n_items=80, truths=("r1", "r2"), per_item=(3,))
+    study = random_study(82, n_items=80, n_raters=16, truths=("r1", "r2"), per_item=(3,))
     before = built(study)
     person = Annotator.objects.filter(study=study).order_by("pseudonym").last()
     person.excluded_at, person.exclusion_reason = timezone.now(), "hasty"

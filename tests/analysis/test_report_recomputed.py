@@ -36,7 +36,7 @@ RUNS = (
 
 
 def with_ties():
-    return random_study(11, n_items=60, n_raters=12, allow_tie=True, runs=RUNS)
+    return random_study(11, n_items=60, n_raters=18, allow_tie=True, runs=RUNS)
 
 
 def without_truth():
@@ -131,6 +131,77 @@ def test_closed_intervals(report, counted):
         assert close(versus["difference"]["ci"], expected)
         seen += 1
     assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
+
+
+def belongings(counted, keys):
+    """Of every item its people, its persona and its question."""
+    items = {item.key: item for item in counted.items}
+    people = defaultdict(set)
+    for row in counted.answers:
+        people[row.assignment.item.key].add(row.assignment.annotator.pseudonym)
+    return [
+        [people[key] for key in keys],
+        [{items[key].persona.key} for key in keys],
+        [{items[key].question} for key in keys],
+    ]
+
+
+def test_the_difference_in_general_and_its_verdict(report, counted):
+    """Mean, interval, p values, Holm over the runs that compete, and the headline from them."""
+    seen = {}
+    for versus in report["comparison"]:
+        own = counted.judges[versus["run"]]
+        keys = sorted(key for key in own if key in counted.people)
+        found = versus["difference_general"]
+        if not keys:
+            assert found["value"] is None
+            continue
+        gaps = [own[key][0] - counted.people[key][0] for key in keys]
+        people = {name for row in belongings(counted, keys)[0] for name in row}
+        answers = sum(len(row) for row in belongings(counted, keys)[0])
+        if len(people) < max(8, 4 * answers / len(keys)):
+            assert found["too_few"] == ["people"]
+            assert (found["ci"], found["p"], found["state"]) == (None, None, None)
+            continue
+        expected = intervals.General(gaps, belongings(counted, keys))
+        assert same(found["value"], expected.mean)
+        assert found["ci_made"]["method"] == "general t"
+        assert close(found["ci"], expected.t_interval())
+        assert close(found["equivalence_ci"], expected.t_interval(0.9))
+        p_equivalence = expected.p_equivalence(report["parameters"]["margin"])
+        assert close((found["p"], found["equivalence_p"]), (expected.p(), p_equivalence))
+        seen[versus["run"]] = (expected.p(), p_equivalence, found)
+    whole = [v["run"] for v in report["comparison"] if v["features"] == "all" and v["run"] in seen]
+    for place, key in ((0, "p_holm"), (1, "equivalence_p_holm")):
+        adjusted = details.holm([seen[run][place] for run in whole])
+        assert close([seen[run][2][key] for run in whole], adjusted)
+    if report["headline"]["state"] not in ("no_truth",):
+        chosen = seen.get(report["headline"]["run"])
+        assert report["headline"]["state"] == verdict_of(chosen and chosen[2])
+
+
+def verdict_of(found):
+    if found is None:
+        return "cannot_tell"
+    if found["p_holm"] <= 0.05:
+        return "better" if found["value"] > 0 else "worse"
+    return "equivalent" if found["equivalence_p_holm"] <= 0.05 else "cannot_tell"
+
+
+def test_accuracies_of_the_headline_allow_for_all_that_items_share(report, counted):
+    sides = [(report["human"]["majority"], counted.people, True)]
+    sides += [(judge, counted.judges[judge["run"]], False) for judge in report["judges"]]
+    checked = 0
+    for side, own, by_people in sides:
+        keys = sorted(own)
+        found = side["clusters"]
+        if not keys or found["ci"] is None:
+            continue
+        kinds = belongings(counted, keys)[0 if by_people else 1 :]
+        right = [float(own[key][0]) for key in keys]
+        assert close(found["ci"], intervals.General(right, kinds).wilson())
+        checked += 1
+    assert checked >= (0 if report["headline"]["state"] == "no_truth" else 2)
 
 
 def close(found, expected):

@@ -4,15 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.stats import Votes, annotator_blocks, majority_vote
-from analysis.stats.comparison import (
-    block_difference,
-    equivalence,
-    general_difference,
-    paired_difference,
-)
+from analysis.stats import Sharing, Votes, general_difference, majority_vote
+from analysis.stats.comparison import block_difference, equivalence, paired_difference
 from analysis.stats.paired import PairedCounts, mcnemar, tango_interval
-from tests.analysis.stats.reference import block_design, vector
+from tests.analysis.stats.reference import vector
 
 
 def test_paired_difference_has_the_exact_multinomial_spread():
@@ -162,29 +157,16 @@ def seats_at_random(rng, n_items=300, n_people=30, k=3):
     return np.repeat(np.arange(n_items), k), annotator
 
 
-def test_with_enough_blocks_the_general_difference_is_that_over_blocks():
-    rng = np.random.default_rng(4)
-    item, annotator = block_design()
-    votes = Votes.from_long(item, annotator, rng.integers(0, 2, item.size))
-    diffs = rng.integers(-1, 2, 300).astype(float)
-    diffs[7] = np.nan
-
-    result = general_difference(diffs, votes)
-
-    assert result == block_difference(diffs, annotator_blocks(votes))
-    assert result.n_blocks == 10
-
-
-def test_seats_filled_at_random_still_get_an_interval():
+def test_seats_filled_at_random_get_an_interval_in_general():
     rng = np.random.default_rng(5)
     item, annotator = seats_at_random(rng)
     votes = Votes.from_long(item, annotator, rng.integers(0, 2, item.size))
     diffs = rng.integers(-1, 2, 300).astype(float)
+    diffs[7] = np.nan
 
-    result = general_difference(diffs, votes)
+    result = general_difference(diffs, Sharing.of_items(300, {}, votes))
 
-    assert result.n_blocks == 1
-    assert result.interval.method == "shared-annotator t"
+    assert (result.interval.method, result.n) == ("general t", 299)
     assert result.interval.low < result.value < result.interval.high
     assert (result.p < 0.05) == (result.interval.low > 0 or result.interval.high < 0)
 
@@ -192,15 +174,18 @@ def test_seats_filled_at_random_still_get_an_interval():
 def test_three_people_are_too_few_for_people_in_general():
     votes = Votes.from_matrix(np.zeros((40, 3), dtype=int))
 
-    result = general_difference([1.0, 0, -1, 0] * 10, votes)
+    result = general_difference([1.0, 0, -1, 0] * 10, Sharing.of_items(40, {}, votes))
 
     assert (result.p, result.interval, result.value) == (None, None, 0.0)
     assert result.interval_reason == "too_few_annotators"
 
 
 def test_differences_of_other_items_are_refused():
+    sharing = Sharing.of_items(2, {}, Votes.from_matrix([[0], [1]]))
     with pytest.raises(ValueError, match="must have shape"):
-        general_difference([1.0], Votes.from_matrix([[0], [1]]))
+        general_difference([1.0], sharing)
+    with pytest.raises(ValueError, match="margin"):
+        general_difference([1.0, 0.0], sharing, margin=0)
 
 
 @pytest.mark.slow
@@ -211,7 +196,9 @@ def test_shared_annotators_keep_the_level_where_mcnemar_does_not():
 
     general = by_item = 0
     for votes, diffs in studies:
-        general += general_difference(diffs - target, votes).p < 0.05
+        sharing = Sharing.of_items(300, {}, votes)
+        interval = general_difference(diffs, sharing).interval
+        general += not interval.low <= target <= interval.high
         b, c = int((diffs == 1).sum()), int((diffs == -1).sum())
         by_item += mcnemar(PairedCounts(b=b, c=c, n=300)).p_mid < 0.05
 
