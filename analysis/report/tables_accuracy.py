@@ -17,7 +17,8 @@ CONDITIONAL = (
 
 def in_general(side: Report) -> Report:
     """An accuracy with the interval that allows for people, personas and questions in common."""
-    return {**side, "ci": side["clusters"]["ci"]}
+    # Reports of early versions, which are compared with later ones, have no such interval.
+    return {**side, "ci": side.get("clusters", side)["ci"]}
 
 
 def at_a_glance(report: Report) -> Table:

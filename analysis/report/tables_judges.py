@@ -64,6 +64,7 @@ def comparison(report: Report) -> Table:
             ("95 % interval", "points_range", "difference_general.ci"),
             ("p", "p", "difference_general.p"),
             ("Holm p", "p", "difference_general.p_holm"),
+            ("of runs", "count", "difference_general.family"),
             ("90 % interval", "points_range", "difference_general.equivalence_ci"),
             ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
@@ -76,9 +77,9 @@ def comparison(report: Report) -> Table:
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
         "Intervals, p values and reading allow for people, personas and questions in common: they "
-        "are about others like these. Holm: adjusted over the runs that compete for being the best "
-        "(of the others, over those that saw the same features). Different: Holm's p is at most "
-        f".05. Equivalent: that of two one-sided tests is, for a margin of ±{margin:g} points set "
+        "are about others like these. Holm: adjusted over so many runs, those that compete for "
+        "being the best (of the others, over those that saw the same features). Different: Holm's "
+        f"p is at most .05. Equivalent: that of two one-sided tests is, for a margin of ±{margin:g} points set "
         "in the study. These annotators only: Tango's interval and McNemar's exact test, which "
         "take the people of this study as the only ones. Whatever is missing: the least and the "
         "greatest difference that ties and missing answers of either side allow.",

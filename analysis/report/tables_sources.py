@@ -61,6 +61,7 @@ TABLES: tuple[tuple[str, str, str], ...] = (
     ("judges.*.replies", "cost", RUN),
     ("judges.*.record", "", ""),
     ("comparison.*", "comparison", RUN),
+    ("comparison.*.difference_general.clusters", "", ""),
     ("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
     ("comparison.*.agreement", "replacement", RUN),
     ("comparison.*.agreement_with_majority", "replacement", RUN),

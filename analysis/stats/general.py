@@ -211,7 +211,7 @@ class _Tests:
         lower = t_quantile(df, lower_share(self.level, self.among))
         made = (
             interval_of(*ends(wide, wide), self.level, method, self.sharing),
-            interval_of(*ends(narrow, narrow), 2 * self.level - 1, method, self.sharing),
+            interval_of(*ends(narrow, narrow), round(2 * self.level - 1, 9), method, self.sharing),
             interval_of(*ends(lower, wide), self.level, method, self.sharing),
         )
         return GeneralDifference(value, se, df, min(p, 1.0), *made, min(p_equivalence, 1.0), n)

@@ -253,9 +253,8 @@ def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) ->
             rows = np.flatnonzero(patterns == pattern)
             chosen = np.flatnonzero(pattern >> np.arange(n_kinds) & 1)
             known = squares[rows][:, chosen].T
-            solved: FloatArray = np.linalg.solve(expected[chosen][:, chosen], known).T
             full = np.zeros((rows.size, n_kinds))
-            full[:, chosen] = solved
+            full[:, chosen] = np.linalg.solve(expected[chosen][:, chosen], known).T
             found[rows] = full
         below = np.where(found[:, 1:] < 0, found[:, 1:] * pairs[1:], 0.0)
         bad = np.flatnonzero((below < 0).any(axis=1))

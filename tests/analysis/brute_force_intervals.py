@@ -17,24 +17,26 @@ def wilson(right, n):
     return (centre - half) / (1 + Z * Z / n), (centre + half) / (1 + Z * Z / n)
 
 
-def tango(b, c, n):
+def tango(b, c, n, z=Z):
     """Both ends of the score interval of (b - c) / n, found by halving."""
-
-    def score(delta):
-        # The share of pairs that only the second gets right, at its most likely under delta.
-        linear = -b - c + (2 * n - b + c) * delta
-        least = (sqrt(linear**2 + 8 * n * c * delta * (1 - delta)) - linear) / (4 * n)
-        variance = n * (2 * least + delta * (1 - delta))
-        return (b - c - n * delta) / sqrt(variance) if variance > 0 else float("inf")
 
     def end(wanted, low, high):
         for _ in range(200):
             middle = (low + high) / 2
-            low, high = (middle, high) if score(middle) > wanted else (low, middle)
+            low, high = (middle, high) if score(b, c, n, middle) > wanted else (low, middle)
         return middle
 
     estimate = (b - c) / n
-    return end(Z, -1 + 1e-12, estimate), end(-Z, estimate, 1 - 1e-12)
+    return end(z, -1 + 1e-12, estimate), end(-z, estimate, 1 - 1e-12)
+
+
+def score(b, c, n, delta):
+    """How far the data lie above a difference of delta, in standard errors under it."""
+    # The share of pairs that only the second gets right, at its most likely under delta.
+    linear = -b - c + (2 * n - b + c) * delta
+    least = (sqrt(linear**2 + 8 * n * c * delta * (1 - delta)) - linear) / (4 * n)
+    variance = n * (2 * least + delta * (1 - delta))
+    return (b - c - n * delta) / sqrt(variance) if variance > 0 else float("inf")
 
 
 class General:
@@ -87,17 +89,34 @@ class General:
         k = [[sum(x * y for x, y in zip(row, other, strict=True)) for other in g] for row in g]
         return sum(k[i][i] for i in range(len(k))) ** 2 / sum(x * x for row in k for x in row)
 
-    def t_interval(self, level=0.95):
-        half = stats.t.ppf((1 + level) / 2, self.df) * sqrt(self.variance)
+    def counts(self):
+        """Items worth as much as those that only one side got right, and of all; None for many."""
+        n, b = self.n, sum(value for value in self.values if value > 0)
+        c = -sum(value for value in self.values if value < 0)
+        independent = sum((value - self.mean) ** 2 for value in self.values) / n**2
+        share = min(1.0, independent / self.variance)
+        if (n - max(b, c, n - b - c)) * share >= 10:
+            return None
+        return b * share, c * share, n * share
+
+    def interval(self, level=0.95):
+        quantile = stats.t.ppf((1 + level) / 2, self.df)
+        if counts := self.counts():
+            return tango(*counts, quantile)
+        half = quantile * sqrt(self.variance)
         return max(self.mean - half, -1.0), min(self.mean + half, 1.0)
 
+    def distance(self, delta):
+        if counts := self.counts():
+            return score(*counts, delta)
+        return (self.mean - delta) / sqrt(self.variance)
+
     def p(self):
-        return 2 * stats.t.sf(abs(self.mean) / sqrt(self.variance), self.df)
+        return 2 * stats.t.sf(abs(self.distance(0.0)), self.df)
 
     def p_equivalence(self, margin):
-        se = sqrt(self.variance)
-        return max(stats.t.sf((self.mean + margin) / se, self.df),
-                   stats.t.sf((margin - self.mean) / se, self.df))  # fmt: skip
+        below, above = self.distance(-margin), self.distance(margin)
+        return max(stats.t.sf(below, self.df), stats.t.cdf(above, self.df))
 
     def wilson(self):
         p, z = self.mean, stats.t.ppf(0.975, self.df)
