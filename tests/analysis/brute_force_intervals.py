@@ -102,13 +102,15 @@ class General:
     def interval(self, level=0.95):
         quantile = stats.t.ppf((1 + level) / 2, self.df)
         if counts := self.counts():
-            return tango(*counts, quantile)
+            b, c, n = counts
+            return tango(b, c, n, quantile)
         half = quantile * sqrt(self.variance)
         return max(self.mean - half, -1.0), min(self.mean + half, 1.0)
 
     def distance(self, delta):
         if counts := self.counts():
-            return score(*counts, delta)
+            b, c, n = counts
+            return score(b, c, n, delta)
         return (self.mean - delta) / sqrt(self.variance)
 
     def p(self):
