@@ -80,9 +80,9 @@ def comparison(report: Report) -> Table:
         "are about others like these. Holm: adjusted over so many runs, those that compete for "
         "being the best (of the others, over those that saw the same features). Different: Holm's "
         "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
-        f"±{margin:g} points set in the study. These annotators only: Tango's interval and McNemar's exact test, which "
-        "take the people of this study as the only ones. Whatever is missing: the least and the "
-        "greatest difference that ties and missing answers of either side allow.",
+        f"±{margin:g} points set in the study. These annotators only: Tango's interval and "
+        "McNemar's exact test, which take the people of this study as the only ones. Whatever is "
+        "missing: the least and the greatest difference that ties and missing answers allow.",
     )
 
 
