@@ -38,6 +38,7 @@ PLAIN = (
 NAMED = {
     "agreement_ci": "agreement_with_majority",
     "band": "accuracy",
+    "ci_as_best": "value",
     "equivalence_ci": "value",
     "pairs_ci": "value",
     "pigeonhole_ci": "accuracy",
