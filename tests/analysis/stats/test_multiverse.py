@@ -8,9 +8,9 @@ from analysis.stats import (
     Clusters,
     Votes,
     block_difference,
-    general_difference,
     paired_contrast,
     set_contrast,
+    shared_annotator_variance,
     shared_people,
 )
 
@@ -59,7 +59,7 @@ def test_units_without_a_counted_item_are_no_units():
     assert found.ends == pytest.approx(again.ends)
 
 
-def test_with_shared_people_it_is_the_difference_for_people_in_general():
+def test_with_shared_people_it_is_a_t_interval_with_their_variance():
     rng = np.random.default_rng(3)
     labels = np.full((60, 12), -1)
     for row in labels:
@@ -69,8 +69,12 @@ def test_with_shared_people_it_is_the_difference_for_people_in_general():
 
     found = paired_contrast(first, second, shared_people(votes))
 
-    expected = general_difference(first - second, votes)
-    assert found.ends == pytest.approx((expected.interval.low, expected.interval.high))
+    gap = first - second
+    spread = shared_annotator_variance(gap, votes, np.arange(60))
+    half = stats.t.ppf(0.975, spread.degrees_of_freedom) * spread.variance**0.5
+    assert found.ends == pytest.approx((gap.mean() - half, gap.mean() + half))
+    margin = stats.t.sf((0.3 - abs(gap.mean())) / spread.variance**0.5, spread.degrees_of_freedom)
+    assert found.p_equivalence(0.3) == pytest.approx(margin)
 
 
 def test_the_contrast_of_sets_agrees_with_a_bootstrap_that_makes_them_anew():
