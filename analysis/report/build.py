@@ -17,7 +17,8 @@ from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.competing import families
 from analysis.report.encode import Json, put, steps
 from analysis.report.groups import annotator_groups, group_tables
-from analysis.report.headline import certainty_headline, headline
+from analysis.report.headline import headline
+from analysis.report.headline_certainty import certainty_headline
 from analysis.report.judges import judge_entry
 from analysis.report.limitations import limitations
 from analysis.report.multiverse import multiverse

@@ -1,6 +1,6 @@
 """The one sentence that everybody will quote, chosen by rule and never by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.competing import best_run
@@ -8,8 +8,6 @@ from analysis.report.encode import Json
 from analysis.report.said import Said, say, shown
 from analysis.report.words import (
     TOO_SMALL,
-    decimal,
-    decimal_range,
     listed,
     p_value,
     percent,
@@ -37,18 +35,18 @@ def headline(report: Mapping[str, Any]) -> Json:
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
     if not people["answers"] and not judges:
-        return _state("no_answers", "Nobody has answered yet, neither people nor judges.")
+        return state_with("no_answers", "Nobody has answered yet, neither people nor judges.")
     if majority["accuracy"] is None and all(judge["accuracy"] is None for judge in judges):
-        return _state("no_truth", *_without_truth(report))
+        return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
     if index is None:
-        return _state("people_only", _people(people), "No judge has an answer that counts.")
+        return state_with("people_only", _people(people), "No judge has an answer that counts.")
     judge, comparison = judges[index], report["comparison"][index]
     name, path = run_name(judge, judges), f"judges.{index}"
     difference, path_of = comparison["difference_general"], f"comparison.{index}.difference_general"
     of_judge = _judge(name, judge, path, of=shown(difference["family"], f"{path_of}.family"))
     if majority["accuracy"] is None:
-        return _state("judges_only", of_judge, _no_people(majority)) | _who(judge)
+        return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
 
     state = _decide(difference)
     sentences = [
@@ -58,128 +56,7 @@ def headline(report: Mapping[str, Any]) -> Json:
         *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
         *_estimand(name, people, difference, path_of),
     ]
-    return _state(state, *sentences) | _who(judge)
-
-
-def certainty_headline(report: Mapping[str, Any]) -> Json:
-    """What the certainty chapter found, for the same run as the headline.
-
-    Three findings by rule: whether its certainty rises and falls with people's (interval of
-    Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
-    is certain, is right more often than people where they are (interval of the
-    difference, both sets drawn anew in every resample).
-    """
-    who = report["headline"]
-    found = [versus["certainty"] for versus in report["comparison"]]
-    stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
-    if not stated:
-        return _state("not_comparable", _not_comparable(found))
-    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
-    index = (chosen or stated)[0]
-    judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
-    name = run_name(judge, report["judges"])
-    sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
-    if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
-        told = "Whether either is right more often where it is certain, nobody can know."
-        return _state("no_truth", *sentences, told) | _who(judge)
-    state, sentence = _on_own_ground(
-        name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
-    )
-    return _state(state, *sentences, sentence) | _who(judge)
-
-
-def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
-    if "no_variation" in {entry["spearman_reason"] for entry in found}:
-        return (
-            "Certainty never varies on one side or on both: whether that of judges and that of "
-            "people move together is undefined."
-        )
-    return "No run states a certainty on enough of the items that people do."
-
-
-def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
-    ends = found["spearman_ci"]
-    rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
-    said: dict[str, object] = {
-        "name": name,
-        "items": shown(found["items"], f"{path}.items"),
-        "found": rho,
-    }
-    if ends is not None:
-        interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
-        said["found"] = say("{rho} (95 % interval {ends})", rho=rho, ends=interval)
-    tail = "over {items} items Spearman's correlation is {found}."
-    if ends is None or ends[0] <= 0 <= ends[1]:
-        return say(
-            f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
-            **said,
-        )
-    moves = "rises with" if ends[0] > 0 else "falls with"
-    return say(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
-
-
-def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
-    if found["model_mean"] is None:
-        return "Too few certainties were stated to compare their means."
-    return say(
-        "On average a reply of {name} states a certainty of {model} and a person's answer one of "
-        "{human} (distance of the distributions {distance} points, KS {ks}).",
-        name=name,
-        model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
-        human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
-        distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
-        ks=shown(f"{found['ks']:.2f}", f"{path}.ks"),
-    )
-
-
-def _on_own_ground(
-    name: str, sets: Mapping[str, Any], path: str, threshold: float
-) -> tuple[str, Said]:
-    difference, judge = sets["difference_general"], sets["judge_on_own"]
-    people = sets["people_on_own"]
-    said: dict[str, object] = {
-        "name": name,
-        "threshold": shown(f"{threshold:g}", THRESHOLD),
-        "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
-        "n_people": shown(people["n"], f"{path}.people_on_own.n"),
-    }
-    if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
-        return "too_few", say(
-            "Too few items are highly certain (≥ {threshold}) to compare the two there "
-            "({n_judge} of {name}, {n_people} of people).",
-            **said,
-        )
-    said |= {
-        "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
-        "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
-        "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
-    }
-    form = (
-        "Where it is certain (≥ {threshold}), {name} {words}: {judge} of {n_judge} against "
-        "{people} of {n_people}, a difference of {gap} points {tail}."
-    )
-    if difference["ci"] is None:
-        return "cannot_tell", say(
-            form,
-            words=CERTAIN_WORDS["cannot_tell"],
-            tail=f"(no interval: {reason(difference['ci_reason'])})",
-            **said,
-        )
-    differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
-    state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
-    tail = say(
-        "(95 % interval {ci}{holm}) on items that both decided",
-        ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
-        holm=_holm(difference, "p_holm", f"{path}.difference_general"),
-    )
-    return state, say(form, words=CERTAIN_WORDS[state], tail=tail, **said)
-
-
-CERTAIN_WORDS = {
-    "better": "is right more often than people where they are",
-    "worse": "is right less often than people where they are",
-    "cannot_tell": "cannot be told apart from people where they are",
-}
+    return state_with(state, *sentences) | who_of(judge)
 
 
 def _decide(difference: Mapping[str, Any]) -> str:
@@ -262,7 +139,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     said |= {
         "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
         "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
-        "holm": _holm(difference, "equivalence_p_holm", path),
+        "holm": holm_words(difference, "equivalence_p_holm", path),
         "gap": say("{gap} (95 % interval {ci})", gap=gap, ci=ci),
     }
     if state in {"better", "worse"}:
@@ -270,7 +147,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
             "{gap} (95 % interval {ci}{holm})",
             gap=gap,
             ci=ci,
-            holm=_holm(difference, "p_holm", path),
+            holm=holm_words(difference, "p_holm", path),
         )
         return say(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
     if state == "equivalent":
@@ -302,7 +179,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     )
 
 
-def _holm(difference: Mapping[str, Any], key: str, path: str) -> Said | str:
+def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Said | str:
     """The adjusted p value, where several runs compete."""
     if difference["family"] < 2 or difference[key] is None:
         return ""
@@ -445,7 +322,7 @@ def _no_people(majority: Mapping[str, Any]) -> str | Said:
     return "No answer of people counts, so there is nobody to compare with."
 
 
-def _state(state: str, *sentences: str | Said) -> Json:
+def state_with(state: str, *sentences: str | Said) -> Json:
     """The state, its sentences, and for each of them where its numbers stand in report.json."""
     return {
         "state": state,
@@ -454,5 +331,5 @@ def _state(state: str, *sentences: str | Said) -> Json:
     }
 
 
-def _who(judge: Mapping[str, Any]) -> Json:
+def who_of(judge: Mapping[str, Any]) -> Json:
     return {key: judge[key] for key in ("judge", "run", "setting", "features")}

@@ -10,7 +10,7 @@ import pytest
 from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
-from analysis.report.headline import certainty_headline
+from analysis.report.headline_certainty import certainty_headline
 from analysis.report.paper import write_tables
 from analysis.report.public import without_people
 from analysis.report.render import render_html
