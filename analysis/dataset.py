@@ -36,7 +36,7 @@ from analysis.facts import (
 from analysis.juries import with_juries
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator, QuotaCell
-from annotation.quality import quality_of
+from annotation.quality.flags import quality_of
 from judging.conditions import conditions_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from studies.editing import READ_OTHERWISE

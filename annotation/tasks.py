@@ -2,9 +2,9 @@
 
 from celery import shared_task
 
-from annotation.prolific.errors import ProlificError
-from annotation.prolific.sync import follow_all
-from annotation.prolific.webhooks import handle
+from annotation.prolific.api.errors import ProlificError
+from annotation.prolific.sync.sync import follow_all
+from annotation.prolific.sync.webhooks import handle
 from annotation.services.expiry import release_expired
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from annotation.prolific.receiver import webhook
+from annotation.prolific.pages.webhook_view import webhook
 from config.health import healthz
 from studies import account_views
 
@@ -25,16 +25,16 @@ urlpatterns = [
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/", admin.site.urls),
     path("studies/", include("studies.urls")),
-    path("studies/<slug:slug>/people/", include("annotation.researcher_urls")),
+    path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.export_urls")),
     path("shared/", include("analysis.shared_urls")),
-    path("s/<slug:slug>/", include("annotation.urls")),
+    path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]
 
-handler400 = "annotation.refused.bad_request"
-handler403 = "annotation.refused.permission_denied"
-handler404 = "annotation.refused.page_not_found"
-handler500 = "annotation.refused.server_error"
+handler400 = "annotation.participants.error_pages.bad_request"
+handler403 = "annotation.participants.error_pages.permission_denied"
+handler404 = "annotation.participants.error_pages.page_not_found"
+handler500 = "annotation.participants.error_pages.server_error"

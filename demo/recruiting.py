@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import QuerySet, Sum
 
 from annotation.models import Annotation, ProlificStudy, ProlificSubmission, Recruitment
-from annotation.prolific.sync import follow
+from annotation.prolific.sync.sync import follow
 from demo.annotators import Annotator, attributes, participant_id, pseudonym
 from demo.studies import DemoError
 from demo.truth import ANNOTATORS, World

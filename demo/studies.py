@@ -8,9 +8,9 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from annotation.comprehension import set_questions, standard_questions
+from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator, ComprehensionAnswer
-from annotation.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Cell, Question, set_quotas
 from demo.annotators import EVERYONE_ELSE, QUOTA
 from demo.bundle import write_bundles
 from demo.truth import World, uniform

@@ -13,8 +13,8 @@ from django.db.models import Avg, Count, F, Q, QuerySet
 
 from analysis.dataset import COUNTED
 from analysis.exports.columns import AGGREGATES, names
+from annotation.content.wording import setting_of
 from annotation.models import Annotation
-from annotation.wording import setting_of
 from judging.models import JudgeRun, Judgment
 from studies.models import Choice, Item, Study
 

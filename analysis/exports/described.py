@@ -13,8 +13,8 @@ from django.utils import translation
 from analysis.exports.columns import Column
 from analysis.exports.tables import Leaving
 from analysis.pseudonyms import K
+from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
-from annotation.texts import consent_text, instructions_text
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Study
 

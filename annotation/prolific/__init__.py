@@ -1,0 +1,1 @@
+"""Recruiting on Prolific."""

@@ -5,11 +5,11 @@ import datetime as dt
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import assignment as seats
-from annotation import holding
+from annotation.content.wording import wording_for
 from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
-from annotation.wording import wording_for
+from annotation.seats import assignment as seats
+from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
 from studies.services import freeze
 
@@ -95,7 +95,7 @@ def record_answer(
             for field, value in submission.items():
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
-        holding.answered(annotator)
+        first_answers.answered(annotator)
         AnnotationRevision.objects.create(
             annotation=annotation, number=annotation.revision, **submission
         )

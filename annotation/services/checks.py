@@ -2,10 +2,10 @@
 
 from django.db import transaction
 
-from annotation import flow
-from annotation.checks import PRACTICE_READ, PRACTISED, open_question, practice_of
+from annotation.content.practice import PRACTICE_READ, PRACTISED, open_question, practice_of
 from annotation.errors import InvalidAnswer
 from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer
+from annotation.seats import flow
 from annotation.services.steps import go_on, is_at
 
 State = Annotator.State

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation import flow
 from annotation.models import AnnotatorEvent, ProlificIdentity
+from annotation.seats import flow
 
 # Somebody unknown for so long gives back the seats that they took before it was known.
 PATIENCE = dt.timedelta(minutes=5)

@@ -3,9 +3,9 @@
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation import flow
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, Draft
+from annotation.seats import flow
 from annotation.services.identities import forget_person
 
 State = Annotator.State

@@ -3,10 +3,10 @@
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import flow
 from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
-from annotation.identity import check_ids, identity_hash, identity_hashes
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
+from annotation.seats import flow
+from annotation.seats.identity import check_ids, identity_hash, identity_hashes
 from annotation.services.related import took_part_before
 from annotation.services.starts import count_start
 from studies.models import Study

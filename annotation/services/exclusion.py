@@ -5,9 +5,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation import flow, quotas
 from annotation.errors import WrongStep
 from annotation.models import Annotator, AnnotatorEvent
+from annotation.seats import flow, quotas
 
 
 @transaction.atomic

@@ -2,8 +2,8 @@
 
 from django.db import transaction
 
-from annotation import flow, holding
 from annotation.models import Annotator
+from annotation.seats import first_answers, flow
 from studies.models import Study
 from studies.services import lock_study
 
@@ -13,7 +13,7 @@ def release_expired(*, study_id: int | None = None) -> int:
 
     One transaction a study, so that no study waits for another.
     """
-    due = Annotator.objects.filter(holding.is_over(), state__in=flow.ACTIVE)
+    due = Annotator.objects.filter(first_answers.is_over(), state__in=flow.ACTIVE)
     stopped = Annotator.objects.filter(
         state__in=flow.ACTIVE, study__state=Study.State.CLOSED, is_imported=False
     )
@@ -38,7 +38,7 @@ def expire_due(study: Study) -> int:
         study=study, state__in=flow.ACTIVE
     )
     if study.state != Study.State.CLOSED:
-        active = active.filter(holding.is_over())
+        active = active.filter(first_answers.is_over())
     ended = 0
     for annotator in active.order_by("pk"):
         annotator.study = study

@@ -3,9 +3,9 @@
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import flow
 from annotation.errors import AlreadyEnded
 from annotation.models import Annotator, AnnotatorEvent
+from annotation.seats import flow
 
 EXTENDED = "extended"
 # As often as WCAG 2.2.1 asks for; a seat is not held for ever.

@@ -2,8 +2,8 @@
 
 from django.db import transaction
 
-from annotation import flow
 from annotation.models import Annotator, AnnotatorEvent
+from annotation.seats import flow
 
 HURRIED = "hurried"
 

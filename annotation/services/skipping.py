@@ -3,10 +3,10 @@
 from django.db import transaction
 from django.db.models import Q
 
-from annotation import assignment as seats
-from annotation import flow
 from annotation.errors import AlreadyEnded, WrongStep
 from annotation.models import Annotation, Annotator, Assignment, Draft
+from annotation.seats import assignment as seats
+from annotation.seats import flow
 
 _SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.State.RETURNED}
 

@@ -2,11 +2,12 @@
 
 from django.db import transaction
 
-from annotation import assignment, checks, flow, quotas
+from annotation.content import practice
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
 from annotation.models import Annotator, AnnotatorEvent, DemographicQuestion
+from annotation.seats import assignment, flow, quotas
+from annotation.seats.platform_status import is_doubtful
 from annotation.services.expiry import expire_due
-from annotation.standing import is_doubtful
 from studies.models import Study
 
 State = Annotator.State
@@ -81,9 +82,9 @@ def go_on(annotator: Annotator) -> Annotator:
 
     The annotator is locked together with the study. Raises `NoItems`.
     """
-    if annotator.state == State.INSTRUCTED and checks.open_question(annotator) is None:
+    if annotator.state == State.INSTRUCTED and practice.open_question(annotator) is None:
         flow.move(annotator, State.QUALIFIED)
-    if annotator.state == State.QUALIFIED and not checks.practice_of(annotator).is_open:
+    if annotator.state == State.QUALIFIED and not practice.practice_of(annotator).is_open:
         expire_due(annotator.study)
         if not assignment.assign(annotator.pk):
             raise NoItems("without items")

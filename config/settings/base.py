@@ -82,7 +82,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-CSRF_FAILURE_VIEW = "annotation.refused.csrf_failure"
+CSRF_FAILURE_VIEW = "annotation.participants.error_pages.csrf_failure"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies:list"
 LOGOUT_REDIRECT_URL = "login"

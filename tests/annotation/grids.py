@@ -1,6 +1,6 @@
 """A study with places for women and men of two parties."""
 
-from annotation.quotas import Cell, Question, grid, set_quotas
+from annotation.seats.quotas import Cell, Question, grid, set_quotas
 from studies.models import Study
 from tests.factories import make_items, make_study
 

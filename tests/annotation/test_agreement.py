@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from annotation.agreement import Agreement, Said, agreement, at_least
-from annotation.quality import IMPROBABLE
+from annotation.quality.agreement import Agreement, Said, agreement, at_least
+from annotation.quality.flags import IMPROBABLE
 
 
 def said(*rows: str) -> list[Said]:

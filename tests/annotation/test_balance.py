@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.balance import Showing, choose_orders, spread_groups
+from annotation.seats.side_order import Showing, choose_orders, spread_groups
 
 showings = st.lists(
     st.builds(

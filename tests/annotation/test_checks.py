@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation import flow, services
-from annotation.comprehension import (
+from annotation import services
+from annotation.content.comprehension import (
     Question,
     as_toml,
     read_questions,
@@ -15,7 +15,8 @@ from annotation.comprehension import (
 )
 from annotation.errors import ComprehensionError, InvalidAnswer, WrongStep
 from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
-from annotation.progress import progress_of
+from annotation.participants.progress import progress_of
+from annotation.seats import flow
 from studies.models import Item, Study, StudyLog
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 

@@ -14,9 +14,10 @@ from django.db.models import F, Sum
 from django.test import Client
 from django.utils import timezone
 
-from annotation import flow, services
+from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.quotas import Cell, Question, set_quotas
+from annotation.seats import flow
+from annotation.seats.quotas import Cell, Question, set_quotas
 from studies.models import Item, Study
 from tests.annotation.pages.walking import arrive, post_answer
 from tests.factories import make_item, make_items, make_study

@@ -4,7 +4,7 @@ import pytest
 
 from annotation import services
 from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer
-from annotation.exports import annotation_rows
+from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from annotation.services.drafts import stamp_of
 from tests.factories import make_items, make_study, walk_in

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from annotation import services
-from annotation.exports import annotation_rows, annotator_rows
+from annotation.files.answers_out import annotation_rows, annotator_rows
+from annotation.files.imports import import_annotations
 from annotation.models import Annotation, Annotator
-from annotation.services.imports import import_annotations
 from studies.importers.bundle import File
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.comprehension import Question, set_questions, standard_questions
-from annotation.fairness import unfair_checks
+from annotation.content.check_rules import unfair_checks
+from annotation.content.comprehension import Question, set_questions, standard_questions
 from annotation.models import Annotator, Assignment
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, sign_in

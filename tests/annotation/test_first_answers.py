@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, LinkStart
-from annotation.services.unanswered import release_unanswered
+from annotation.services.release import release_unanswered
 from annotation.tasks import release_expired_seats
 from studies.models import Study, StudyLog
 from tests.annotation.pages.walking import post_answer

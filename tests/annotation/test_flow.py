@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation import flow, services
+from annotation import services
 from annotation.errors import AlreadyEnded, EntryRefused, StudyNotOpen, Unfinished, WrongStep
+from annotation.files.imports import import_annotations
 from annotation.models import (
     Annotation,
     Annotator,
@@ -18,9 +19,9 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
-from annotation.selectors import completion_code
+from annotation.participants.selectors import completion_code
+from annotation.seats import flow
 from annotation.services.identities import purge_identities
-from annotation.services.imports import import_annotations
 from annotation.tasks import release_expired_seats
 from studies.importers.bundle import File
 from studies.models import Study

@@ -6,7 +6,7 @@ import pytest
 
 from annotation import services
 from annotation.models import Annotator
-from annotation.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Cell, Question, set_quotas
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 

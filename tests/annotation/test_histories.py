@@ -10,12 +10,13 @@ from django.utils import timezone
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from annotation import flow, services
+from annotation import services
 from annotation.errors import AnnotationError
-from annotation.forecast import forecast_of
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.quotas import Cell, Question, set_quotas
-from annotation.services.places import raise_places
+from annotation.seats import flow
+from annotation.seats.forecast import forecast_of
+from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 

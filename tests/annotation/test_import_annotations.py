@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.files.imports import import_annotations
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.services.imports import import_annotations
 from studies.importers.bundle import File
 from studies.importers.faults import Refused
 from studies.models import Study

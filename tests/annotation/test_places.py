@@ -5,9 +5,9 @@ import pytest
 from annotation import services
 from annotation.errors import PlacesError
 from annotation.models import Annotation, QuotaCell
-from annotation.places import places_of
-from annotation.quotas import Cell, Question, set_quotas
-from annotation.services.places import raise_places
+from annotation.seats.capacity import places_of
+from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 

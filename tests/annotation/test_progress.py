@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from annotation.progress import Place, Progress
+from annotation.participants.progress import Place, Progress
 
 
 def at(done: int, total: int, seconds: list[float]) -> Progress:

@@ -5,7 +5,7 @@ from scipy.stats import binom
 
 from annotation import services
 from annotation.models import Annotation, Annotator
-from annotation.quality import RULES, at_most, quality_of
+from annotation.quality.flags import RULES, at_most, quality_of
 from studies.models import Study
 from tests.factories import make_item, make_items, make_study, walk_in
 

@@ -5,7 +5,7 @@ import pytest
 from annotation import services
 from annotation.errors import InvalidAnswer, QuotaError
 from annotation.models import Annotator, QuotaCell
-from annotation.quotas import Cell, set_quotas
+from annotation.seats.quotas import Cell, set_quotas
 from studies.models import Study
 from tests.annotation.grids import GENDER, POLITICS, make_grid
 from tests.factories import answer_all, make_study, walk_in

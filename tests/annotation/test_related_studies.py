@@ -7,7 +7,7 @@ from django.test import Client
 from annotation import services
 from annotation.errors import TookPartBefore
 from annotation.models import Annotator, CompletionCode, RelatedStudy
-from annotation.prolific.plan import completion_codes
+from annotation.prolific.launch.plan import completion_codes
 from annotation.services.identities import purge_identities
 from annotation.services.related import set_related_studies
 from studies.models import Membership

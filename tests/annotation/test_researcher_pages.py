@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from annotation import services
 from annotation.models import Annotator, CompletionCode, ProlificIdentity
-from annotation.overview import coverage, funnel, quota_grid
-from annotation.quotas import Cell, Question, set_quotas
+from annotation.researchers.selectors import coverage, funnel, quota_grid
+from annotation.seats.quotas import Cell, Question, set_quotas
 from studies.models import Membership, Study
 from tests.annotation.grids import make_grid
 from tests.factories import answer_all, make_items, make_study, walk_in

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from annotation import services
-from annotation.assignment import assign
 from annotation.models import Annotation, Annotator, Assignment
+from annotation.seats.assignment import assign
 from studies.models import Item, Study
 from tests.factories import answer_all, make_annotator, make_item, make_items, make_study, walk_in
 from tests.together import run_together

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-from annotation.comprehension import set_questions, standard_questions
+from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import DemographicQuestion, QuotaCell
 from studies.models import Study
 from tests.factories import make_item, make_persona, make_study

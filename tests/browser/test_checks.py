@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.comprehension import set_questions, standard_questions
+from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator
 from studies.models import Membership
 from tests.browser.annotators import CYCLE, enter, make_everyday_study

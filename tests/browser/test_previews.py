@@ -3,8 +3,8 @@
 import pytest
 from django.contrib.auth.models import User
 
-from annotation.codes import ensure_codes
 from annotation.models import Annotator, Assignment, ComprehensionQuestion
+from annotation.seats.completion_codes import ensure_codes
 from studies.models import Membership
 from tests.browser.annotators import add_quota, enter, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, scrolls_sideways

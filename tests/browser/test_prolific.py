@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from annotation import services
 from annotation.models import ProlificStudy
-from annotation.prolific.sync import follow
+from annotation.prolific.sync.sync import follow
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from analysis.likeness import likenesses
-from annotation.comprehension import standard_questions
+from annotation.content.comprehension import standard_questions
 from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
-from annotation.quality import quality_of
+from annotation.quality.flags import quality_of
 from annotation.services.endings import mark_returned
 from demo import annotators as people
 from demo.bundle import write_bundles

@@ -10,7 +10,7 @@ from django.conf import settings as configured
 from django.test import Client
 
 from annotation.models import Annotator
-from annotation.prolific.sync import follow
+from annotation.prolific.sync.sync import follow
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from demo.studies import CHECK_ITEMS
 from studies.prompts import BANDS

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.services.imports import import_annotations
+from annotation.files.imports import import_annotations
 from studies.importers.bundle import File
 from studies.importers.faults import Refused
 from studies.management.find import find_study

@@ -9,17 +9,28 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy
-from annotation.prolific import bonuses, decide, demographics, launch, ledger, running
-from annotation.prolific.account import connect
-from annotation.prolific.bonuses import Line
-from annotation.prolific.checks import Preview
-from annotation.prolific.dry_run import dry_run
-from annotation.prolific.errors import ChooseWorkspace, LaunchRefused
-from annotation.prolific.outlook import look_ahead
-from annotation.prolific.plan import DEVICES, Plan
-from annotation.prolific.settle import APPROVE, BONUS, RETURN, Row, pace_of, settlement, totals
-from annotation.prolific.sync import follow
-from annotation.prolific.webhooks import subscribe
+from annotation.prolific.api.account import connect
+from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.dry_run import dry_run
+from annotation.prolific.launch.forecast import look_ahead
+from annotation.prolific.launch.launch_checks import Preview
+from annotation.prolific.launch.plan import DEVICES, Plan
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.prolific.settle import decisions, money_ledger
+from annotation.prolific.settle.proposals import (
+    APPROVE,
+    BONUS,
+    RETURN,
+    Row,
+    pace_of,
+    settlement,
+    totals,
+)
+from annotation.prolific.sync import demographics
+from annotation.prolific.sync.sync import follow
+from annotation.prolific.sync.webhooks import subscribe
 from studies.csv_out import CsvWriter
 from studies.management.find import find_study
 from studies.models import Study
@@ -214,8 +225,8 @@ class Command(BaseCommand):
             self.stdout.write(warning)
 
     def _ledger(self, study: Study, options: dict[str, Any]) -> None:
-        ledger.read_costs(study_id=study.pk)
-        found = ledger.ledger_of(study)
+        money_ledger.read_costs(study_id=study.pk)
+        found = money_ledger.ledger_of(study)
 
         def text(amount: int | None, *, is_count: bool) -> str:
             if amount is None:
@@ -231,8 +242,8 @@ class Command(BaseCommand):
         if options["out"]:
             with Path(options["out"]).open("w", encoding="utf-8", newline="") as file:
                 writer = CsvWriter(file)
-                writer.row(ledger.COLUMNS)
-                writer.rows(ledger.csv_rows(found))
+                writer.row(money_ledger.COLUMNS)
+                writer.rows(money_ledger.csv_rows(found))
             self.stdout.write(f"Entries written to {options['out']}: {len(found.entries):,}.")
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:
@@ -281,7 +292,7 @@ class Command(BaseCommand):
         if not self._sure(f"Approve {len(rows)} people for {total}?", options):
             raise CommandError("Nobody was approved.")
         ids = [row.submission.pk for row in rows]
-        done = decide.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
+        done = decisions.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
         gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
         self.stdout.write(f"Asked to approve: {done.asked:,}; approved: {done.approved:,}.{gone}")
 
@@ -289,7 +300,7 @@ class Command(BaseCommand):
         if rows and not self._sure(f"Ask {len(rows)} people to return?", options):
             raise CommandError("Nobody was asked.")
         ids = [row.submission.pk for row in rows]
-        asked = decide.request_returns(
+        asked = decisions.request_returns(
             study_id=study.pk, submission_ids=ids, reason=options["returns"]
         )
         self.stdout.write(f"Asked to return: {asked:,}.")

@@ -5,8 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.errors import QuotaError
-from annotation.quota_files import EXAMPLE, read_plan
-from annotation.quotas import set_quotas
+from annotation.seats.quota_files import EXAMPLE, read_plan
+from annotation.seats.quotas import set_quotas
 from studies.management.find import find_study
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from annotation.comprehension import (
+from annotation.content.comprehension import (
     Question,
     as_toml,
     questions_of,

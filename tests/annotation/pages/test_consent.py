@@ -5,8 +5,8 @@ import re
 import pytest
 
 from annotation import services
+from annotation.content.texts import consent_text
 from annotation.models import Annotator
-from annotation.texts import consent_text
 from tests.annotation.pages.walking import PID, arrive, start
 from tests.factories import make_items, make_study
 

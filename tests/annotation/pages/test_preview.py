@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from annotation.comprehension import set_questions, standard_questions
+from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.preview import STEPS
+from annotation.participants.preview import STEPS
 from tests.factories import make_item, make_items, make_study, sign_in
 
 pytestmark = pytest.mark.django_db

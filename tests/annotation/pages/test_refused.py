@@ -5,7 +5,7 @@ from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import OperationalError
 from django.test import Client
 
-from annotation.refused import bad_request, permission_denied
+from annotation.participants.error_pages import bad_request, permission_denied
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_study
 
@@ -76,7 +76,7 @@ def test_a_fault_on_our_side_is_told_in_the_language_of_the_study(monkeypatch):
     def fail(*_args, **_kwargs):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("annotation.views.consent_text", fail)
+    monkeypatch.setattr("annotation.participants.views.consent_text", fail)
     response = client.get(f"/s/{study.slug}/consent/")
 
     page = response.content.decode()

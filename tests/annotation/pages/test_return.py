@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from annotation import services
-from annotation.comprehension import set_questions, standard_questions
+from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator, DemographicQuestion
 from tests.annotation.pages.walking import arrive, entry_url, post_answer
 from tests.factories import make_item, make_items, make_study

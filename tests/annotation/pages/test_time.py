@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from annotation import flow, services
+from annotation import services
 from annotation.errors import AlreadyEnded
 from annotation.models import Annotation, Annotator
+from annotation.seats import flow
 from annotation.services.extension import EXTENSIONS
 from tests.annotation.pages.walking import arrive, post_answer, start
 from tests.factories import make_items, make_study

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import ProlificStudy
-from annotation.prolific.client import Client
+from annotation.prolific.api.client import Client
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from studies.models import Study
 from tests.annotation.prolific.life import make_recruiting, published

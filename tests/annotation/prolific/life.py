@@ -7,12 +7,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.codes import code_for
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
-from annotation.prolific import bonuses, launch, running
-from annotation.prolific.bonuses import Line
-from annotation.prolific.plan import Plan
-from annotation.quotas import Question, grid, set_quotas
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.seats.completion_codes import code_for
+from annotation.seats.quotas import Question, grid, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study

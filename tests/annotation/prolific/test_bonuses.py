@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.models import Bonus, BonusPayment, ProlificStudy
-from annotation.prolific import bonuses
-from annotation.prolific.bonuses import Line, pro_rata
-from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
-from annotation.prolific.settle import settlement
-from annotation.prolific.sync import follow
+from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line, pro_rata
+from annotation.prolific.settle.proposals import settlement
+from annotation.prolific.sync.sync import follow
 from studies.money import major_units
 from tests.annotation.prolific.life import LOST, REFUSED, answer_some, arrive, paid_there, ready
 
@@ -158,7 +158,7 @@ def test_a_crash_after_sending_never_pays_again(study, owed, prolific, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("annotation.prolific.client.Client.pay_bonuses", crash)
+        patch.setattr("annotation.prolific.api.client.Client.pay_bonuses", crash)
         with pytest.raises(KeyboardInterrupt):
             bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
     with pytest.raises(NotAllowed, match="sent"):

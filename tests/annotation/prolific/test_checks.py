@@ -8,13 +8,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from annotation.content.trial_runs import runs_of
 from annotation.models import Annotation, CompletionCode, Ending
-from annotation.prolific import running
-from annotation.prolific.account import connect, read_account
-from annotation.prolific.check_study import study_checks
-from annotation.prolific.errors import NotAllowed
-from annotation.prolific.sync import follow_all
-from annotation.trial_runs import runs_of
+from annotation.prolific.api.account import connect, read_account
+from annotation.prolific.api.errors import NotAllowed
+from annotation.prolific.launch import running
+from annotation.prolific.launch.check_study import study_checks
+from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
 from studies.launch_checks import checks_of_other_apps

@@ -7,12 +7,13 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import BonusPayment, Recruitment
-from annotation.prolific import account, bonuses
-from annotation.prolific.account import alone
-from annotation.prolific.bonuses import Line
-from annotation.prolific.errors import NotAllowed
-from annotation.prolific.sync import follow
-from annotation.prolific.transport import Transport
+from annotation.prolific.api import account
+from annotation.prolific.api.account import alone
+from annotation.prolific.api.errors import NotAllowed
+from annotation.prolific.api.transport import Transport
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import answer_some, arrive, paid_there, ready
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ import logging
 import pytest
 import requests
 
-from annotation.prolific.client import Client
-from annotation.prolific.errors import (
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import (
     NotConfigured,
     NotFound,
     OutcomeUnknown,
@@ -16,8 +16,8 @@ from annotation.prolific.errors import (
     Unreachable,
     describe,
 )
-from annotation.prolific.transport import api_base
-from annotation.prolific.types import TIMED_OUT, RemoteSubmission, status_name
+from annotation.prolific.api.transport import api_base
+from annotation.prolific.api.types import TIMED_OUT, RemoteSubmission, status_name
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN, SimulatedProlific, start
 from tests.annotation.prolific.payloads import study_payload

@@ -4,8 +4,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import BonusPayment, ProlificStudy
-from annotation.prolific import launch
-from annotation.prolific.sync import follow
+from annotation.prolific.launch import launch
+from annotation.prolific.sync.sync import follow
 from demo.prolific.server import TOKEN
 from studies.models import Item
 from tests.annotation.prolific.life import (

@@ -4,16 +4,17 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import BonusPayment, ProlificSubmission
-from annotation.prolific import bonuses, launch, running
-from annotation.prolific.bonuses import Line
-from annotation.prolific.decide import approve, reject
-from annotation.prolific.demographics import fetch, groups_of
-from annotation.prolific.errors import Rejected
-from annotation.prolific.plan import Plan
-from annotation.prolific.settle import APPROVE, BONUS, settlement
-from annotation.prolific.sync import follow
-from annotation.prolific.webhooks import subscribe
-from annotation.prolific.workspace import find_workspace
+from annotation.prolific.api.errors import Rejected
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.workspace import find_workspace
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.prolific.settle.decisions import approve, reject
+from annotation.prolific.settle.proposals import APPROVE, BONUS, settlement
+from annotation.prolific.sync.demographics import fetch, groups_of
+from annotation.prolific.sync.sync import follow
+from annotation.prolific.sync.webhooks import subscribe
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import requests
 
-from annotation.prolific.client import Client
-from annotation.prolific.errors import Rejected
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import Rejected
 from demo.prolific.contract import CONTRACT
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import TOKEN

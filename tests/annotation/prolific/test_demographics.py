@@ -5,11 +5,11 @@ from django.urls import reverse
 
 from annotation import services
 from annotation.models import DemographicQuestion
-from annotation.prolific.columns import column_of, value_of
-from annotation.prolific.demographics import fetch, groups_of
-from annotation.prolific.settle import settlement
-from annotation.prolific.sync import follow
-from annotation.quotas import Cell, Question, set_quotas
+from annotation.prolific.settle.proposals import settlement
+from annotation.prolific.sync.demographic_columns import column_of, value_of
+from annotation.prolific.sync.demographics import fetch, groups_of
+from annotation.prolific.sync.sync import follow
+from annotation.seats.quotas import Cell, Question, set_quotas
 from tests.annotation.prolific.life import make_recruiting, published
 from tests.factories import sign_in
 

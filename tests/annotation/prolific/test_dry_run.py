@@ -6,13 +6,13 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import ProlificStudy
-from annotation.prolific import dry_run as rehearsal
-from annotation.prolific import launch
-from annotation.prolific.compare import compare
-from annotation.prolific.dry_run import dry_run
-from annotation.prolific.errors import LaunchRefused, ProlificError, Rejected
-from annotation.prolific.plan import Plan
-from annotation.quotas import grid, set_quotas
+from annotation.prolific.api.errors import LaunchRefused, ProlificError, Rejected
+from annotation.prolific.launch import dry_run as rehearsal
+from annotation.prolific.launch import launch
+from annotation.prolific.launch.draft_comparison import compare
+from annotation.prolific.launch.dry_run import dry_run
+from annotation.prolific.launch.plan import Plan
+from annotation.seats.quotas import grid, set_quotas
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting
 from tests.annotation.prolific.payloads import study_payload
 

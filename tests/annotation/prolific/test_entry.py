@@ -10,7 +10,7 @@ from annotation.models import (
     ProlificStudy,
     ProlificSubmission,
 )
-from annotation.prolific.sync import follow
+from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import arrive, make_recruiting, published
 
 pytestmark = pytest.mark.django_db

@@ -15,9 +15,10 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import BonusPayment, ProlificStudy, ProlificSubmission
-from annotation.prolific import bonuses, launch
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
+from annotation.prolific.launch import launch
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.money import bonuses
+from annotation.prolific.sync.sync import follow
 from demo.prolific.faults import FAULTS, Fault
 from demo.prolific.world import World
 from tests.annotation.prolific.life import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotation.prolific.filters import Wanted, resolve
-from annotation.prolific.types import Filter
+from annotation.prolific.api.filters import Wanted, resolve
+from annotation.prolific.api.types import Filter
 
 LIVE = [
     Filter("sex", "Sex", "select", {"7": "Male", "9": "Female"}, None, None),

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotation, BonusPayment, ProlificStudy, QuotaCell
-from annotation.prolific.plan import Plan
+from annotation.prolific.launch.plan import Plan
 from annotation.tasks import handle_prolific_event
 from demo.prolific.faults import FAULTS
 from studies.models import Item
@@ -125,7 +125,7 @@ def row(prolific, settings, monkeypatch) -> ProlificStudy:
     monkeypatch.setattr(
         handle_prolific_event, "delay_on_commit", lambda pk: handle_prolific_event(pk)
     )
-    monkeypatch.setattr("annotation.prolific.bonuses.SETTLES_WITHIN", dt.timedelta(0))
+    monkeypatch.setattr("annotation.prolific.money.bonuses.SETTLES_WITHIN", dt.timedelta(0))
     prolific.world.show_study(row.prolific_id)
     return row
 

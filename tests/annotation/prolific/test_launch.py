@@ -7,9 +7,8 @@ import pytest
 from django.db import connection
 
 from annotation.models import ProlificStudy, QuotaCell
-from annotation.prolific import launch, running
-from annotation.prolific.account import alone
-from annotation.prolific.errors import (
+from annotation.prolific.api.account import alone
+from annotation.prolific.api.errors import (
     LaunchRefused,
     NotAllowed,
     NotConfigured,
@@ -17,7 +16,8 @@ from annotation.prolific.errors import (
     ProlificError,
     Unauthorized,
 )
-from annotation.prolific.plan import PAPER, Plan, needed_places, places_of
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.plan import PAPER, Plan, needed_places, places_of
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,

@@ -10,13 +10,14 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
-from annotation.prolific import bonuses, launch, running
-from annotation.prolific.bonuses import Line
-from annotation.prolific.decide import approve
-from annotation.prolific.errors import ProlificError
-from annotation.prolific.ledger import ledger_of, read_costs
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
+from annotation.prolific.api.errors import ProlificError
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.prolific.settle.decisions import approve
+from annotation.prolific.settle.money_ledger import ledger_of, read_costs
+from annotation.prolific.sync.sync import follow
 from tests.annotation.prolific.life import (
     BALANCE,
     answer_some,

@@ -6,10 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
-from annotation.prolific import bonuses, decide, launch
-from annotation.prolific.errors import NotAllowed
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow, follow_all
+from annotation.prolific.api.errors import NotAllowed
+from annotation.prolific.launch import launch
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.money import bonuses
+from annotation.prolific.settle import decisions
+from annotation.prolific.sync.sync import follow, follow_all
 from demo.prolific.server import TOKEN
 from studies.models import Membership
 from tests.annotation.prolific.life import (
@@ -302,9 +304,9 @@ def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, ro
         else:
             assert response.status_code == 404
     with pytest.raises(NotAllowed, match="Only an owner"):
-        decide.approve(study_id=study.pk, submission_ids=[submission.pk], confirmed=1, user=user)
+        decisions.approve(study_id=study.pk, submission_ids=[submission.pk], confirmed=1, user=user)
     with pytest.raises(NotAllowed, match="Only an owner"):
-        decide.reject(
+        decisions.reject(
             study_id=study.pk,
             submission_id=submission.pk,
             category="LOW_EFFORT",

@@ -6,17 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.prolific import launch, running
-from annotation.prolific.client import Client
-from annotation.prolific.content import content_warnings
-from annotation.prolific.errors import (
-    LaunchRefused,
-    NotAllowed,
-    ProlificError,
-)
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
-from annotation.prolific.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.content_warnings import content_warnings
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.sync import follow
 from demo.prolific import records
 from studies.models import Item
 from tests.annotation.prolific.life import (

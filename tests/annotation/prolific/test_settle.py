@@ -7,12 +7,11 @@ import pytest
 
 from annotation import services
 from annotation.models import Annotator, ProlificSubmission
-from annotation.prolific import running
-from annotation.prolific.decide import GROUNDS, approve, reject, request_returns
-from annotation.prolific.demographics import fetch
-from annotation.prolific.errors import NotAllowed, OutcomeUnknown, ProlificError
-from annotation.prolific.plan import Plan
-from annotation.prolific.settle import (
+from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
+from annotation.prolific.launch import running
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
+from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
     IN_FULL,
@@ -22,7 +21,8 @@ from annotation.prolific.settle import (
     WAIT,
     settlement,
 )
-from annotation.prolific.sync import follow
+from annotation.prolific.sync.demographics import fetch
+from annotation.prolific.sync.sync import follow
 from studies.models import Item, Membership
 from tests.annotation.prolific.life import (
     BALANCE,

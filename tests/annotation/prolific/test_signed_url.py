@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator
-from annotation.prolific.signed_url import BadToken, check
+from annotation.prolific.api.signed_url import BadToken, check
 from demo.prolific.links import LinkKeys, encode
 from tests.annotation.prolific.life import make_recruiting, published
 

@@ -15,12 +15,12 @@ from annotation.models import (
     ProlificSubmission,
     QuotaCell,
 )
-from annotation.prolific.account import connect
-from annotation.prolific.demographics import read_export
-from annotation.prolific.errors import ProlificError
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import apply, follow, follow_all
-from annotation.prolific.types import RemoteSubmission
+from annotation.prolific.api.account import connect
+from annotation.prolific.api.errors import ProlificError
+from annotation.prolific.api.types import RemoteSubmission
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.demographics import read_export
+from annotation.prolific.sync.sync import apply, follow, follow_all
 from annotation.services.expiry import release_expired
 from studies.models import Item
 from tests.annotation.prolific.life import (

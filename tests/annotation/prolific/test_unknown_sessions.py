@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.codes import codes_of
 from annotation.models import Annotator, ProlificIdentity, QuotaCell
-from annotation.prolific.lookups import is_due
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.session_lookups import is_due
+from annotation.prolific.sync.sync import follow
+from annotation.seats.completion_codes import codes_of
 from annotation.services.confirmation import PATIENCE
 from tests.annotation.pages.walking import post_answer
 from tests.annotation.prolific.life import (

@@ -12,10 +12,10 @@ from annotation.models import (
     ProlificEvent,
     ProlificSubmission,
 )
-from annotation.prolific.errors import NotAllowed, ProlificError
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
-from annotation.prolific.webhooks import is_signed, subscribe
+from annotation.prolific.api.errors import NotAllowed, ProlificError
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.sync import follow
+from annotation.prolific.sync.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event
 from demo.prolific.records import WORKSPACE, Delivery, signature
 from tests.annotation.prolific.life import (

@@ -5,11 +5,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific import launch, running
-from annotation.prolific.account import Account
-from annotation.prolific.errors import ChooseWorkspace, LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.plan import Plan
-from annotation.prolific.sync import follow
+from annotation.prolific.api.account import Account
+from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.sync import follow
 from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
     BALANCE,

@@ -1,0 +1,1 @@
+"""What annotators read: texts, wording, comprehension questions, practice."""

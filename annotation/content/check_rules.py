@@ -1,0 +1,79 @@
+"""What makes attention checks unfair by the recruiting platform's rules, said before people come.
+
+The platform lets nobody be turned away by a check that a careful person may fail: the instruction
+stands in the question, it looks like any other item, and a study of five minutes and more needs
+two of them.
+"""
+
+from collections.abc import Iterator
+
+from annotation.content.comprehension import questions_of
+from annotation.seats.assignment import checks_needed
+from studies.models import Item, Study
+
+# A check that is this much shorter than the items is found by its looks alone.
+_SHORTEST_SHARE = 0.4
+
+
+def unfair_checks(study: Study) -> list[str]:
+    """Every rule that the checks of a study break, in a sentence; two queries."""
+    found = list(Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK))
+    warnings = [*_too_few(study, len(found)), *_unreadable_pointers(study)]
+    if found:
+        usual = _usual_length(study)
+        for check in sorted(found, key=lambda item: item.key):
+            warnings += [
+                f"Attention check “{check.key}”: {fault}" for fault in _faults(check, usual)
+            ]
+    return warnings
+
+
+def _too_few(study: Study, there: int) -> Iterator[str]:
+    needed = checks_needed(study)
+    if 0 < there < needed:
+        yield (
+            f"A study of {study.minutes} minutes needs {needed} attention checks and has {there}: "
+            "failing one is no ground to ask anybody to return their place."
+        )
+
+
+def _faults(check: Item, usual: float | None) -> Iterator[str]:
+    instruction = _plain(check.check_instruction)
+    if not instruction:
+        yield "it has no instruction, so people would have to guess what is expected."
+    elif instruction not in _plain(check.question):
+        yield "its instruction does not stand in the question, where people look for it."
+    if check.fixed_first:
+        yield "its sides are not shuffled, so the right answer always stands at the same place."
+    if check.warnings:
+        yield "it carries a content warning, and who skips it would count as having failed."
+    if usual is not None and _length(check) < _SHORTEST_SHARE * usual:
+        yield "it is much shorter than the items, so it does not look like one."
+
+
+def _unreadable_pointers(study: Study) -> Iterator[str]:
+    """Questions that point to a sentence which the study's own instructions do not have."""
+    own = _plain(study.instructions)
+    if not own:
+        return
+    for number, question in enumerate(questions_of(study), start=1):
+        if _plain(question.pointer) not in own:
+            yield (
+                f"Comprehension question {number} points to “{question.pointer}”, which does not "
+                "stand in the instructions."
+            )
+
+
+def _usual_length(study: Study) -> float | None:
+    """The median number of letters of the first items; None without any."""
+    lengths = sorted(_length(item) for item in Item.objects.filter(study=study)[:100])
+    return lengths[len(lengths) // 2] if lengths else None
+
+
+def _length(item: Item) -> int:
+    return sum(len(str(item.response(side).get("text") or "")) for side in ("r1", "r2"))
+
+
+def _plain(text: str) -> str:
+    """Text without the differences in spaces and case that nobody sees."""
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,135 @@
+"""The texts that a study may replace, and the worked examples of the instructions."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from annotation.content.wording import setting_of
+from studies.markdown import render_markdown
+from studies.models import Study, Task
+from studies.money import format_money
+from studies.prompts import wording
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
+
+@dataclass(frozen=True)
+class ConsentText:
+    """What a person agrees to; `version` is stored with the agreement."""
+
+    html: SafeString
+    version: str
+
+
+def consent_text(study: Study) -> ConsentText:
+    """The study's own consent text or the default one, with the facts that both must tell."""
+    html = render_to_string(
+        "annotation/_consent_text.html",
+        {
+            "study": study,
+            "own": render_markdown(study.consent),
+            "ai_policy": render_markdown(study.ai_policy),
+            "pay": format_money(study.reward, study.currency),
+            "pay_per_hour": format_money(study.reward * 60 / study.minutes, study.currency),
+        },
+    )
+    return ConsentText(html, hashlib.sha256(html.encode()).hexdigest())
+
+
+def instructions_text(study: Study) -> SafeString:
+    """What a person reads before the examples: the study's own instructions or the default ones."""
+    return render_to_string(
+        "annotation/_instructions_text.html",
+        {
+            "study": study,
+            "own": render_markdown(study.instructions),
+            "task_question": wording(study.task, setting_of(study)).question,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class WorkedExample:
+    """An item with its answer and the reason, drawn in the instructions like a real one."""
+
+    facts: "tuple[StrPromise, ...]"
+    question: "StrPromise"
+    a: "StrPromise"
+    b: "StrPromise"
+    chosen: str
+    reason: "StrPromise"
+    is_guess: bool = False
+
+
+def _guess(**fields: Any) -> WorkedExample:
+    reason = _("Nothing here bears on the question. Choose your best guess.")
+    return WorkedExample(reason=reason, is_guess=True, **fields)
+
+
+_PREFERENCE = (
+    WorkedExample(
+        facts=(_("The person is 35–44."), _("The person rides a bicycle to work every day.")),
+        question=_("What is the best way to get to work across town?"),
+        a=_("Take the ring road before seven; at that hour you will be there in 15 minutes."),
+        b=_("Follow the river path by bicycle; it is flat, and there are racks at the end."),
+        chosen="b",
+        reason=_("The person rides to work every day, so the cycle plan fits better."),
+    ),
+    _guess(
+        facts=(_("The person is 55–64."), _("The person is married.")),
+        question=_("Could you write me two lines about rain?"),
+        a=_("Soft rain on the tin roof plays the song of slow and silver days."),
+        b=_("The clouds fell out, the clouds made up, and filled my upturned coffee cup."),
+        chosen="a",
+    ),
+)
+_SURVEY_ANSWER = (
+    WorkedExample(
+        facts=(_("The person is 18–29."), _("The person helps at an animal shelter.")),
+        question=_("Should towns spend more on homes for stray animals?"),
+        a=_("Yes"),
+        b=_("No"),
+        chosen="a",
+        reason=_("The person gives free time to such a home, so “Yes” fits better."),
+    ),
+    _guess(
+        facts=(_("The person is 45–54."), _("The person works full-time.")),
+        question=_("Do you prefer the window seat or the aisle seat?"),
+        a=_("The window seat"),
+        b=_("The aisle seat"),
+        chosen="b",
+    ),
+)
+_AUTHORSHIP = (
+    WorkedExample(
+        facts=(_("The person is 25–34."), _("The person is a nurse on a night ward.")),
+        question=_("What did you think when you read about the flooded hospital?"),
+        a=_("I kept thinking of the river, and of how little we learned from the last time."),
+        b=_("I thought of the handover at three in the morning, with the lifts out of order."),
+        chosen="b",
+        reason=_("Handovers at night belong to the person’s own work."),
+    ),
+    _guess(
+        facts=(_("The person is 35–44."), _("The person is single.")),
+        question=_("What did you think when you read about the lost dog?"),
+        a=_("I was glad that the neighbours went out to look for it."),
+        b=_("I hoped all the way through that somebody would leave a door open."),
+        chosen="a",
+    ),
+)
+_EXAMPLES = {
+    Task.PREFERENCE: _PREFERENCE,
+    Task.SURVEY_ANSWER: _SURVEY_ANSWER,
+    Task.AUTHORSHIP: _AUTHORSHIP,
+    Task.QUESTION_ANSWER_AUTHORSHIP: _AUTHORSHIP,
+}
+
+
+def worked_examples(study: Study) -> tuple[WorkedExample, WorkedExample]:
+    """One item that the profile decides and one that it does not, for the study's task."""
+    return _EXAMPLES[Task(study.task)]

@@ -1,0 +1,1 @@
+"""Answers in and out of files."""

@@ -1,0 +1,1 @@
+"""What an annotator's browser sees."""

@@ -1,0 +1,187 @@
+"""Who is at the browser, and which step they may see."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import translation
+from django.views.decorators.cache import never_cache
+
+from annotation.errors import StudyNotOpen, Unfinished, WrongStep
+from annotation.models import Annotator, Ending
+from annotation.participants.deadline import deadline_of
+from annotation.seats.completion_codes import code_for
+from annotation.seats.flow import step_of
+from annotation.seats.platform_status import is_doubtful
+from studies.models import Study
+from studies.selectors import studies_for
+
+# The order of the steps; a study's missing ones are passed by their state alone.
+ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
+
+_PLATFORM = "https://app.prolific.com/submissions/complete"
+_SALT = "annotation.participant"
+_KEPT_FOR = 60 * 24 * 3600
+
+
+def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> HttpResponse:
+    """Make this browser the annotator's, for this study alone.
+
+    A new owner of the browser gets a new CSRF secret; for the same one the forms that are open
+    in other tabs stay good.
+    """
+    slug = annotator.study.slug
+    if not is_bound(request, annotator):
+        rotate_token(request)
+    response.set_signed_cookie(
+        _cookie(slug),
+        str(annotator.pk),
+        salt=_SALT,
+        max_age=_KEPT_FOR,
+        path=reverse("annotation:entry", args=[slug]),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def _cookie(slug: str) -> str:
+    return f"participant-{slug}"
+
+
+def _bound_id(request: HttpRequest, slug: str) -> int | None:
+    try:
+        value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
+    except (KeyError, signing.BadSignature):
+        return None
+    return int(value or 0)
+
+
+def is_bound(request: HttpRequest, annotator: Annotator) -> bool:
+    """Whether this browser is the annotator's already."""
+    return _bound_id(request, annotator.study.slug) == annotator.pk
+
+
+def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
+    """The annotator of study `slug` whom this browser is bound to."""
+    annotator_id = _bound_id(request, slug)
+    if annotator_id is None:
+        return None
+    return (
+        Annotator.objects.select_related("study").filter(pk=annotator_id, study__slug=slug).first()
+    )
+
+
+def may_preview(request: HttpRequest, study: Study) -> bool:
+    """Whether a researcher of the study is signed in here."""
+    return request.user.is_authenticated and studies_for(request.user).filter(pk=study.pk).exists()
+
+
+def step_url(annotator: Annotator, step: str = "") -> str:
+    """The address of `step`, by default of the step that the person is at."""
+    return reverse(f"annotation:{step or step_of(annotator)}", args=[annotator.study.slug])
+
+
+def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Load the study for `view(request, study)` and speak its language, never the browser's."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
+        study = get_object_or_404(Study, slug=slug)
+        with translation.override(study.language):
+            return view(request, study, **kwargs)
+
+    return never_cache(wrapper)
+
+
+def participant_page(
+    step: str,
+    *,
+    after_end: bool = False,
+    identify: Callable[[HttpRequest, str], Annotator | None] = find_annotator,
+) -> Callable[..., Callable[..., HttpResponse]]:
+    """Call `view(request, annotator)` when the person has come as far as `step`.
+
+    Without a person: the help page. Ahead of their step, or when a service refuses the step: a
+    redirect to where they are. After the end: the page of their ending, unless the view is open
+    then too. In a closed study: the page that says so.
+    """
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
+            annotator = identify(request, slug)
+            if annotator is None:
+                return no_identity(request, get_object_or_404(Study, slug=slug))
+            with translation.override(annotator.study.language):
+                request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
+                try:
+                    return guard(request, annotator) or view(request, annotator, **kwargs)
+                except StudyNotOpen:
+                    return closed(request, annotator.study, annotator)
+                except (WrongStep, Unfinished):
+                    # Another tab, the platform or the clock was faster: show where they are now.
+                    annotator.refresh_from_db(fields=["state"])
+                    return see_other(step_url(annotator))
+
+        def guard(request: HttpRequest, annotator: Annotator) -> HttpResponse | None:
+            now = step_of(annotator)
+            ended = now == "done"
+            # "feedback" is the end of "task": its view knows whether items are left.
+            reached = "feedback" if now == "task" else now
+            if (ended and not after_end) or ORDER.index(step) > ORDER.index(reached):
+                return see_other(step_url(annotator))
+            if not ended and annotator.study.state == Study.State.CLOSED:
+                return closed(request, annotator.study, annotator)
+            return None
+
+        return never_cache(wrapper)
+
+    return decorate
+
+
+def see_other(url: str) -> HttpResponse:
+    """Go on to `url` by GET, whatever the browser."""
+    response = HttpResponseRedirect(url)
+    response.status_code = 303
+    return response
+
+
+def no_identity(request: HttpRequest, study: Study) -> HttpResponse:
+    """Say how to get in; a link without a usable id stores nothing."""
+    context = {"study": study, "preview_offered": may_preview(request, study)}
+    with translation.override(study.language):
+        return render(request, "annotation/endings/no_id.html", context, status=400)
+
+
+def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
+    """Say that the study takes no answers; who had begun gets the code of this ending."""
+    template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
+        Study.State(study.state), "not_open"
+    )
+    waits = annotator is not None and is_doubtful(annotator)
+    shown = annotator is not None and not waits
+    code = code_for(study_id=study.pk, ending=Ending.CLOSED) if shown else ""
+    context = {
+        "study": study, "annotator": annotator, "waits": waits, **code_context(study, code),
+    }  # fmt: skip
+    return render(request, f"annotation/endings/{template}.html", context, status=403)
+
+
+def took_part(request: HttpRequest, study: Study) -> HttpResponse:
+    """Say that people of a related study cannot take part, and how to give the place back."""
+    code = code_for(study_id=study.pk, ending=Ending.INELIGIBLE)
+    context = {"study": study, **code_context(study, code)}
+    return render(request, "annotation/endings/ineligible.html", context, status=403)
+
+
+def code_context(study: Study, code: str) -> dict[str, str]:
+    """A completion code, and the address that takes it on the platform."""
+    on_platform = study.entry == Study.Entry.PROLIFIC and code
+    return {"code": code, "platform_url": f"{_PLATFORM}?cc={code}" if on_platform else ""}

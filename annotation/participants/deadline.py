@@ -1,0 +1,44 @@
+"""When a person's time is over, and whether it is time to tell them."""
+
+import datetime as dt
+import math
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.models import Annotator
+from annotation.seats.flow import ACTIVE, warning_time
+from annotation.services.extension import extensions_left
+
+
+class Deadline:
+    """What the notice on every page says; read when the page shows it."""
+
+    def __init__(self, annotator: Annotator, expires_at: dt.datetime) -> None:
+        self.annotator = annotator
+        self.expires_at = expires_at
+        self.warns_at = expires_at - warning_time(annotator.study)
+
+    @property
+    def is_near(self) -> bool:
+        return timezone.now() >= self.warns_at
+
+    @property
+    def warns_in(self) -> int:
+        """Seconds from now, as no clock of a device can be trusted; 0 when it is time."""
+        return max(0, math.ceil((self.warns_at - timezone.now()).total_seconds()))
+
+    @property
+    def may_extend(self) -> bool:
+        """Far from the limit nobody asks, and nothing is read."""
+        return not self.is_near or extensions_left(self.annotator) > 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {"ends": self.expires_at.isoformat(), "warns_in": self.warns_in}
+
+
+def deadline_of(annotator: Annotator) -> Deadline | None:
+    """None when the person's part is over, or has no limit."""
+    if annotator.state not in ACTIVE or annotator.expires_at is None:
+        return None
+    return Deadline(annotator, annotator.expires_at)

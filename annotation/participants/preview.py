@@ -1,0 +1,149 @@
+"""Researchers look at the participant's pages; no answer is stored.
+
+Who goes all the way from the first page to the last one has made a test run, which is counted.
+"""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from annotation.content import trial_runs
+from annotation.content.practice import OpenQuestion
+from annotation.content.texts import consent_text
+from annotation.participants.access import may_preview, see_other, study_page
+from annotation.participants.context import instructions_context, item_context
+from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
+from annotation.participants.progress import Place, Progress
+from studies.models import Item, Side, Study
+from studies.typed import whole_number
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
+STEPS = {
+    "consent": _("Consent"),
+    "about": _("About you"),
+    "instructions": _("Instructions"),
+    "quiz": _("Comprehension check"),
+    "practice": _("Practice"),
+    "task": _("Item"),
+    "attention": _("Attention check"),
+    "feedback": _("Feedback"),
+}
+# Steps that show items one after the other, and the kind of items they show.
+ITEM_STEPS = {"task": Item.Split.MAIN, "attention": Item.Split.ATTENTION_CHECK}
+_ITEMS = 30
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
+    """One page as participants get it; sending it leads to the next. Others see a 404."""
+    if step not in STEPS or not may_preview(request, study):
+        raise Http404
+    steps = steps_of(study)
+    # The page with the frames has links of its own.
+    framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
+    common = {"study": study, "preview": steps, "step": step, "framed": framed}
+    if step in ITEM_STEPS:
+        return _item(request, study, common)
+    if request.method == "GET" and step == next(iter(steps)):
+        trial_runs.begin(request.session, study)
+    if request.method == "POST" and step == "feedback":
+        assert isinstance(request.user, User)  # noqa: S101  who may preview is signed in
+        expected = Item.objects.filter(study=study)[:_ITEMS].count()
+        trial_runs.finish(request.session, study, expected=expected, user=request.user)
+    if request.method == "POST" or step not in steps:
+        return see_other(_url(study, _after(step, steps)))
+    pages: dict[str, dict[str, Any]] = {
+        "consent": {"text": consent_text(study)},
+        "about": {"form": AboutForm(questions=study.demographic_questions.all())},
+        "instructions": instructions_context(study),
+        "quiz": {"now": _first_question(study), "instructions_url": _url(study, "instructions")},
+        "practice": _practice(study),
+        "feedback": {"form": FeedbackForm(), "answered": study.items_per_annotator},
+    }
+    return render(request, f"annotation/{step}.html", common | pages[step])
+
+
+def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpResponse:
+    """The items in the order of their keys, response 1 first, checked like real answers."""
+    step = common["step"]
+    items = list(items_of(study, step)[:_ITEMS])
+    if not items:
+        return render(request, "annotation/preview_empty.html", common)
+    number = min(whole_number(request.GET.get("item", "1")) or 1, len(items))
+    item = items[number - 1]
+    data = request.POST if request.method == "POST" else None
+    form = AnswerForm(data, study=study, task=item.task)
+    url = _url(study, step)
+    if form.is_valid():
+        if step == "task":
+            trial_runs.answered(request.session, item.study, number, request.POST.get("width", ""))
+        last = number == len(items)
+        following = _url(study, _after(step, common["preview"]))
+        return see_other(following if last else f"{url}?item={number + 1}")
+    context = {
+        **common,
+        **item_context(item=item, shown_first=Side.R1, form=form, number=number),
+        "action": f"{url}?item={number}",
+        "draft_key": "",
+        "number": number,
+        "progress": Progress(tuple(Place(n, n < number, None) for n in range(1, len(items) + 1))),
+        "back_url": f"{url}?item={number - 1}" if number > 1 else None,
+    }
+    return render(request, "annotation/task.html", context, status=422 if form.is_bound else 200)
+
+
+def items_of(study: Study, step: str) -> QuerySet[Item]:
+    """The items that a step shows, in the order of their keys."""
+    found = Item.everything.filter(study=study, split=ITEM_STEPS[step])
+    return found.select_related("persona", "study").order_by("key")
+
+
+def _url(study: Study, step: str) -> str:
+    return reverse("annotation:preview", args=[study.slug, step])
+
+
+def steps_of(study: Study) -> "dict[str, StrPromise]":
+    """The steps that this study has."""
+    has = {
+        "quiz": study.comprehension_questions.exists(),
+        "practice": _practice_items(study).exists(),
+        "attention": items_of(study, "attention").exists(),
+    }
+    return {step: label for step, label in STEPS.items() if has.get(step, True)}
+
+
+def _after(step: str, steps: Collection[str]) -> str:
+    names = [name for name in STEPS if name in steps or name == step]
+    return names[(names.index(step) + 1) % len(names)]
+
+
+def _first_question(study: Study) -> OpenQuestion | None:
+    question = study.comprehension_questions.first()
+    total = study.comprehension_questions.count()
+    return OpenQuestion(question, 1, total, tries=0) if question else None
+
+
+def _practice_items(study: Study) -> QuerySet[Item]:
+    return Item.everything.filter(study=study, split=Item.Split.PRACTICE).order_by("key")
+
+
+def _practice(study: Study) -> dict[str, Any]:
+    item = _practice_items(study).select_related("persona", "study").first()
+    if item is None:
+        return {}
+    form = AnswerForm(study=study, task=item.task)
+    return {
+        **item_context(item=item, shown_first=Side.R1, form=form, number=1),
+        "action": _url(study, "practice"),
+        "draft_key": "",
+    }

@@ -1,0 +1,78 @@
+"""The preview as participants see it on a phone and on a desk, beside what a model is sent."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_safe
+
+from annotation.content.check_rules import unfair_checks
+from annotation.content.wording import setting_of
+from annotation.participants.preview import ITEM_STEPS, items_of, steps_of
+from studies.models import Item, Side, Study
+from studies.prompts import build_prompt
+from studies.selectors import get_study
+from studies.typed import whole_number
+
+
+def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let this site alone show the page in a frame; every other page refuses frames."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs)
+        response.policy_changes = {"frame-ancestors": "'self'"}  # type: ignore[attr-defined]
+        return response
+
+    return xframe_options_sameorigin(wrapper)
+
+
+@require_safe
+@login_required
+def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
+    """One step in both sizes; at an item also the prompt that a model gets for it."""
+    study = get_study(request.user, slug)
+    steps = steps_of(study)
+    if step not in steps:
+        raise Http404
+    context: dict[str, Any] = {
+        "study": study,
+        "steps": steps,
+        "step": step,
+        "unfair": unfair_checks(study),
+    }
+    query = ""
+    if step in ITEM_STEPS and (shown := _item(study, step, request.GET.get("item", "1"))):
+        item, number, total = shown
+        query = "?" + urlencode({"item": number})
+        setting = setting_of(study)
+        context |= {
+            "item": item,
+            "number": number,
+            "total": total,
+            "before": number - 1,
+            "after": number + 1 if number < total else 0,
+        }
+        if step == "task":
+            prompt = build_prompt(item, setting=setting, shown_first=Side.R1)
+            context |= {"setting": setting, "prompt": prompt}
+    context["framed"] = reverse("annotation:preview", args=[slug, step]) + query
+    response = render(request, "annotation/researcher/preview.html", context)
+    response.policy_changes = {"frame-src": "'self'"}  # type: ignore[attr-defined]
+    return response
+
+
+def _item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
+    """The item of that number in the order of keys, its number, and how many there are."""
+    items = items_of(study, step)
+    total = items.count()
+    if not total:
+        return None
+    number = min(whole_number(asked) or 1, total)
+    return items[number - 1], number, total

@@ -1,0 +1,171 @@
+"""The items: showing one, taking its answer, its draft, or a skip."""
+
+from typing import Any
+
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_http_methods
+
+from annotation import services
+from annotation.errors import DraftChanged
+from annotation.models import Annotator, Assignment
+from annotation.participants.access import (
+    bind,
+    find_annotator,
+    is_bound,
+    participant_page,
+    see_other,
+    step_url,
+)
+from annotation.participants.context import entered, task_context, task_url
+from annotation.participants.forms import AnswerForm, DraftForm
+from annotation.participants.progress import progress_of
+from annotation.participants.selectors import assignment_at
+from annotation.participants.tokens import AssignmentToken, read_assignment_token
+from annotation.seats import first_answers
+from annotation.seats.flow import ending_of, step_of
+from annotation.services.drafts import stamp_of
+
+REFUSED = 422
+CONFLICT = 409
+
+
+def _read_token(request: HttpRequest) -> AssignmentToken:
+    try:
+        return read_assignment_token(request.POST.get("assignment", ""))
+    except signing.BadSignature:
+        raise Http404("no assignment of ours") from None
+
+
+def _find_answering(request: HttpRequest, slug: str) -> Annotator | None:
+    """The browser's person; where its cookie is gone, whom the form's token was made for."""
+    known = find_annotator(request, slug)
+    if known or request.method != "POST":
+        return known
+    annotators = Annotator.objects.select_related("study").filter(study__slug=slug)
+    return annotators.filter(pk=_read_token(request).annotator_id).first()
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("task", after_end=True, identify=_find_answering)
+def task(request: HttpRequest, annotator: Annotator, position: int | None = None) -> HttpResponse:
+    """One item; without a position the first that is unanswered."""
+    if request.method == "POST":
+        return _answer(request, annotator, position)
+    if ending_of(annotator):
+        return see_other(step_url(annotator))
+    progress = progress_of(annotator.pk)
+    shown = progress.next_position if position is None else position
+    if shown is None:
+        return see_other(step_url(annotator, "feedback"))
+    is_turn = shown == progress.next_position
+    if not (is_turn or (annotator.study.allow_changes and progress.may_open(shown))):
+        return see_other(step_url(annotator, "task"))
+    assignment = assignment_at(annotator, shown)
+    form = AnswerForm(study=annotator.study, task=assignment.item.task, initial=entered(assignment))
+    context = task_context(assignment=assignment, progress=progress, form=form)
+    return render(request, "annotation/task.html", context)
+
+
+def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
+    """Store an answer, also one that comes late, and go on to the next item."""
+    token = _read_token(request)
+    assignment = get_object_or_404(
+        Assignment.objects.select_related("item").only(
+            "annotator", "position", "shown_first", "item__task"
+        ),
+        pk=token.assignment_id,
+        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
+    )
+    if position not in (None, assignment.position):
+        raise Http404("the assignment is at another position")
+    form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
+    if not form.is_valid():
+        context = task_context(
+            assignment=assignment_at(annotator, assignment.position),
+            progress=progress_of(annotator.pk),
+            form=form,
+        )
+        return render(request, "annotation/task.html", context, status=REFUSED)
+    if first_answers.lapsed(annotator):
+        # They only read for long: the first answer takes seats again, as far as they are free.
+        annotator = services.resume(annotator_id=annotator.pk)
+    services.record_answer(
+        annotator_id=annotator.pk,
+        assignment_id=assignment.pk,
+        choice=assignment.as_content(form.cleaned_data["choice"]),
+        certainty=form.cleaned_data["certainty"],
+        shown_at=token.shown_at,
+        active_ms=form.cleaned_data["active_ms"],
+        certainty_control=form.cleaned_data["control"],
+    )
+    response = see_other(_after(annotator))
+    if is_bound(request, annotator):
+        return response
+    return bind(request, response, annotator)
+
+
+@require_http_methods(["POST"])
+@participant_page("task", after_end=True, identify=_find_answering)
+def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
+    """Pass over an item that the person does not want to judge, and go on to the next."""
+    token = _read_token(request)
+    assignment = get_object_or_404(
+        Assignment.objects.only("pk"),
+        pk=token.assignment_id,
+        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
+        position=position,
+    )
+    services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
+    return see_other(next_url(annotator))
+
+
+@require_http_methods(["POST"])
+@participant_page("task", after_end=True, identify=_find_answering)
+def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
+    """Keep what is entered so far; when another tab was faster, say what stands there now."""
+    token = _read_token(request)
+    assignment = get_object_or_404(
+        Assignment.objects.only("annotator", "position", "shown_first"),
+        pk=token.assignment_id,
+        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
+        position=position,
+    )
+    form = DraftForm(request.POST)
+    if not form.is_valid():
+        return JsonResponse({"errors": form.errors}, status=REFUSED)
+    entries: dict[str, Any] = form.cleaned_data
+    if entries["choice"]:
+        entries["choice"] = assignment.as_content(entries["choice"])
+    try:
+        services.save_draft(annotator_id=annotator.pk, assignment_id=assignment.pk, **entries)
+        status = 200
+    except DraftChanged:
+        status = CONFLICT
+    now = assignment_at(annotator, position)
+    return JsonResponse({"stamp": stamp_of(now), **entered(now)}, status=status)
+
+
+def _after(annotator: Annotator) -> str:
+    """Where an answer leads; who answers in a hurry is told so there."""
+    if step_of(annotator) != "task":
+        return step_url(annotator)
+    progress = progress_of(annotator.pk)
+    following = progress.next_position
+    if following is not None and progress.is_hurried(following):
+        services.note_hurry(annotator_id=annotator.pk, position=following)
+    return _url_of(annotator, following)
+
+
+def next_url(annotator: Annotator) -> str:
+    """The item whose turn it is, by its own address: Back then leads to each item in turn."""
+    if step_of(annotator) != "task":
+        return step_url(annotator)
+    return _url_of(annotator, progress_of(annotator.pk).next_position)
+
+
+def _url_of(annotator: Annotator, position: int | None) -> str:
+    if position is None:
+        return step_url(annotator, "feedback")
+    return task_url(annotator.study.slug, position)

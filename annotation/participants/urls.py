@@ -1,0 +1,29 @@
+"""The participant's addresses, below /s/<slug>/."""
+
+from django.urls import path
+
+from annotation.participants import check_views, preview, task_views, views
+from annotation.participants.preview_views import framed_here
+
+app_name = "annotation"
+urlpatterns = [
+    path("", views.entry, name="entry"),
+    path("consent/", views.consent, name="consent"),
+    path("consent/copy/", views.consent_copy, name="consent-copy"),
+    path("about/", views.about, name="about"),
+    path("instructions/", views.instructions, name="instructions"),
+    path("quiz/", check_views.quiz_start, name="quiz"),
+    path("quiz/<int:number>/", check_views.quiz, name="quiz-question"),
+    path("practice/", check_views.practice, name="practice"),
+    path("task/", task_views.task, name="task"),
+    path("task/<int:position>/", task_views.task, name="task-item"),
+    path("task/<int:position>/draft/", task_views.draft, name="draft"),
+    path("task/<int:position>/skip/", task_views.skip, name="skip"),
+    path("feedback/", views.feedback, name="feedback"),
+    path("done/", views.done, name="done"),
+    path("withdraw/", views.withdraw, name="withdraw"),
+    path("pause/", views.pause, name="pause"),
+    path("extend/", views.extend, name="extend"),
+    path("help/", views.help_page, name="help"),
+    path("preview/<slug:step>/", framed_here(preview.preview), name="preview"),
+]

@@ -1,0 +1,295 @@
+"""The participant's pages around the items, in the order in which people see them."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import services
+from annotation.content.texts import consent_text
+from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore, TooManyStarts
+from annotation.models import Annotator
+from annotation.participants.access import (
+    bind,
+    closed,
+    code_context,
+    find_annotator,
+    may_preview,
+    no_identity,
+    participant_page,
+    see_other,
+    step_url,
+    study_page,
+    took_part,
+)
+from annotation.participants.context import instructions_context, task_url
+from annotation.participants.deadline import deadline_of
+from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
+from annotation.participants.progress import progress_of
+from annotation.participants.selectors import completion_code
+from annotation.participants.task_views import next_url
+from annotation.participants.tokens import read_start_token, start_token
+from annotation.prolific.sync.entry import note_entry, verify_entry
+from annotation.prolific.sync.session_lookups import is_confirmed
+from annotation.prolific.sync.sync import refresh_submission
+from annotation.seats.flow import ending_of, step_of
+from annotation.seats.platform_status import is_doubtful
+from studies.addresses import client_address
+from studies.limits import minutes
+from studies.markdown import render_markdown
+from studies.models import Study
+
+REFUSED = 422
+TOO_MANY = 429
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def entry(request: HttpRequest, study: Study) -> HttpResponse:
+    """Where every link leads: find or make the person and go to their first unfinished step."""
+    pid = request.GET.get("PROLIFIC_PID", "")
+    known = find_annotator(request, study.slug)
+    if study.entry == Study.Entry.LINK:
+        return _enter_by_link(request, study, known)
+    if known and not pid:
+        return redirect(step_url(known))
+    if not pid and may_preview(request, study):
+        return redirect("annotation:preview", study.slug, "task")
+    try:
+        seen = verify_entry(study, request.GET)
+        annotator = services.enter(
+            study_id=study.pk,
+            pid=pid,
+            prolific_study_id=request.GET.get("STUDY_ID", ""),
+            session_id=request.GET.get("SESSION_ID", ""),
+        )
+        note_entry(annotator, seen)
+    except EntryRefused:
+        return no_identity(request, study)
+    except TookPartBefore:
+        return took_part(request, study)
+    except StudyNotOpen:
+        return closed(request, study)
+    return bind(request, redirect(step_url(annotator)), annotator)
+
+
+def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
+    """An open link: somebody new starts by a button, for a robot that follows links is nobody.
+
+    The browser's own person goes on. A code leads to whose it is, and who has ended leaves the
+    browser to the next person of a class.
+    """
+    code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
+    context = {
+        "study": study,
+        "code": code,
+        "preview_offered": may_preview(request, study),
+        "start": start_token(),
+    }
+    has_left = request.method == "POST" and known and ending_of(known)
+    if known and not code and not has_left:
+        return see_other(step_url(known))
+    if request.method == "GET" and not code:
+        if study.state != Study.State.OPEN and not context["preview_offered"]:
+            return closed(request, study)
+        return render(request, "annotation/start.html", context)
+    try:
+        annotator = services.enter_by_link(
+            study_id=study.pk,
+            resume_code=code,
+            fresh_code=read_start_token(request.POST.get("start", "")),
+            address=client_address(request),
+        )
+    except TooManyStarts as error:
+        wait = minutes(error.wait)
+        response = render(
+            request, "annotation/start.html", {**context, "wait": wait}, status=TOO_MANY
+        )
+        response.headers["Retry-After"] = str(60 * wait)
+        return response
+    except EntryRefused:
+        return render(
+            request, "annotation/start.html", {**context, "unknown": True}, status=REFUSED
+        )
+    except StudyNotOpen:
+        return closed(request, study)
+    return bind(request, see_other(step_url(annotator)), annotator)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("consent")
+def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Agree or refuse. Who agreed already and now refuses withdraws, which asks once more."""
+    text = consent_text(annotator.study)
+    form = ConsentForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        context = {"study": annotator.study, "annotator": annotator, "text": text, "form": form}
+        status = REFUSED if form.is_bound else 200
+        return render(request, "annotation/consent.html", context, status=status)
+    if form.cleaned_data["consent"] == "yes":
+        annotator = services.consent(annotator_id=annotator.pk, version=text.version)
+    elif step_of(annotator) == "consent":
+        annotator = services.decline(annotator_id=annotator.pk)
+    else:
+        return see_other(step_url(annotator, "withdraw"))
+    return see_other(step_url(annotator))
+
+
+@require_safe
+@participant_page("consent", after_end=True)
+def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The consent text alone, to print or to keep, before the decision and ever after."""
+    text = consent_text(annotator.study)
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "text": text,
+        "changed": annotator.consent_version not in ("", text.version),
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/consent_copy.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("about")
+def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The questions of the quotas. They are answered once: a place was reserved by them."""
+    if step_of(annotator) != "about":
+        return see_other(step_url(annotator))
+    form = AboutForm(
+        request.POST if request.method == "POST" else None,
+        questions=annotator.study.demographic_questions.all(),
+    )
+    if form.is_valid():
+        annotator = services.record_demographics(
+            annotator_id=annotator.pk, demographics=form.demographics
+        )
+        return see_other(step_url(annotator))
+    status = REFUSED if form.is_bound else 200
+    context = {"study": annotator.study, "form": form}
+    return render(request, "annotation/about.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("instructions")
+def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The instructions; they stay open to whoever wants to read them again."""
+    if request.method == "POST":
+        if is_doubtful(annotator):
+            # Seconds have passed since they came: Prolific may know them by now.
+            is_confirmed(annotator, refresh_submission)
+        annotator = services.finish_instructions(annotator_id=annotator.pk)
+        return see_other(next_url(annotator))
+    context = {
+        **instructions_context(annotator.study),
+        "again": step_of(annotator) != "instructions",
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/instructions.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("feedback")
+def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The last page before the end: sending it completes the part, in a commit of its own."""
+    progress = progress_of(annotator.pk)
+    if progress.next_position is not None:
+        return see_other(step_url(annotator, "task"))
+    form = FeedbackForm(
+        request.POST if request.method == "POST" else None,
+        initial={"comments": annotator.feedback},
+    )
+    if form.is_valid():
+        services.leave_feedback(
+            annotator_id=annotator.pk,
+            text=form.cleaned_data["comments"],
+            ai_use=form.cleaned_data["ai_use"],
+        )
+        annotator = services.complete(annotator_id=annotator.pk)
+        return see_other(step_url(annotator))
+    context = {
+        "study": annotator.study,
+        "form": form,
+        "answered": progress.answered,
+        "back_url": task_url(annotator.study.slug, progress.places[-1].position)
+        if annotator.study.allow_changes
+        else None,
+    }
+    status = REFUSED if form.is_bound else 200
+    return render(request, "annotation/feedback.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("done", after_end=True)
+def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The page of the person's ending; it stays as it is however often it is opened.
+
+    Who ran out of time may send this page to go on where they were.
+    """
+    if request.method == "POST":
+        annotator = services.resume(annotator_id=annotator.pk)
+        return see_other(step_url(annotator))
+    ending = ending_of(annotator)
+    study = annotator.study
+    confirmed = is_confirmed(annotator, refresh_submission)
+    context = {
+        "study": study,
+        "waits": not confirmed,
+        "annotator": annotator,
+        "answered": progress_of(annotator.pk).answered,
+        "debrief": render_markdown(study.debrief),
+        **code_context(study, completion_code(annotator) if confirmed else ""),
+    }
+    return render(request, f"annotation/endings/{ending}.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@participant_page("consent", after_end=True)
+def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """Ask once more, then take the person's answers out of the study."""
+    if request.method == "POST":
+        annotator = services.withdraw(annotator_id=annotator.pk)
+        return see_other(step_url(annotator))
+    context = {
+        "study": annotator.study,
+        "completed": annotator.state == Annotator.State.COMPLETED,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/withdraw.html", context)
+
+
+@require_safe
+@participant_page("consent")
+def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """How to leave and come back."""
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "progress": progress_of(annotator.pk),
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/pause.html", context)
+
+
+@require_POST
+@participant_page("consent")
+def extend(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """More time, and back to the page that asked for it; scripts get the new limit instead."""
+    annotator = services.extend(annotator_id=annotator.pk)
+    deadline = deadline_of(annotator)
+    if deadline and request.accepts("application/json") and not request.accepts("text/html"):
+        return JsonResponse(deadline.as_json())
+    came_from = request.POST.get("from", "")
+    below = reverse("annotation:entry", args=[annotator.study.slug])
+    return see_other(came_from if came_from.startswith(below) else step_url(annotator))
+
+
+@require_safe
+@participant_page("consent")
+def help_page(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    context = {
+        "study": annotator.study,
+        "annotator": annotator,
+        "continue_url": step_url(annotator),
+    }
+    return render(request, "annotation/help.html", context)

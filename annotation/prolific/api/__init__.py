@@ -1,0 +1,1 @@
+"""Prolific's API: typed requests and errors by cause."""

@@ -1,0 +1,174 @@
+"""The one researcher's account that this installation speaks for."""
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation.models import Recruitment
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import NotAllowed, ProlificError
+
+Read = TypeVar("Read")
+
+IN_WORKER = 60.0
+_NO_WORKSPACE = "Choose the plan's workspace first."
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+# A claim ends by itself after a crash. Each request renews it before it is sent.
+_CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
+_ACCOUNT_KEEPS = dt.timedelta(minutes=10)
+
+
+def connect(*, patience: float | None = None) -> Client:
+    """A client with the token of the settings. Raises `NotConfigured` without one."""
+    return Client(
+        base_url=settings.PROLIFIC_BASE_URL,
+        token=settings.PROLIFIC_API_TOKEN,
+        patience=settings.PROLIFIC_PATIENCE if patience is None else patience,
+        timeout=settings.PROLIFIC_TIMEOUT,
+        referer=settings.PUBLIC_BASE_URL,
+    )
+
+
+def is_local() -> bool:
+    """Whether the server that we speak with is on this machine, and so a simulated one."""
+    return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
+
+
+@dataclass(frozen=True)
+class Account:
+    """A workspace's money and the platform's floor, in minor units; None where it says nothing.
+
+    Both are advice: what could not be read is a sentence, and stops nothing.
+    """
+
+    currency: str = ""
+    balance: int | None = None
+    least: int | None = None
+    recommended: int | None = None
+    read_at: str = ""
+    pay_problem: str = ""
+    balance_problem: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Account":
+        return cls(**stored) if stored else cls()
+
+    @property
+    def problems(self) -> list[str]:
+        return [problem for problem in (self.balance_problem, self.pay_problem) if problem]
+
+    def stored(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def is_fresh(self) -> bool:
+        return bool(self.read_at) and (
+            timezone.now() - dt.datetime.fromisoformat(self.read_at) < _ACCOUNT_KEEPS
+        )
+
+
+def read_account(client: Client, currency: str, workspace: str) -> Account:
+    """What the workspace's wallet holds, and what an hour has to pay at least in `currency`.
+
+    Never raises a `ProlificError`: what cannot be read is a problem of the account.
+    """
+    held, balance_problem = _advice(
+        "The workspace's balance could not be read.",
+        workspace,
+        lambda: client.balance(workspace),
+    )
+    pay, pay_problem = _advice(
+        f"Prolific's recommended pay in {currency} could not be read.",
+        workspace,
+        lambda: client.least_pay(currency, workspace=workspace),
+    )
+    balance, wallet_currency = held or (None, "")
+    least, recommended = pay or (None, None)
+    return Account(
+        currency=wallet_currency,
+        balance=balance,
+        least=least,
+        recommended=recommended,
+        read_at=timezone.now().isoformat(),
+        pay_problem=pay_problem,
+        balance_problem=balance_problem,
+    )
+
+
+def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read | None, str]:
+    """What was read, or None and the sentence that says why not."""
+    if not workspace:
+        return None, f"{words} {_NO_WORKSPACE}"
+    try:
+        return read(), ""
+    except ProlificError as error:
+        return None, f"{words} {error}"
+
+
+class Claim:
+    """Who may change a study on Prolific now. It lasts three minutes and is renewed."""
+
+    def __init__(self, recruitment_id: int, until: dt.datetime) -> None:
+        self._recruitment_id = recruitment_id
+        self._until = until
+
+    def renew(self) -> None:
+        """Hold the claim for another three minutes.
+
+        Raises `NotAllowed` when it ended meanwhile and somebody else has taken it: what was about
+        to be sent must not be sent any more.
+        """
+        now = timezone.now()
+        if self._until - now > _CLAIM - _RENEWED_AFTER:
+            return
+        until = now + _CLAIM
+        if not self._holders().update(busy_until=until):
+            raise NotAllowed(
+                "This took so long that somebody else could have continued it. Nothing more was "
+                "sent. Look at what was done, then try again."
+            )
+        self._until = until
+
+    def end(self) -> None:
+        self._holders().update(busy_until=None)
+
+    def _holders(self) -> QuerySet[Recruitment]:
+        return Recruitment.objects.filter(pk=self._recruitment_id, busy_until=self._until)
+
+
+@contextmanager
+def alone(study_id: int, client: Client | None = None) -> Iterator[Recruitment]:
+    """Hold a study's recruitment while something is sent that must not be sent twice.
+
+    No transaction is open meanwhile: the claim is a time in the row, so that what a crash leaves
+    behind ends by itself. Every request of `client` renews it first, so that it holds however
+    long the work takes. Raises `NotAllowed` while somebody else holds it.
+    """
+    recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
+    now = timezone.now()
+    until = now + _CLAIM
+    # One conditional UPDATE: of two who come at once, one changes the row.
+    claimed = Recruitment.objects.filter(
+        Q(busy_until=None) | Q(busy_until__lt=now), pk=recruitment.pk
+    ).update(busy_until=until)
+    if not claimed:
+        raise NotAllowed(
+            "Something is being changed on Prolific for this study right now. "
+            "Wait a moment, look at what it did, then try again."
+        )
+    claim = Claim(recruitment.pk, until)
+    if client is not None:
+        client.before_request = claim.renew
+    try:
+        yield Recruitment.objects.select_related("study").get(pk=recruitment.pk)
+    finally:
+        if client is not None:
+            client.before_request = None
+        claim.end()

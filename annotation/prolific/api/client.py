@@ -1,0 +1,244 @@
+"""Prolific's researcher API, version 1: typed calls, without the database.
+
+Repeated is only what may be done twice: reading, writing an absolute value, and the transitions
+that Prolific documents as idempotent. Creating a study and paying a bonus are sent once.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from annotation.prolific.api.transport import Transport, shaped
+from annotation.prolific.api.types import (
+    BonusSetup,
+    Cost,
+    Costs,
+    Filter,
+    RemoteStudy,
+    RemoteSubmission,
+    minor,
+)
+
+_RECOMMENDED = "recommended_reward_per_hour"
+MAX_BULK_APPROVE = 1000
+MAX_BULK_BONUS = 200
+
+
+class Client(Transport):
+    """Everything that is asked of Prolific, by name."""
+
+    # Account
+
+    def me(self) -> dict[str, Any]:
+        return self._dict("GET", "users/me/")
+
+    def workspaces(self) -> dict[str, str]:
+        """The workspaces that the token opens: title by id."""
+        rows = list(self._slices("workspaces/", {}))
+        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+
+    def projects(self, workspace: str) -> dict[str, str]:
+        """A workspace's projects, in the platform's order: title by id."""
+        rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
+        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+
+    def create_project(self, workspace: str, title: str) -> str:
+        """Make a project and return its id. Sent once: look for the title first."""
+        path = f"workspaces/{workspace}/projects/"
+        body = self._dict("POST", path, json={"title": title})
+        return shaped(lambda: str(body["id"]))
+
+    def balance(self, workspace: str) -> tuple[int | None, str]:
+        """What the workspace's wallet can spend, in minor units, and its currency."""
+        body = self._dict("GET", f"workspaces/{workspace}/balance/")
+        amount = body.get("available_balance")
+        return shaped(
+            lambda: (
+                None if amount is None else minor(amount),
+                str(body.get("currency_code") or "").upper(),
+            )
+        )
+
+    def filters(self, *, workspace: str = "") -> list[Filter]:
+        params = {"workspace_id": workspace} if workspace else {}
+        rows = list(self._pages("filters/", params))
+        return shaped(lambda: [Filter.of(row) for row in rows])
+
+    def eligible(self, filters: list[dict[str, Any]], *, workspace: str = "") -> int:
+        """How many people the filters leave; 0 means fewer than 25."""
+        body: dict[str, Any] = {"filters": filters}
+        if workspace:
+            body["workspace_id"] = workspace
+        answer = self._dict("POST", "eligibility-count/", json=body, again=True)
+        return shaped(lambda: int(answer["count"]))
+
+    def calculate_cost(self, *, reward: int, places: int) -> int:
+        """What a study would cost in all, with fees and tax; minor units."""
+        body = {"reward": reward, "total_available_places": places}
+        answer = self._dict("POST", "study-cost-calculator/", json=body, again=True)
+        return shaped(lambda: minor(answer["total_cost"]))
+
+    def least_pay(self, currency: str, *, workspace: str) -> tuple[int, int] | None:
+        """Least and recommended pay an hour in `currency`, or None where Prolific names none.
+
+        The first entry in the currency is the current one.
+        """
+        params = {"workspace_id": workspace, "currency": currency}
+        rows = self._json("GET", "reward-recommendations/", params=params)
+
+        def read() -> tuple[int, int] | None:
+            for row in rows if isinstance(rows, list) else rows["results"]:
+                if str(row["currency"]).upper() == currency:
+                    least, recommended = row["min_reward_per_hour"], row[_RECOMMENDED]
+                    return minor(least), minor(recommended)
+            return None
+
+        return shaped(read)
+
+    # Studies
+
+    def studies(self, project: str = "") -> Iterator[RemoteStudy]:
+        """The studies of a project, or all that the token opens."""
+        for row in self._pages(f"projects/{project}/studies/" if project else "studies/", {}):
+            yield _study(row)
+
+    def study(self, study_id: str) -> RemoteStudy:
+        return _study(self._dict("GET", f"studies/{study_id}/"))
+
+    def create_study(self, payload: dict[str, Any]) -> RemoteStudy:
+        """Make a draft. Never repeated: after `OutcomeUnknown` look for the internal name."""
+        return _study(self._dict("POST", "studies/", json=payload))
+
+    def set_places(self, study_id: str, places: int) -> RemoteStudy:
+        """Set the number of places; an absolute value, so a repeat changes nothing."""
+        body = {"total_available_places": places}
+        return _study(self._dict("PATCH", f"studies/{study_id}/", json=body, again=True))
+
+    def transition_study(self, study_id: str, action: str) -> RemoteStudy:
+        """PUBLISH, PAUSE, START or STOP. Sent once: the caller reads the status after a doubt."""
+        path = f"studies/{study_id}/transition/"
+        return _study(self._dict("POST", path, json={"action": action}))
+
+    def cost(self, study_id: str) -> Cost:
+        """What the study will cost in all once every place is filled; without bonuses."""
+        return self.costs(study_id, is_projected=True).rewards
+
+    def costs(self, study_id: str, *, is_projected: bool) -> Costs:
+        """What the study will cost, or what it has cost by now; bonuses apart."""
+        path = f"studies/{study_id}/cost/"
+        params = {"is_projected": "true"} if is_projected else {}
+        body = self._dict("GET", path, params=params)
+        return shaped(lambda: Costs.of(body))
+
+    def delete_study(self, study_id: str) -> None:
+        """Delete a draft; only drafts can be."""
+        self._send("DELETE", f"studies/{study_id}/", again=True)
+
+    def groups(self, *, workspace: str) -> dict[str, str]:
+        """The participant groups of a workspace: id by name."""
+        rows = list(self._slices("participant-groups/", {"workspace_id": workspace}))
+        return shaped(lambda: {str(row.get("name")): str(row["id"]) for row in rows})
+
+    def create_group(self, name: str, *, workspace: str) -> str:
+        """Make a participant group and return its id. Sent once: look for the name first."""
+        sent = {"name": name, "workspace_id": workspace}
+        body = self._dict("POST", "participant-groups/", json=sent)
+        return shaped(lambda: str(body["id"]))
+
+    def delete_group(self, group: str) -> None:
+        self._send("DELETE", f"participant-groups/{group}/", again=True)
+
+    # Submissions
+
+    def submissions(self, study_id: str) -> Iterator[RemoteSubmission]:
+        """Every submission of one study; without its id Prolific lists the whole account."""
+        if not study_id:
+            raise ValueError("a study id is needed")
+        params = {"study": study_id, "ordering": "started_at"}
+        for row in self._pages("submissions/", params):
+            yield _submission(row, study_id)
+
+    def submission(self, submission_id: str) -> RemoteSubmission:
+        return _submission(self._dict("GET", f"submissions/{submission_id}/"))
+
+    def approve(self, submission_ids: Sequence[str]) -> None:
+        """Approve up to 1,000 submissions; Prolific does it afterwards, so read them again."""
+        if not 0 < len(submission_ids) <= MAX_BULK_APPROVE:
+            raise ValueError(f"from 1 to {MAX_BULK_APPROVE} ids")
+        body = {"submission_ids": list(submission_ids)}
+        self._send("POST", "submissions/bulk-approve/", json=body, again=True)
+
+    def reject(self, submission_id: str, *, category: str, message: str) -> RemoteSubmission:
+        body = {"action": "REJECT", "rejection_category": category, "message": message}
+        path = f"submissions/{submission_id}/transition/"
+        return _submission(self._dict("POST", path, json=body, again=True))
+
+    def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
+        """Ask a person to return. Sent once: each one is a message to them."""
+        body = {"request_return_reasons": list(reasons)}
+        self._send("POST", f"submissions/{submission_id}/request-return/", json=body)
+
+    def set_up_bonuses(self, study_id: str, lines: Iterable[tuple[str, str]]) -> BonusSetup:
+        """Set up bonuses: submission or participant id and the amount in major units as text."""
+        csv = "".join(f"{person},{amount}\n" for person, amount in lines)
+        body = {"study_id": study_id, "csv_bonuses": csv}
+        answer = self._dict("POST", "submissions/bonus-payments/", json=body)
+        return shaped(lambda: BonusSetup.of(answer))
+
+    def pay_bonuses(self, bulk_id: str) -> None:
+        """Pay what was set up. Twice is paid twice: never repeated without reading first."""
+        self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
+
+    def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
+        """The demographic export of a study as CSV text, with the columns of these filters.
+
+        Prolific takes filters as a study does: each with all of its choices leaves nobody out.
+        A filter that is not in the live list is not asked for.
+        """
+        live = {one.id: one for one in self.filters()} if filters else {}
+        body = {"filters": [live[name].everybody() for name in filters if name in live]}
+        path = f"studies/{study_id}/demographic-export/"
+        response = self._send("POST", path, json=body, again=True)
+        try:
+            answer = response.json()
+        except ValueError:
+            return response.content.decode("utf-8-sig")
+        if isinstance(answer, str):
+            return answer
+        return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
+
+    # Webhooks
+
+    def secrets(self, workspace: str) -> list[dict[str, Any]]:
+        return list(self._slices("hooks/secrets/", {"workspace_id": workspace}))
+
+    def create_secret(self, workspace: str) -> str:
+        """Make the workspace's signing secret. It replaces the one before: list them first."""
+        body = {"workspace_id": workspace}
+        answer = self._dict("POST", "hooks/secrets/", json=body)
+        return shaped(lambda: str(answer["value"]))
+
+    def subscriptions(self, workspace: str) -> list[dict[str, Any]]:
+        return list(self._slices("hooks/subscriptions/", {"workspace_id": workspace}))
+
+    def subscribe(self, *, workspace: str, event: str, url: str) -> str:
+        """Subscribe to an event and confirm it; returns the subscription's id."""
+        body = {"workspace_id": workspace, "event_type": event, "target_url": url}
+        response = self._send("POST", "hooks/subscriptions/", json=body)
+        answer = self._read(response)
+        subscription = shaped(
+            lambda: str((answer["results"][0] if "results" in answer else answer)["id"])
+        )
+        secret = response.headers.get("X-Hook-Secret", "")
+        self._send("POST", f"hooks/subscriptions/{subscription}/", json={"secret": secret})
+        return subscription
+
+    def unsubscribe(self, subscription: str) -> None:
+        self._send("DELETE", f"hooks/subscriptions/{subscription}/", again=True)
+
+
+def _study(body: dict[str, Any]) -> RemoteStudy:
+    return shaped(lambda: RemoteStudy.of(body))
+
+
+def _submission(body: dict[str, Any], study_id: str = "") -> RemoteSubmission:
+    return shaped(lambda: RemoteSubmission.of(body, study_id=study_id))

@@ -1,0 +1,300 @@
+"""Requests to Prolific and back: the token, retries with back-off, errors by cause, pages.
+
+Retried is only what may be done twice: reading, and what a caller marks with `again`.
+"""
+
+import email.utils
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import requests
+
+from annotation.prolific.api.errors import (
+    NotConfigured,
+    NotFound,
+    OutcomeUnknown,
+    ProlificError,
+    RateLimited,
+    Rejected,
+    Unauthorized,
+    Unreachable,
+    describe,
+)
+
+Shape = TypeVar("Shape")
+logger = logging.getLogger(__name__)
+
+PAGE_SIZE = 100
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
+_ATTEMPTS = 5
+
+
+def api_base(url: str) -> str:
+    """The address that paths are appended to; an empty path means the first version."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/") or "/api/v1"
+    return urlunsplit((parts.scheme, parts.netloc, f"{path}/", "", ""))
+
+
+@dataclass(frozen=True)
+class _Token(requests.auth.AuthBase):
+    """Puts the token into the header, whatever a .netrc file says; shows only its end."""
+
+    value: str = field(repr=False)
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Token {self.value}"
+        return request
+
+
+class Transport:
+    """One researcher's account over HTTP.
+
+    `patience` is how many seconds retries may wait in all: little for a page that somebody
+    waits for, more in a worker.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        token: str,
+        patience: float = 30.0,
+        timeout: float = 20.0,
+        referer: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not token:
+            raise NotConfigured(
+                "There is no token for Prolific. Make one in Prolific under Settings, "
+                "“Go to API token page”, and set PROLIFIC_API_TOKEN."
+            )
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise NotConfigured("PROLIFIC_API_TOKEN holds signs that no token has. Copy it again.")
+        self._base = api_base(base_url)
+        self._token = token
+        self._patience = patience
+        self._timeout = timeout
+        self._sleep = sleep
+        # Called before each request, and able to stop it.
+        self.before_request: Callable[[], None] | None = None
+        self._session = requests.Session()
+        self._session.auth = _Token(token)
+        self._session.headers["Accept"] = "application/json"
+        if referer:
+            self._session.headers["Referer"] = referer
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._base}, token {self.token_fragment})"
+
+    @property
+    def base_url(self) -> str:
+        return self._base
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self._base)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def token_fragment(self) -> str:
+        """Enough of the token to tell two apart, too little to use."""
+        return f"…{self._token[-4:]}" if len(self._token) >= 16 else "…"
+
+    # Lists
+
+    def _pages(self, path: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Rows of every page. The end is a page without a next one, or a 404 past the last."""
+        page, before = 1, None
+        while True:
+            try:
+                asked = {**params, "page": page, "page_size": PAGE_SIZE}
+                rows, more = _rows(self._json("GET", path, params=asked))
+            except NotFound:
+                if page == 1:
+                    raise
+                return
+            if rows == before:
+                return  # whoever does not know pages sends the same one for ever
+            yield from rows
+            if not more:
+                return
+            page, before = page + 1, rows
+
+    def _slices(self, path: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Rows of a list that is read by limit and offset."""
+        offset, before = 0, None
+        while True:
+            asked = {**params, "limit": PAGE_SIZE, "offset": offset}
+            rows, more = _rows(self._json("GET", path, params=asked))
+            if rows == before:
+                return
+            yield from rows
+            if not more:
+                return
+            offset, before = offset + len(rows), rows
+
+    def _dict(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        return self._read(self._send(method, path, **options))
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        return self._decode(self._send(method, path, **options))
+
+    def _read(self, response: requests.Response) -> dict[str, Any]:
+        body = self._decode(response)
+        if not isinstance(body, dict):
+            raise OutcomeUnknown(
+                "Prolific's answer has an unexpected form.", status=response.status_code
+            )
+        return body
+
+    @staticmethod
+    def _decode(response: requests.Response) -> Any:
+        try:
+            return response.json()
+        except ValueError:
+            raise OutcomeUnknown(
+                "Prolific's answer cannot be read.", status=response.status_code
+            ) from None
+
+    def _send(
+        self, method: str, path: str, *, again: bool | None = None, **options: Any
+    ) -> requests.Response:
+        """Send a request; `again` allows repeats, as every GET does."""
+        again = method == "GET" if again is None else again
+        deadline = time.monotonic() + self._patience
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._once(method, path, **options)
+            except (RateLimited, Unreachable, OutcomeUnknown) as error:
+                wait = _wait(error, attempt)
+                late = time.monotonic() + wait > deadline
+                if not again or late or attempt == _ATTEMPTS:
+                    raise
+                logger.info("%s %s: %s; again in %.1f s", method, path, error, wait)
+                self._sleep(wait)
+        raise AssertionError("every attempt returns or raises")
+
+    def _once(self, method: str, path: str, **options: Any) -> requests.Response:
+        if self.before_request is not None:
+            self.before_request()
+        url = f"{self._base}{path}"
+        try:
+            # A redirect would turn a POST into a GET: the base URL is wrong then.
+            response = self._session.request(
+                method, url, timeout=self._timeout, allow_redirects=False, **options
+            )
+        except (requests.exceptions.ConnectTimeout, requests.exceptions.InvalidURL):
+            raise Unreachable(self._unreachable()) from None
+        except requests.exceptions.ConnectionError as error:
+            if _was_refused(error):
+                raise Unreachable(self._unreachable()) from None
+            raise OutcomeUnknown(
+                "The connection to Prolific broke before an answer came."
+            ) from None
+        except requests.exceptions.RequestException:
+            raise OutcomeUnknown("Prolific did not answer in time.") from None
+        if response.ok and not response.is_redirect:
+            return response
+        raise _error_of(response, self.token_fragment)
+
+    def _unreachable(self) -> str:
+        return f"Prolific cannot be reached at {self.origin}. Check the network, then try again."
+
+
+def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
+    """The rows of an answer, and whether it names a next page."""
+
+    def read() -> tuple[list[dict[str, Any]], bool]:
+        if isinstance(body, list):
+            return body, False
+        rows = list(body.get("results") or [])
+        return rows, bool(rows and ((body.get("_links") or {}).get("next") or {}).get("href"))
+
+    return shaped(read)
+
+
+def shaped(read: Callable[[], Shape]) -> Shape:
+    """What `read` finds in an answer; an answer without it counts as unreadable."""
+    try:
+        return read()
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        raise OutcomeUnknown("Prolific's answer misses something that it should hold.") from None
+
+
+def _was_refused(error: requests.exceptions.ConnectionError) -> bool:
+    """Whether the connection was never made, so that nothing can have been asked."""
+    reason = getattr(error.args[0] if error.args else None, "reason", None)
+    name = type(reason).__name__
+    return name in {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"}
+
+
+def _wait(error: ProlificError, attempt: int) -> float:
+    """How long Prolific asks to wait, otherwise exponential back-off with full jitter."""
+    if isinstance(error, RateLimited) and error.retry_after is not None:
+        return error.retry_after
+    ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
+    return random.uniform(ceiling / 2, ceiling)  # noqa: S311  spreading, not secrecy
+
+
+def _error_of(response: requests.Response, token_fragment: str) -> ProlificError:
+    status = response.status_code
+    try:
+        detail = describe(response.json())
+    except ValueError:
+        detail = ""
+    said = f" Prolific says: {detail}" if detail else ""
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return RateLimited(
+            "Prolific asks for fewer requests. Wait a minute, then try again.",
+            retry_after=_retry_after(response.headers.get("Retry-After")),
+        )
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return OutcomeUnknown(
+            f"Prolific had an error ({status}). Try again later.{said}",
+            status=status,
+            detail=detail,
+        )
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        message = (
+            f"Prolific does not accept the token {token_fragment} for this. Check "
+            "PROLIFIC_API_TOKEN, and that its account may see the study.{}"
+        )
+        return Unauthorized(message.format(said), status=status, detail=detail)
+    if status == HTTPStatus.NOT_FOUND:
+        message = (
+            "Prolific does not find it, or the token's account may not see it. Check that the "
+            f"study was not deleted there, and whose token is set.{said}"
+        )
+        return NotFound(message, status=status, detail=detail)
+    if response.is_redirect:
+        return Rejected(
+            "PROLIFIC_BASE_URL leads elsewhere. Set the address that it redirects to.",
+            status=status,
+        )
+    message = f"Prolific refuses the request ({status}).{said}"
+    return Rejected(message, status=status, detail=detail)
+
+
+def _retry_after(value: str | None) -> float | None:
+    """Seconds from a Retry-After header: a number, or a date."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = email.utils.parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        seconds = (date - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if seconds == seconds and seconds != float("inf") else None

@@ -1,0 +1,1 @@
+"""From a launch plan to a running study on Prolific."""

@@ -1,0 +1,156 @@
+"""What stands against a launch: entry, places, pay and money."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.urls import reverse
+
+from annotation.models import QuotaCell
+from annotation.prolific.api.account import Account, is_local
+from annotation.prolific.launch.plan import Plan, seats
+from annotation.prolific.launch.workspace import Workspace
+from studies.launch_checks import Check
+from studies.models import Study
+from studies.money import format_money
+
+
+def entry_checks(study: Study) -> list[Check]:
+    address = urlsplit(settings.PUBLIC_BASE_URL)
+    reachable = address.scheme == "https" or is_local()
+    checks = [
+        Check(
+            "The study is entered with ids from Prolific."
+            if study.entry == Study.Entry.PROLIFIC
+            else "The study is not entered through Prolific. Set its entry to Prolific.",
+            study.entry != Study.Entry.PROLIFIC,
+            True,
+        ),
+        Check(
+            "People can reach the study's address."
+            if reachable
+            else "People cannot reach the study's address. Set PUBLIC_BASE_URL to a public https "
+            "address.",
+            not reachable,
+            True,
+        ),
+        Check(
+            "The study takes answers."
+            if study.state == Study.State.OPEN
+            else "The study takes no answers yet. Open it before you publish.",
+            study.state != Study.State.OPEN,
+            False,
+            reverse("studies:detail", args=[study.slug]),
+        ),
+    ]
+    if study.is_simulated and not is_local():
+        words = "The study is simulated: nobody is recruited for it with real money."
+        checks.append(Check(words, True, True))
+    return checks
+
+
+def place_checks(study: Study, plan: Plan, places: int) -> list[Check]:
+    checks = []
+    detail = reverse("studies:detail", args=[study.slug])
+    answers, given = seats(study), places * study.items_per_annotator
+    if not answers:
+        checks.append(
+            Check("No item needs an answer. Import items.", True, True,
+                  reverse("studies:import", args=[study.slug]))
+        )  # fmt: skip
+    words = (
+        f"{answers:,} answers are needed; {places:,} people × {study.items_per_annotator} items "
+        f"give {given:,}"
+    )
+    if given < answers:
+        checks.append(Check(f"{words}: some seats stay open.", True, False, detail))
+    elif given > answers:
+        surplus = given - answers
+        checks.append(
+            Check(f"{words}: {surplus:,} are surplus work, paid all the same.", True, False)
+        )
+    else:
+        checks.append(Check(f"{words}.", False, False))
+    if places < 1:
+        checks.append(Check("The plan has no places. Say how many people you want.", True, True))
+    if not plan.apart and plan.balance and places % plan.groups:
+        checks.append(
+            Check(
+                f"{places} places cannot be divided into {plan.groups} groups of one size. "
+                f"Take a multiple of {plan.groups}.",
+                True,
+                True,
+            )
+        )
+    cells: list[QuotaCell] = list(study.quota_cells.all())
+    total = sum(cell.target for cell in cells)
+    if cells:
+        fits = total == places
+        checks.append(
+            Check(
+                f"The study's groups hold {total} places."
+                if fits
+                else f"The study's groups hold {total} places, the plan asks for {places}. "
+                "Make them equal with set_quotas or by changing the plan.",
+                not fits,
+                True,
+            )
+        )
+        checks += [
+            Check(f"The group “{cell}” has no place.", True, True)
+            for cell in cells
+            if cell.target < 1 and not cell.is_everyone_else
+        ]
+    elif plan.apart:
+        checks.append(
+            Check("The study has no groups to recruit apart. Set them with set_quotas.", True, True)
+        )
+    return checks
+
+
+def pay_checks(study: Study, account: Account, pay: float) -> list[Check]:
+    hourly = format_money(pay, study.currency)
+    currency = account.currency or study.currency
+    checks = [
+        Check(
+            f"Account and study use {currency}."
+            if currency == study.currency
+            else f"The account pays in {currency}, the study says {study.currency}. "
+            f"Set the study's currency and reward.",
+            currency != study.currency,
+            True,
+        )
+    ]
+    if account.pay_problem:
+        words = f"{account.pay_problem} You pay {hourly} an hour."
+        return [*checks, Check(words, True)]
+    if account.least is None or account.recommended is None:
+        words = f"Prolific names no least pay for {study.currency}; you pay {hourly} an hour."
+        return [*checks, Check(words, True)]
+    minimum = format_money(account.least, study.currency)
+    recommended = format_money(account.recommended, study.currency)
+    if pay < account.least:
+        words = f"{hourly} an hour is less than Prolific's minimum of {minimum}. Raise the reward."
+        return [*checks, Check(words, True, True)]
+    words = f"{hourly} an hour; Prolific recommends {recommended} and demands {minimum}."
+    return [*checks, Check(words, pay < account.recommended)]
+
+
+def balance_checks(account: Account, cost: int, currency: str) -> list[Check]:
+    """Whether the workspace can pay; a wallet that is not shown is not doubted."""
+    if account.balance is None:
+        return [Check(account.balance_problem, True)] if account.balance_problem else []
+    held, needed = format_money(account.balance, currency), format_money(cost, currency)
+    if account.balance >= cost:
+        return [Check(f"The workspace holds {held}; the study costs {needed}.", False)]
+    words = f"The workspace holds {held}, the study costs {needed}. Add money on Prolific."
+    return [Check(words, True)]
+
+
+def workspace_checks(workspace: Workspace | None, problem: str) -> list[Check]:
+    """Where the drafts go and what pays for them."""
+    if workspace is None:
+        return [Check(problem, True, True)]
+    if not workspace.project:
+        words = f"The drafts go to workspace “{workspace.title}”; a project is made in it."
+        return [Check(words, False)]
+    return [Check(f"The drafts go to {workspace}; that workspace's wallet pays.", False)]

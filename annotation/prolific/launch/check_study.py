@@ -1,0 +1,145 @@
+"""Whether a study is ready for people: its texts, checks, codes, test runs, items and backups."""
+
+import datetime as dt
+from pathlib import Path
+from statistics import median
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.content.texts import consent_text
+from annotation.content.trial_runs import runs_of
+from annotation.seats.completion_codes import codes_of
+from studies.launch_checks import Check
+from studies.models import Item, Study
+
+# From this many minutes on, the platform wants two failed checks before a rejection.
+_LONG_STUDY = 5
+# Test runs may take this much longer than the study says before somebody should change it.
+_SLOWER = 1.25
+# A share of first places outside of this is no balance.
+_BALANCED = (0.4, 0.6)
+_FEWEST = 10
+_BACKUP_AGE = dt.timedelta(hours=26)
+
+
+def study_checks(study: Study) -> list[Check]:
+    return [
+        _attention(study),
+        _contact(study),
+        _codes(study),
+        _consent(study),
+        *_test_runs(study),
+        _licence(study),
+        _sides(study),
+        _backups(),
+    ]
+
+
+def _attention(study: Study) -> Check:
+    number = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).count()
+    if number == 1 and study.minutes >= _LONG_STUDY:
+        return Check(
+            "One attention check alone is no ground for a rejection in a study of five minutes or "
+            "more. Add a second one, or none.",
+            True,
+            fix=reverse("people:checks", args=[study.slug]),
+        )
+    return Check(f"Attention checks: {number}.", False)
+
+
+def _contact(study: Study) -> Check:
+    if study.contact:
+        return Check("People can write to you.", False)
+    return Check("The consent page names no address to write to. Set the study's contact.", True)
+
+
+def _codes(study: Study) -> Check:
+    # They are made on first sight, and the table refuses two that are alike.
+    return Check(f"Each of the {len(codes_of(study.pk))} endings has a code of its own.", False)
+
+
+def _consent(study: Study) -> Check:
+    version = consent_text(study).version[:8]
+    if study.consent.strip():
+        return Check(f"The consent is your own text, version {version}.", False)
+    facts = {
+        "who asks": study.researchers,
+        "where and how long answers are kept": study.storage,
+        "the ethics approval": study.ethics,
+    }
+    if missing := [name for name, value in facts.items() if not value]:
+        return Check(
+            f"The consent is the default text, version {version}. It does not say "
+            f"{' or '.join(missing)}: add that in the settings.",
+            True,
+            fix=reverse("studies:settings", args=[study.slug]),
+        )
+    return Check(f"The consent is the default text with your facts, version {version}.", False)
+
+
+def _test_runs(study: Study) -> list[Check]:
+    runs = runs_of(study)
+    fix = reverse("people:preview-step", args=[study.slug, "consent"])
+    if not any(run.on_phone for run in runs):
+        words = "Nobody has gone through the preview on a phone to its end. Do it once."
+        phone = Check(words, True, fix=fix)
+    else:
+        phone = Check("Somebody has gone through the preview on a phone to its end.", False)
+    if not runs:
+        return [phone]
+    # A run through fewer or more items counts for as many as a person gets.
+    minutes = median(run.seconds / run.items * study.items_per_annotator / 60 for run in runs)
+    number = f"{len(runs)} test run{'' if len(runs) == 1 else 's'}"
+    words = f"{number}, {minutes:.0f} minutes at the median; the study says {study.minutes}."
+    if minutes > _SLOWER * study.minutes:
+        words += " Say what people need: pay is judged by the time they take."
+        return [phone, Check(words, True)]
+    return [phone, Check(words, False)]
+
+
+def _licence(study: Study) -> Check:
+    source = study.source or {}
+    licence, allowed = str(source.get("licence") or ""), source.get("redistribution")
+    if allowed == "forbidden":
+        words = "may not be passed on. Make sure that they may be shown to annotators"
+        return Check(f"The items ({licence or 'no licence named'}) {words}.", True)
+    if allowed == "non-commercial":
+        return Check(
+            f"The items ({licence}) may be shown for purposes that are not commercial.", False
+        )
+    if licence:
+        return Check(f"The items' licence is {licence}.", False)
+    return Check("The items name no licence. Make sure that they may be shown to annotators.", True)
+
+
+def _sides(study: Study) -> Check:
+    fixed = Item.objects.filter(study=study).exclude(fixed_first="")
+    judged = fixed.filter(first_person__in=["r1", "r2"]).values_list("fixed_first", "first_person")
+    first = [shown == own for shown, own in judged]
+    if len(first) < _FEWEST:
+        return Check("Both orders of the two responses occur equally often.", False)
+    share = sum(first) / len(first)
+    words = f"In {share:.0%} of {len(first)} items with a fixed order the person's answer is A"
+    if _BALANCED[0] <= share <= _BALANCED[1]:
+        return Check(f"{words}.", False)
+    return Check(
+        f"{words}: always choosing one side is right that often. Let their order vary.", True
+    )
+
+
+def _backups() -> Check:
+    """The job that backs up touches a file: how old that is says whether it still runs."""
+    path = settings.BACKUP_STAMP
+    if not path:
+        words = "No backups are known of. Name a file that your backup touches in BACKUP_STAMP."
+        return Check(words, True)
+    try:
+        done = dt.datetime.fromtimestamp(Path(path).stat().st_mtime, dt.UTC)
+    except OSError:
+        return Check(f"The file of BACKUP_STAMP is not there: {path}. Run the backup.", True)
+    hours = (timezone.now() - done).total_seconds() / 3600
+    if timezone.now() - done > _BACKUP_AGE:
+        return Check(f"The last backup is {hours:,.0f} hours old. See why.", True)
+    return Check(f"Backed up {hours:.0f} hours ago.", False)

@@ -1,0 +1,202 @@
+"""A rehearsal against the real account: make the drafts, read them back, compare, delete them.
+
+A draft costs nothing and nobody sees it. What Prolific drops, changes or refuses shows here
+before a launch depends on it. Nothing stays behind: the drafts are deleted also when something
+fails in between, and those that a crash has left are deleted by the next rehearsal.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils.crypto import salted_hmac
+
+from annotation.models import Recruitment
+from annotation.prolific.api.account import alone, connect
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import LaunchRefused, NotFound, OutcomeUnknown, ProlificError
+from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
+from annotation.prolific.launch.draft_comparison import Difference, compare
+from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
+from annotation.prolific.launch.launch_checks import resolve_drafts
+from annotation.prolific.launch.plan import Plan, payload
+from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
+from studies.models import Study
+from studies.services import record
+
+_SALT = "annotation.prolific.dry-run"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One draft as it came back: which fields are as sent, and which are not."""
+
+    label: str
+    same: list[str]
+    differences: list[Difference]
+    unseen: list[str]
+    cost: int | None
+    is_ready: bool | None
+
+
+@dataclass
+class DryRun:
+    """What a rehearsal found. `left_behind` names drafts that could not be deleted."""
+
+    workspace: Workspace
+    currency: str
+    drafts: list[Tried] = field(default_factory=list)
+    left_behind: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.left_behind and not any(draft.differences for draft in self.drafts)
+
+
+def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
+    """Rehearse the launch of a study. Publishes nothing, and deletes what it made.
+
+    Raises `LaunchRefused` when the plan's filters are not found, `NotAllowed` without a workspace,
+    and any `ProlificError`; the drafts made until then are deleted first.
+    """
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id, client) as recruitment:
+        workspace = with_project(client, workspace_of(recruitment, client))
+        found = DryRun(workspace, study.currency)
+        with _nothing_stays(client, study, recruitment, found) as group_id:
+            for label, body in _bodies(client, study, recruitment, workspace, group_id):
+                found.drafts.append(_try(client, label, body))
+    record(
+        study, "dry run on Prolific", user=user, drafts=len(found.drafts),
+        differences=sum(len(draft.differences) for draft in found.drafts),
+    )  # fmt: skip
+    return found
+
+
+def _bodies(
+    client: Client,
+    study: Study,
+    recruitment: Recruitment,
+    workspace: Workspace,
+    group_id: str,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a launch would send, under names of the rehearsal."""
+    plan = Plan.of(recruitment.plan)
+    live = client.filters(workspace=workspace.id)
+    drafts = resolve_drafts(study, plan, live, group_id=group_id)
+    if problems := list(dict.fromkeys(p for _, _, found in drafts for p in found.problems)):
+        raise LaunchRefused(problems)
+    for number, (label, places, found) in enumerate(drafts, start=1):
+        body = payload(
+            study, plan, name=f"{_name(study.pk)}-{number}", places=places,
+            filters=found.filters, group_id=group_id, project=workspace.project,
+        )  # fmt: skip
+        yield label, body | {"name": study_name(study, label)}
+
+
+def _try(client: Client, label: str, body: Mapping[str, Any]) -> Tried:
+    made = create(client, dict(body), is_new=True)
+    read = client.study(made.id)
+    cost = client.cost(made.id).total
+    same, differences, unseen = compare(body, read.payload)
+    return Tried(label, same, differences, unseen, cost, read.payload.get("is_ready_to_publish"))
+
+
+def _name(study_id: int) -> str:
+    """The beginning of the names of a study's rehearsed drafts: by it they are found again."""
+    key = salted_hmac(_SALT, str(study_id), algorithm="sha256").hexdigest()
+    return f"thirdperson-dry-run-{key[:16]}"
+
+
+@contextmanager
+def _nothing_stays(
+    client: Client, study: Study, recruitment: Recruitment, found: DryRun
+) -> Iterator[str]:
+    """Delete what is left of earlier rehearsals, and what this one makes, however it ends.
+
+    Gives the id of the participant group that the drafts name; empty where they need none.
+    """
+    left = _delete_drafts(client, study, found.workspace)
+    if left:
+        raise OutcomeUnknown(
+            f"Drafts of an earlier dry run could not be deleted: {', '.join(left)}. "
+            "Delete them on Prolific, then try again."
+        )
+    is_apart = Plan.of(recruitment.plan).apart
+    is_there = recruitment.workspace.get("id") == found.workspace.id
+    kept = recruitment.group_id if is_there else ""
+    try:
+        made = is_apart and not kept and _find_group(client, study, found.workspace, make=True)
+        yield kept or made or ""
+    except ProlificError as error:
+        _clean(client, study, found, with_group=is_apart and not kept)
+        if found.left_behind:
+            names = ", ".join(found.left_behind)
+            raise ProlificError(
+                f"{error} Still on Prolific: {names}. The next dry run deletes it."
+            ) from error
+        raise
+    except BaseException:
+        _clean(client, study, found, with_group=is_apart and not kept)
+        raise
+    _clean(client, study, found, with_group=is_apart and not kept)
+
+
+def _clean(client: Client, study: Study, found: DryRun, *, with_group: bool) -> None:
+    """Delete everything by its name, so that what was made and not heard is found as well."""
+    found.left_behind += _delete_drafts(client, study, found.workspace)
+    if with_group and not found.left_behind:
+        _forget_group(client, study, found)
+
+
+def _find_group(client: Client, study: Study, workspace: Workspace, *, make: bool) -> str:
+    name = group_name(study.pk)
+    known = client.groups(workspace=workspace.id)
+    if name in known or not make:
+        return known.get(name, "")
+    try:
+        return client.create_group(name, workspace=workspace.id)
+    except OutcomeUnknown:
+        if made := client.groups(workspace=workspace.id).get(name):
+            return made
+        raise
+
+
+def _forget_group(client: Client, study: Study, found: DryRun) -> None:
+    """Delete the participant group that was made for the rehearsal alone."""
+    name = group_name(study.pk)
+    try:
+        if group := _find_group(client, study, found.workspace, make=False):
+            client.delete_group(group)
+    except NotFound:
+        # It may be gone, or hidden for a moment: the list knows.
+        with contextlib.suppress(ProlificError):
+            if not _find_group(client, study, found.workspace, make=False):
+                return
+        found.left_behind.append(f"participant group {name}")
+    except ProlificError:
+        found.left_behind.append(f"participant group {name}")
+
+
+def _delete_drafts(client: Client, study: Study, workspace: Workspace) -> list[str]:
+    """Delete the study's rehearsed drafts; return the names of those that are still there."""
+    beginning = _name(study.pk)
+    try:
+        ours = [s for s in client.studies(workspace.project) if _is_ours(s, beginning)]
+    except ProlificError:
+        return [f"every draft whose internal name begins with {beginning}"]
+    left = []
+    for draft in ours:
+        try:
+            delete_draft(client, draft.id)
+        except ProlificError:
+            left.append(draft.internal_name)
+    return left
+
+
+def _is_ours(study: RemoteStudy, beginning: str) -> bool:
+    return study.status == UNPUBLISHED and study.internal_name.startswith(beginning)

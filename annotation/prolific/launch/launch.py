@@ -1,0 +1,236 @@
+"""From a plan to a running study on Prolific, and what can be done to it there."""
+
+import contextlib
+import math
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.api.account import alone, connect
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import (
+    LaunchRefused,
+    NotAllowed,
+    NotFound,
+    OutcomeUnknown,
+    Rejected,
+)
+from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
+from annotation.prolific.launch.launch_checks import Preview, preview, resolve_drafts
+from annotation.prolific.launch.plan import PAPER, PAPER_CURRENCY, PAPER_PAY_PER_HOUR, Plan, payload
+from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
+from studies.models import Study
+from studies.services import lock_study, record
+
+_GROUP_SALT = "annotation.prolific.group"
+
+
+def plan_of(study: Study) -> Plan:
+    """The study's plan; the empty one where none was made."""
+    found = Recruitment.objects.filter(study=study).first()
+    return Plan.of(found.plan) if found else Plan()
+
+
+@transaction.atomic
+def save_plan(*, study_id: int, plan: Plan, user: User | None = None) -> Recruitment:
+    """Store whom the study wants. Raises `NotAllowed` once drafts are made of the plan."""
+    study = lock_study(study_id)
+    if ProlificStudy.objects.filter(study=study).exists():
+        raise NotAllowed("The draft is made: delete it on Prolific and forget it here first.")
+    recruitment, _ = Recruitment.objects.get_or_create(study=study)
+    recruitment.plan = plan.stored()
+    recruitment.account = {}  # it may be another workspace's
+    recruitment.save(update_fields=["plan", "account"])
+    record(study, "recruitment plan", user=user)
+    return recruitment
+
+
+@transaction.atomic
+def apply_paper(*, study_id: int, user: User | None = None) -> Plan:
+    """Set exactly what the study behind the paper asked for, its pay by the hour included."""
+    study = lock_study(study_id)
+    study.reward = math.ceil(study.minutes * PAPER_PAY_PER_HOUR / 60)
+    study.currency = PAPER_CURRENCY
+    study.save(update_fields=["reward", "currency"])
+    record(study, "pay", user=user, reward=study.reward, currency=study.currency)
+    save_plan(study_id=study_id, plan=PAPER, user=user)
+    return PAPER
+
+
+def look(study: Study) -> Preview:
+    """The checks and the cost of launching the study as it stands."""
+    client = connect()
+    recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
+    workspace, problem = None, ""
+    try:
+        workspace = workspace_of(recruitment, client)
+    except NotAllowed as error:
+        problem = str(error)
+    return preview(study, plan_of(study), client, workspace, problem)
+
+
+def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
+    """Make the study's drafts on Prolific; what is there already is found, never made again.
+
+    Raises `LaunchRefused` while a check blocks, and any `ProlificError`; calling it again goes
+    on where it stopped.
+    """
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id, client) as recruitment:
+        plan = Plan.of(recruitment.plan)
+        made = list(ProlificStudy.objects.filter(study=study))
+        if made and all(row.prolific_id for row in made):
+            return made
+        workspace = workspace_of(recruitment, client)
+        looked = preview(study, plan, client, workspace)
+        if looked.blocking:
+            raise LaunchRefused(looked.blocking)
+        workspace = _settle_on(recruitment, with_project(client, workspace))
+        group_id = _group(client, recruitment) if plan.apart else ""
+        live = client.filters(workspace=workspace.id)
+        for label, places, resolved in resolve_drafts(study, plan, live, group_id=group_id):
+            row, is_new = ProlificStudy.objects.get_or_create(
+                study=study, label=label, defaults={"places": places, "reward": study.reward}
+            )
+            if row.prolific_id:
+                continue
+            body = payload(
+                study, plan, name=row.internal_name, places=places, filters=resolved.filters,
+                group_id=group_id, project=workspace.project,
+            )  # fmt: skip
+            body["name"] = study_name(study, label)
+            _adopt(row, create(client, body, is_new=is_new), user)
+    return list(ProlificStudy.objects.filter(study=study))
+
+
+def study_name(study: Study, label: str) -> str:
+    """What people see on Prolific; studies apart add their group."""
+    return f"{study.title} ({label})"[:200] if label else study.title
+
+
+def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:
+    """Store where the drafts go. A group of another workspace is of no use there."""
+    if Workspace.of(recruitment.workspace).id != workspace.id:
+        recruitment.group_id = ""
+    recruitment.workspace = workspace.stored()
+    recruitment.save(update_fields=["workspace", "group_id"])
+    return workspace
+
+
+def group_name(study_id: int) -> str:
+    """The name by which the study's participant group is found again."""
+    key = salted_hmac(_GROUP_SALT, str(study_id), algorithm="sha256").hexdigest()
+    return f"thirdperson-{key[:16]}"
+
+
+def _group(client: Client, recruitment: Recruitment) -> str:
+    """The participant group that keeps people from taking part in two groups' studies.
+
+    Where the answer to its making was lost, its name finds it.
+    """
+    if not recruitment.group_id:
+        name, workspace = group_name(recruitment.study_id), str(recruitment.workspace["id"])
+        recruitment.group_id = client.groups(workspace=workspace).get(name) or client.create_group(
+            name, workspace=workspace
+        )
+        recruitment.save(update_fields=["group_id"])
+    return recruitment.group_id
+
+
+def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
+    """Make a draft once. Where an earlier answer was lost, the internal name finds it."""
+    name, project = body["internal_name"], body["project"]
+    if not is_new and (found := find(client, name, project)):
+        return found
+    try:
+        return client.create_study(body)
+    except OutcomeUnknown:
+        if found := find(client, name, project):
+            return found
+        raise
+    except Rejected as error:
+        # Some accounts want this field with weighted filters, others do not know it.
+        if "study_type" not in error.detail or "study_type" not in body:
+            raise
+        return create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
+
+
+def find(client: Client, name: str, project: str) -> RemoteStudy | None:
+    """The study of this internal name: in the project, otherwise anywhere in the account."""
+    for where in dict.fromkeys([project, ""]):
+        for study in client.studies(where):
+            if study.internal_name == name:
+                return study
+    return None
+
+
+@transaction.atomic
+def _adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
+    row.prolific_id = remote.id
+    row.save(update_fields=["prolific_id"])
+    mirror(row, remote)
+    record(row.study, "draft on Prolific", user=user, places=remote.places)
+
+
+def mirror(row: ProlificStudy, remote: RemoteStudy) -> None:
+    """Store what Prolific says of a study."""
+    row.status, row.places, row.reward = remote.status, remote.places, remote.reward
+    row.currency, row.seen_at = remote.currency[:3], timezone.now()
+    row.save(update_fields=["status", "places", "reward", "currency", "seen_at"])
+
+
+def forget_drafts(*, study_id: int, user: User | None = None) -> int:
+    """Delete drafts that were never published, there and here, so that the plan can change.
+
+    Raises `NotAllowed` once one is published, and `ProlificError`.
+    """
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id, client) as recruitment:
+        project = Workspace.of(recruitment.workspace).project
+        rows = list(ProlificStudy.objects.filter(study=study))
+        for row in rows:
+            remote_id = row.prolific_id or _find_id(client, row, project)
+            if remote_id:
+                _refuse_if_published(client, remote_id)
+        for row in rows:
+            if remote_id := row.prolific_id or _find_id(client, row, project):
+                delete_draft(client, remote_id)
+            row.delete()
+        if rows:
+            record(study, "draft deleted on Prolific", user=user)
+    return len(rows)
+
+
+def _find_id(client: Client, row: ProlificStudy, project: str) -> str:
+    """The id of a draft whose creation was not heard; empty where none was made."""
+    found = find(client, row.internal_name, project)
+    return found.id if found else ""
+
+
+def _refuse_if_published(client: Client, remote_id: str) -> None:
+    with contextlib.suppress(NotFound):
+        if client.study(remote_id).status != UNPUBLISHED:
+            raise NotAllowed("The study is published. Stop it instead.")
+
+
+def delete_draft(client: Client, remote_id: str) -> None:
+    """Delete a draft there. One that is gone is no problem; one that is still there is."""
+    try:
+        client.delete_study(remote_id)
+    except NotFound:
+        if _is_there(client, remote_id):
+            raise
+
+
+def _is_there(client: Client, remote_id: str) -> bool:
+    try:
+        client.study(remote_id)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,144 @@
+"""What is looked at before a launch: what blocks, what is advice, what it costs."""
+
+from dataclasses import dataclass
+
+from annotation.models import ProlificStudy
+from annotation.prolific.api.account import Account, read_account
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.filters import GROUP_BLOCKLIST, Resolved, resolve
+from annotation.prolific.api.types import Filter
+from annotation.prolific.launch.check_rules import (
+    balance_checks,
+    entry_checks,
+    pay_checks,
+    place_checks,
+    workspace_checks,
+)
+from annotation.prolific.launch.check_study import study_checks
+from annotation.prolific.launch.plan import Plan, cell_filters, needed_places, places_of
+from annotation.prolific.launch.workspace import Workspace
+from studies.launch_checks import Check, checks_of_other_apps
+from studies.models import Study
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One study as it would be made on Prolific."""
+
+    label: str
+    places: int
+    filters: Resolved
+    eligible: int | None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a launch would do."""
+
+    checks: list[Check]
+    drafts: list[Draft]
+    places: int
+    needed: int
+    cost: int
+    rewards: int
+    reward: int
+    currency: str
+    pay_per_hour: float
+    account: Account
+    workspace: Workspace | None
+
+    @property
+    def blocking(self) -> list[str]:
+        return [check.text for check in self.checks if check.is_open and check.blocks]
+
+
+def preview(
+    study: Study, plan: Plan, client: Client, workspace: Workspace | None, problem: str = ""
+) -> Preview:
+    """Look at everything that a launch depends on. Reads from Prolific and changes nothing.
+
+    Without a workspace `problem` says why, and blocks.
+    """
+    where = workspace.id if workspace else ""
+    account = read_account(client, study.currency, where) if where else Account()
+    live = client.filters(workspace=where)
+    drafts = [
+        Draft(label, places, resolved, _eligible(client, resolved, where))
+        for label, places, resolved in resolve_drafts(study, plan, live)
+    ]
+    places = sum(draft.places for draft in drafts)
+    cost = client.calculate_cost(reward=study.reward, places=places) if places else 0
+    pay = study.reward * 60 / study.minutes
+    checks = [
+        *workspace_checks(workspace, problem),
+        *entry_checks(study),
+        *place_checks(study, plan, places),
+        *pay_checks(study, account, pay),
+        *balance_checks(account, cost, study.currency),
+        *_filter_checks(study, drafts),
+        *study_checks(study),
+        *checks_of_other_apps(study),
+    ]
+    return Preview(
+        checks=sorted(checks, key=_urgency),
+        drafts=drafts,
+        places=places,
+        needed=needed_places(study),
+        cost=cost,
+        rewards=study.reward * places,
+        reward=study.reward,
+        currency=study.currency,
+        pay_per_hour=pay,
+        account=account,
+        workspace=workspace,
+    )
+
+
+def _urgency(check: Check) -> int:
+    """What blocks comes first, then advice, then what is in order."""
+    return 2 if not check.is_open else 0 if check.blocks else 1
+
+
+def resolve_drafts(
+    study: Study, plan: Plan, live: list[Filter], *, group_id: str = ""
+) -> list[tuple[str, int, Resolved]]:
+    """Label, places and filters of every study that the plan makes on Prolific."""
+    shared = resolve(plan.wanted(), live)
+    if not plan.apart:
+        return [("", places_of(plan, study), shared)]
+    drafts = []
+    for cell in study.quota_cells.all():
+        wanted, problems = cell_filters(cell, plan)
+        own = resolve(wanted, live)
+        filters = [*shared.filters, *own.filters]
+        if group_id:
+            # People enter this group with their code: nobody is paid for two groups.
+            filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
+        found = Resolved(filters, [*shared.problems, *problems, *own.problems])
+        drafts.append((str(cell), cell.target, found))
+    return drafts
+
+
+def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
+    """How many people fit, or None when the filters are not known."""
+    if resolved.problems:
+        return None
+    plain = [{k: v for k, v in f.items() if k != "weightings"} for f in resolved.filters]
+    return client.eligible(plain, workspace=workspace)
+
+
+def _filter_checks(study: Study, drafts: list[Draft]) -> list[Check]:
+    problems = dict.fromkeys(p for draft in drafts for p in draft.filters.problems)
+    checks = [Check(problem, True, True) for problem in problems]
+    if not problems:
+        checks.append(Check("Prolific has every filter of the plan.", False, True))
+    for draft in drafts:
+        if draft.eligible is not None and draft.eligible < 5 * draft.places:
+            people = f"{draft.eligible:,}" if draft.eligible else "fewer than 25"
+            group = f" in {draft.label}" if draft.label else ""
+            checks.append(
+                Check(f"Only {people} people fit{group}; recruiting may be slow.", True, False)
+            )
+    if ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"]).exists():
+        checks.append(Check("This study is published on Prolific already.", True, True))
+    return checks

@@ -1,0 +1,263 @@
+"""Whom a study wants and how many: from settings to what Prolific is sent."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Sum
+from django.urls import reverse
+from django.utils.html import escape
+
+from annotation.models import Ending, QuotaCell
+from annotation.prolific.api.filters import (
+    AGE,
+    APPROVAL_RATE,
+    COUNTRY,
+    EARLIER_SUBMISSIONS,
+    LANGUAGE,
+    POLITICS,
+    SEX,
+    Wanted,
+)
+from annotation.prolific.launch.content_warnings import content_warnings
+from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import time_limit
+from studies.models import Item, Study
+
+DEVICES = ("desktop", "tablet", "mobile")
+_LONGEST = 24 * 60 - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of a recruitment; what is empty or None asks for nothing.
+
+    `places` None means as many as the items need. `balance` gives the labels of each filter
+    whose groups get equally many places; several filters are crossed. `apart` makes one study
+    for each quota group instead; `signed_links` is for workspaces that have them. `workspace` and
+    `project` are ids; empty takes the only workspace and its first project.
+    """
+
+    places: int | None = None
+    country: str = ""
+    language: str = ""
+    approval_rate: int | None = None
+    earlier_submissions: int | None = None
+    age_low: int | None = None
+    age_high: int | None = None
+    balance: Mapping[str, list[str]] = field(default_factory=dict)
+    devices: tuple[str, ...] = DEVICES
+    apart: bool = False
+    signed_links: bool = False
+    workspace: str = ""
+    project: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Plan":
+        known = {f.name for f in fields(cls)}
+        values = {name: value for name, value in stored.items() if name in known}
+        if "devices" in values:
+            values["devices"] = tuple(values["devices"])
+        return cls(**values)
+
+    def stored(self) -> dict[str, Any]:
+        return {**asdict(self), "devices": list(self.devices)}
+
+    def wanted(self) -> list[Wanted]:
+        """The filters of everybody; groups that are recruited apart add theirs."""
+        found = []
+        if self.country:
+            found.append(Wanted(COUNTRY, [self.country]))
+        if self.language:
+            found.append(Wanted(LANGUAGE, [self.language]))
+        if self.age_low is not None or self.age_high is not None:
+            found.append(Wanted(AGE, low=self.age_low, high=self.age_high))
+        if self.approval_rate is not None:
+            found.append(Wanted(APPROVAL_RATE, low=self.approval_rate, high=100))
+        if self.earlier_submissions is not None:
+            found.append(Wanted(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
+        if not self.apart:
+            for filter_id, labels in self.balance.items():
+                weights = dict.fromkeys(labels, 1)
+                found.append(Wanted(filter_id, labels, weights=weights))
+        return found
+
+    @property
+    def groups(self) -> int:
+        """Into how many groups of one size the balance divides people."""
+        return math.prod(len(labels) for labels in self.balance.values())
+
+
+# What the study behind the paper asked of its annotators.
+PAPER = Plan(
+    places=30,
+    country="United States",
+    approval_rate=99,
+    earlier_submissions=50,
+    age_low=18,
+    age_high=75,
+    balance={SEX: ["Male", "Female"], POLITICS: ["Democrat", "Republican", "Independent"]},
+)
+PAPER_PAY_PER_HOUR, PAPER_CURRENCY = 1350, "USD"
+
+# Which of our questions asks what a filter knows, and our values for its labels.
+_QUESTIONS = {SEX: ("gender", "sex"), POLITICS: ("politics", "political_affiliation", "party")}
+_SAME = {"male": {"man", "male", "m"}, "female": {"woman", "female", "f"}}
+
+
+def seats(study: Study) -> int:
+    """How many answers the study's items need in all."""
+    found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
+    return int(found or 0)
+
+
+def needed_places(study: Study) -> int:
+    """How many people fill every seat."""
+    return math.ceil(seats(study) / study.items_per_annotator)
+
+
+def places_of(plan: Plan, study: Study) -> int:
+    """The places to ask for: those of the plan, otherwise those needed, rounded to the groups."""
+    if plan.places is not None:
+        return plan.places
+    needed = needed_places(study)
+    if plan.apart:
+        return sum(cell.target for cell in study.quota_cells.all())
+    return math.ceil(needed / plan.groups) * plan.groups
+
+
+def label_for(filter_id: str, value: str, labels: list[str]) -> str | None:
+    """The label of a filter that means our `value`."""
+    for label in labels:
+        folded = label.casefold()
+        if value.casefold() in {folded, folded.replace(" ", "_")} | _SAME.get(folded, set()):
+            return label
+    return None
+
+
+def question_of(filter_id: str, keys: set[str]) -> str | None:
+    """The key of our question that asks what the filter knows."""
+    return next((key for key in _QUESTIONS.get(filter_id, ()) if key in keys), None)
+
+
+def cell_filters(cell: QuotaCell, plan: Plan) -> tuple[list[Wanted], list[str]]:
+    """The filters that admit one group alone, and what stands against it."""
+    if cell.is_everyone_else:
+        return [], [
+            "The group “everyone else” cannot be recruited by a filter. "
+            "Recruit all groups in one study, or remove it."
+        ]
+    found, problems = [], []
+    for key, value in cell.criteria.items():
+        filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
+        label = filter_id and label_for(filter_id, value, plan.balance[filter_id])
+        if filter_id and label:
+            found.append(Wanted(filter_id, [label]))
+        else:
+            problems.append(
+                f"No filter of the plan knows the group “{key}: {value}”. "
+                "Balance the filter that does, with the label that Prolific uses."
+            )
+    return found, problems
+
+
+# What Prolific does with each code. No ending is ever rejected by itself.
+_REVIEW = [{"action": "MANUALLY_REVIEW"}]
+_CODES: dict[Ending, tuple[str, str]] = {
+    Ending.COMPLETED: ("COMPLETED", ""),
+    Ending.FAILED_ATTENTION: ("FAILED_ATTENTION_CHECK", ""),
+    Ending.TIMED_OUT: ("OTHER", ""),
+    Ending.DECLINED: ("NO_CONSENT", "You did not agree to take part."),
+    Ending.WITHDREW: ("OTHER", "You withdrew your answers."),
+    Ending.DISQUALIFIED: ("SCREENED_OUT", "The instructions were not clear to you."),
+    Ending.QUOTA_FULL: ("SCREENED_OUT", "Your group was full already."),
+    Ending.INELIGIBLE: ("OTHER", "You took part in a related study before."),
+    Ending.CLOSED: ("OTHER", "The study was closed before you finished."),
+}
+
+
+def completion_codes(study: Study, *, group_id: str = "") -> list[dict[str, Any]]:
+    """Every ending's code with its actions: review by a person, or a request to return."""
+    codes = codes_of(study.pk)
+    group = [{"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group_id}]
+    return [
+        {
+            "code": codes[ending],
+            "code_type": kind,
+            "actions": [
+                *([{"action": "REQUEST_RETURN", "return_reason": reason}] if reason else _REVIEW),
+                *(group if group_id else []),
+            ],
+        }
+        for ending, (kind, reason) in _CODES.items()
+    ]
+
+
+def entry_url(study: Study) -> str:
+    """The study's link with the placeholders that Prolific fills in."""
+    path = reverse("annotation:entry", args=[study.slug])
+    names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    query = "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+    return f"{settings.PUBLIC_BASE_URL}{path}?{query}"
+
+
+def payload(
+    study: Study,
+    plan: Plan,
+    *,
+    name: str,
+    places: int,
+    filters: list[dict[str, Any]],
+    project: str,
+    group_id: str = "",
+) -> dict[str, Any]:
+    """The body of a draft; `name` is the internal name that it is found by.
+
+    `project` decides which workspace's wallet pays.
+    """
+    body: dict[str, Any] = {
+        "name": study.title,
+        "internal_name": name,
+        "project": project,
+        "description": description(study),
+        "external_study_url": entry_url(study),
+        "prolific_id_option": "url_parameters",
+        "completion_codes": completion_codes(study, group_id=group_id),
+        "total_available_places": places,
+        "estimated_completion_time": study.minutes,
+        "maximum_allowed_time": allowed_minutes(study),
+        "reward": study.reward,
+        "device_compatibility": [] if set(plan.devices) == set(DEVICES) else list(plan.devices),
+        "peripheral_requirements": [],
+        "filters": filters,
+        "study_labels": ["annotation"],
+        "submissions_config": {
+            "max_submissions_per_participant": 1,
+            "max_concurrent_submissions": -1,
+        },
+        **content_warnings(study),
+    }
+    if any("weightings" in chosen for chosen in filters):
+        body["study_type"] = "QUOTA"
+    if plan.signed_links:
+        body["is_external_study_url_secure"] = True
+    return body
+
+
+def allowed_minutes(study: Study) -> int:
+    """How long Prolific may let a person take: our own limit, below the platform's."""
+    return min(_LONGEST, round(time_limit(study).total_seconds() / 60))
+
+
+def description(study: Study) -> str:
+    """What people read on Prolific before they take a place."""
+    task = (
+        f"You read {study.items_per_annotator} short questions with two responses each and choose "
+        "the one that a described person would choose."
+    )
+    if study.ask_certainty:
+        task += " Each time you say how certain you are."
+    note = " <p>This is a simulated study.</p>" if study.is_simulated else ""
+    return f"<p>{escape(task)}</p><p>It takes about {study.minutes} minutes.</p>{note}"

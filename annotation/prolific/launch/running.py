@@ -1,0 +1,307 @@
+"""What is done to a study on Prolific once its draft is there: publish, pause, add, refill."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.api.account import alone, connect, read_account
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
+from annotation.prolific.api.types import AWAITING_REVIEW, UNPUBLISHED, Cost, RemoteStudy
+from annotation.prolific.launch.content_warnings import content_warnings
+from annotation.prolific.launch.launch import mirror
+from annotation.prolific.launch.launch_checks import resolve_drafts
+from annotation.prolific.launch.places_wanted import Wish, open_wish, store
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.workspace import Workspace, workspace_of
+from annotation.prolific.money.reservations import note_reservation
+from studies.models import Study
+from studies.money import format_money, major_units
+from studies.services import record
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum:
+    """What is to be paid in all."""
+
+    amount: int
+    currency: str
+
+    def __str__(self) -> str:
+        return format_money(self.amount, self.currency)
+
+    @property
+    def plain(self) -> str:
+        """The number as a person types it."""
+        return f"{major_units(self.amount, self.currency):f}"
+
+
+def cost_of_publishing(study: Study) -> Sum:
+    """What Prolific will charge for the drafts; what is published already costs nothing more."""
+    client = connect()
+    return _sum(study, _costs(client, _drafts(client, study)))
+
+
+def _drafts(client: Client, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
+    """The rows that are still drafts on Prolific, read now."""
+    found = []
+    for row in _bound(study):
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        if remote.status == UNPUBLISHED:
+            found.append((row, remote))
+    return found
+
+
+def _costs(
+    client: Client, drafts: Iterable[tuple[ProlificStudy, RemoteStudy]]
+) -> dict[ProlificStudy, Cost]:
+    return {row: client.cost(remote.id) for row, remote in drafts}
+
+
+def _sum(study: Study, costs: Mapping[ProlificStudy, Cost]) -> Sum:
+    """The sum of what Prolific says itself."""
+    named = next((cost.currency for cost in costs.values() if cost.currency), "")
+    return Sum(sum(cost.total for cost in costs.values()), named or study.currency)
+
+
+def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
+    """Publish the drafts and spend the money; `confirmed` is the sum that a person typed.
+
+    The sum counts the drafts that are not published yet; with none left nothing is done. Raises
+    `NotAllowed` when the sum is another one, when the study takes no answers, or when a draft is
+    not what the plan says, for example because Prolific dropped a filter.
+    """
+    study = Study.objects.get(pk=study_id)
+    if study.state != Study.State.OPEN:
+        raise NotAllowed("The study takes no answers yet. Open it, then publish.")
+    client = connect()
+    with alone(study_id, client) as recruitment:
+        drafts = _drafts(client, study)
+        if not drafts:
+            return _bound(study)
+        costs = _costs(client, drafts)
+        total = _sum(study, costs)
+        if not _is_sum(confirmed, total):
+            raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
+        workspace = workspace_of(recruitment, client)
+        _compare(client, study, recruitment, workspace, drafts)
+        balance = read_account(client, study.currency, workspace.id).balance
+        if balance is not None and balance < total.amount:
+            held = format_money(balance, total.currency)
+            raise NotAllowed(
+                f"Publishing costs {total}, the workspace holds {held}. Add money on Prolific."
+            )
+        for row, cost in costs.items():
+            _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
+            note_reservation(
+                row, places=row.places, rewards=cost.rewards, total=cost.total, user=user
+            )
+        record(study, "published on Prolific", user=user, cost=total.amount)
+    return _bound(study)
+
+
+def _is_sum(typed: str, total: Sum) -> bool:
+    digits = "".join(sign for sign in typed if sign.isdigit() or sign in ".,").replace(",", "")
+    return digits == total.plain
+
+
+def _compare(
+    client: Client,
+    study: Study,
+    recruitment: Recruitment,
+    workspace: Workspace,
+    drafts: Iterable[tuple[ProlificStudy, RemoteStudy]],
+) -> None:
+    """Compare each draft with the plan and the live filters. Raises `LaunchRefused`."""
+    plan = Plan.of(recruitment.plan)
+    live = client.filters(workspace=workspace.id)
+    planned = {
+        label: (places, resolved)
+        for label, places, resolved in resolve_drafts(
+            study, plan, live, group_id=recruitment.group_id
+        )
+    }
+    problems = []
+    for row, remote in drafts:
+        places, resolved = planned.get(row.label, (0, None))
+        if resolved is None:
+            problems.append(f"The plan has no group “{row.label}” any more.")
+            continue
+        problems += resolved.problems
+        if remote.payload.get("project", workspace.project) != workspace.project:
+            problems.append(
+                f"The draft is in another project than the plan's, {workspace.project_title}: "
+                "another workspace may pay for it."
+            )
+        if essence(remote.payload.get("filters")) != essence(resolved.filters):
+            problems.append("The draft's filters on Prolific are not those of the plan.")
+        warned = remote.payload.get("content_warnings") or []
+        if warned != content_warnings(study).get("content_warnings", []):
+            problems.append("The draft's content warning is not that of the items.")
+        if (remote.places, remote.reward) != (places, study.reward):
+            problems.append("Places or reward of the draft are not those of the plan.")
+    if problems:
+        again = "Forget the draft here, delete it on Prolific, and launch again."
+        raise LaunchRefused([*dict.fromkeys(problems), again])
+
+
+def essence(filters: Any) -> list[Any]:
+    """What a list of filters means, whatever is added or reordered on the way."""
+    return sorted(
+        (
+            str(one.get("filter_id")),
+            sorted(map(str, one.get("selected_values") or [])),
+            sorted((k, float(v)) for k, v in (one.get("selected_range") or {}).items()),
+            sorted((k, float(v)) for k, v in (one.get("weightings") or {}).items()),
+        )
+        for one in filters or []
+    )
+
+
+def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
+    """PAUSE, START or STOP the study on Prolific, wherever that is possible there now."""
+    ways = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id, client):
+        changed = []
+        for row in _bound(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            if row.status in ways[action]:
+                _transition(client, row, action, unless=row.status)
+                changed.append(row)
+        if not changed:
+            states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
+            raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
+        record(study, f"{action.lower()} on Prolific", user=user)
+    return changed
+
+
+def add_places(
+    *,
+    study_id: int,
+    extra: int,
+    label: str = "",
+    seen: int | None = None,
+    user: User | None = None,
+) -> ProlificStudy:
+    """Add places: read, add, write the absolute number; one at a time.
+
+    `seen` is how many there were when a person agreed to the cost, as `places_seen` says. If there
+    are `extra` more by now, it was done before and is not done again. What is wanted is stored
+    before it is sent: after a crash the same call ends at the same number. Raises `NotAllowed`,
+    `ProlificError`.
+    """
+    if not 1 <= extra <= 10_000:
+        raise NotAllowed("Say how many places to add, from 1 to 10,000.")
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    with alone(study_id, client):
+        row = ProlificStudy.objects.filter(
+            study=study, label=label, prolific_id__isnull=False
+        ).first()
+        if row is None:
+            raise NotAllowed("There is no such study on Prolific yet. Launch it first.")
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        earlier = open_wish(row, remote, extra=extra)
+        before = earlier.before if earlier else remote.places if seen is None else seen
+        wanted = before + extra
+        if remote.places == wanted and earlier is None:
+            return row
+        if remote.places not in (before, wanted):
+            raise NotAllowed(
+                f"There are {remote.places} places now, not {before}. Look at the cost again."
+            )
+        total = _cost_of_places(client, row, extra)
+        if remote.places != wanted:
+            store(row, Wish(before, wanted))
+            _set_places(client, row, wanted)
+        with transaction.atomic():
+            store(row, None)
+            note_reservation(row, places=extra, rewards=extra * row.reward, total=total, user=user)
+            record(study, "places added on Prolific", user=user, places=extra)
+    return row
+
+
+def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | None:
+    """What places cost with fees and tax; None where Prolific does not say it now."""
+    try:
+        return client.calculate_cost(reward=row.reward, places=extra)
+    except ProlificError:
+        return None
+
+
+def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
+    """Write the number of places; after a lost answer it is read whether they are there."""
+    try:
+        mirror(row, client.set_places(str(row.prolific_id), wanted))
+    except ProlificError as error:
+        if not error.outcome_unknown:
+            store(row, None)
+            raise
+        mirror(row, client.study(str(row.prolific_id)))
+        if row.places != wanted:
+            raise
+
+
+def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
+    """How many places there are now, or were before an earlier wish for `extra` more broke off."""
+    remote = client.study(str(row.prolific_id))
+    earlier = open_wish(row, remote, extra=extra)
+    return earlier.before if earlier else remote.places
+
+
+def refill(*, study_id: int, user: User | None = None) -> int:
+    """Start a study again whose places were given back after it had ended; return how many.
+
+    While it is active Prolific fills such places by itself, and after a rejection it may too.
+    """
+    study = Study.objects.get(pk=study_id)
+    client = connect()
+    started = 0
+    with alone(study_id, client):
+        for row in _bound(study):
+            mirror(row, client.study(str(row.prolific_id)))
+            short = row.places - good_submissions(row)
+            if row.status == AWAITING_REVIEW and short > 0:
+                _transition(client, row, "START", unless=AWAITING_REVIEW)
+                started += short
+        if started:
+            record(study, "refilled on Prolific", user=user, places=started)
+    return started
+
+
+def good_submissions(row: ProlificStudy) -> int:
+    """Submissions that hold a place for good or for now."""
+    lost = ["RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT", "UNKNOWN", ""]
+    return row.submissions.exclude(status__in=lost).count()
+
+
+def _bound(study: Study) -> list[ProlificStudy]:
+    rows = list(ProlificStudy.objects.filter(study=study, prolific_id__isnull=False))
+    if not rows:
+        raise NotAllowed("The study is not on Prolific yet. Launch it first.")
+    return rows
+
+
+def _transition(client: Client, row: ProlificStudy, action: str, *, unless: str) -> None:
+    """Send a transition once; after a lost answer the status says whether it was done.
+
+    It was not while the status is still `unless`.
+    """
+    try:
+        remote = client.transition_study(str(row.prolific_id), action)
+    except ProlificError as error:
+        if not error.outcome_unknown:
+            raise
+        remote = client.study(str(row.prolific_id))
+        mirror(row, remote)
+        if remote.status == unless:
+            raise
+    mirror(row, remote)

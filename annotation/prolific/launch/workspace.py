@@ -1,0 +1,89 @@
+"""The workspace that pays for a study, and the project in it that holds the drafts.
+
+Prolific puts a draft that names no project into the account's first one, and takes the money from
+that project's workspace. So both are looked up once, before the first draft, and sent with
+every call that takes them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from annotation.models import Recruitment
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import ChooseWorkspace, NotAllowed, OutcomeUnknown
+from annotation.prolific.launch.plan import Plan
+
+# The title of the project that is taken first, and made where a workspace has none.
+PROJECT = "Thirdperson"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A workspace and its project, by id and title. `project` is empty where none exists yet."""
+
+    id: str = ""
+    title: str = ""
+    project: str = ""
+    project_title: str = ""
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Workspace":
+        return cls(**stored) if stored else cls()
+
+    def stored(self) -> dict[str, str]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        project = self.project_title or "not made yet"
+        return f"workspace “{self.title or self.id}”, project “{project}”"
+
+
+def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
+    """Where the study's drafts are; before there are any, where the plan puts them.
+
+    Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that
+    the token does not open, and any `ProlificError`.
+    """
+    stored = Workspace.of(recruitment.workspace)
+    if stored.id and recruitment.study.prolific_studies.exists():
+        return stored
+    return find_workspace(client, Plan.of(recruitment.plan))
+
+
+def find_workspace(client: Client, plan: Plan) -> Workspace:
+    """The plan's workspace, otherwise the only one, and its project. Changes nothing."""
+    known = client.workspaces()
+    if plan.workspace and plan.workspace not in known:
+        raise ChooseWorkspace(
+            f"The token does not open the workspace {plan.workspace} of the plan.", known
+        )
+    if not plan.workspace and len(known) != 1:
+        problem = "The account has several workspaces" if known else "The account shows none"
+        raise ChooseWorkspace(f"{problem}, and the plan names none.", known)
+    workspace = plan.workspace or next(iter(known))
+    found = Workspace(workspace, known[workspace])
+    projects = client.projects(workspace)
+    if plan.project and plan.project not in projects:
+        named = ", ".join(f"{title} ({one})" for one, title in projects.items()) or "none"
+        raise NotAllowed(
+            f"The workspace has no project {plan.project}. Its projects: {named}. "
+            "Change the plan's project."
+        )
+    ours = (one for one, title in projects.items() if title == PROJECT)
+    project = plan.project or next(ours, next(iter(projects), ""))
+    return replace(found, project=project, project_title=projects.get(project, ""))
+
+
+def with_project(client: Client, workspace: Workspace) -> Workspace:
+    """The workspace with a project in it, made where there is none. Safe to repeat."""
+    if workspace.project:
+        return workspace
+    try:
+        project = client.create_project(workspace.id, PROJECT)
+    except OutcomeUnknown:
+        made = {title: one for one, title in client.projects(workspace.id).items()}
+        if PROJECT not in made:
+            raise
+        project = made[PROJECT]
+    return replace(workspace, project=project, project_title=PROJECT)

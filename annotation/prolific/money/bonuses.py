@@ -1,0 +1,226 @@
+"""Paying bonuses once. Prolific pays again when it is asked again, so every step is stored first.
+
+    prepared → ready → sent → paid
+                 ↑______|    only when Prolific refused, or a person looks and nothing arrived
+
+A payment whose answer was lost stays `sent`: it is resolved by reading what people were paid,
+never by paying again.
+"""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import Bonus, BonusPayment, ProlificSubmission
+from annotation.prolific.api.account import alone, connect
+from annotation.prolific.api.client import MAX_BULK_BONUS, Client
+from annotation.prolific.api.errors import NotAllowed, ProlificError
+from annotation.prolific.money.permissions import owners_only
+from studies.models import Study
+from studies.money import format_money, major_units
+from studies.services import lock_study, record
+
+State = BonusPayment.State
+# Prolific carries payments out after it has answered: until then a missing one says nothing.
+SETTLES_WITHIN = dt.timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A bonus for one submission, in minor units."""
+
+    submission_id: int
+    amount: int
+    reason: str
+
+
+def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
+    """The largest of these shares of a reward, in whole minor units and never more than all."""
+    share = min(Decimal(1), max(shares, default=Decimal(0)))
+    return int((Decimal(reward) * share).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+
+
+@transaction.atomic
+def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -> BonusPayment:
+    """Store who is to get what. Nothing is sent.
+
+    Raises `NotAllowed` when somebody has such a bonus already, or while a payment is unclear.
+    """
+    study = lock_study(study_id)
+    if not 0 < len(lines) <= MAX_BULK_BONUS:
+        raise NotAllowed(f"Choose from 1 to {MAX_BULK_BONUS} people for one payment.")
+    if any(line.amount <= 0 or not line.reason.strip() for line in lines):
+        raise NotAllowed("Every bonus needs an amount above zero and a reason.")
+    if BonusPayment.objects.filter(prolific_study__study=study, state=State.SENT).exists():
+        raise NotAllowed("An earlier payment is not confirmed yet. Wait until it is.")
+    found = ProlificSubmission.objects.filter(
+        prolific_study__study=study, pk__in=[line.submission_id for line in lines]
+    ).select_related("prolific_study")
+    submissions = {submission.pk: submission for submission in found}
+    if len(submissions) != len(lines):
+        raise NotAllowed("Some people are not of this study, or stand in the list twice.")
+    rows = {submission.prolific_study for submission in submissions.values()}
+    if len(rows) != 1:
+        raise NotAllowed("Pay the people of one group at a time.")
+    payment = BonusPayment.objects.create(prolific_study=rows.pop(), user=user)
+    try:
+        with transaction.atomic():
+            Bonus.objects.bulk_create(
+                Bonus(
+                    payment=payment,
+                    submission=submissions[line.submission_id],
+                    amount=line.amount,
+                    reason=line.reason.strip()[:200],
+                    before=submissions[line.submission_id].bonuses,
+                )
+                for line in lines
+            )
+    except IntegrityError:
+        raise NotAllowed(
+            "Somebody in the list has a bonus for this reason already. Load the page again."
+        ) from None
+    return payment
+
+
+def set_up(*, payment_id: int) -> BonusPayment:
+    """Tell Prolific of the payment; no money moves. Repeats change nothing once it is ready."""
+    payment = _payment(payment_id)
+    client = connect()
+    with alone(payment.prolific_study.study_id, client):
+        payment = _payment(payment_id)
+        if payment.state != State.PREPARED:
+            return payment
+        row = payment.prolific_study
+        currency = row.currency or row.study.currency
+        # The one place where the platform wants major units: 450 cents are 4.50.
+        lines = [
+            (line.submission.submission_id, f"{major_units(line.amount, currency):f}")
+            for line in payment.lines.select_related("submission")
+            if line.submission is not None
+        ]
+        # An answer that is lost leaves something set up and never paid: that costs nothing.
+        made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
+        payment.bulk_id, payment.total, payment.state = made.id, made.total, State.READY
+        payment.fees, payment.tax = made.fees, made.tax
+        payment.save(update_fields=["bulk_id", "total", "fees", "tax", "state"])
+    return payment
+
+
+def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
+    """Pay what is set up, once; `confirmed` is the total that a person saw and agreed to.
+
+    Raises `NotAllowed` when it was sent before, the total is another one or the user is no
+    owner of the study, and a `ProlificError`. After one with `outcome_unknown` the payment stays
+    sent and is looked up.
+    """
+    payment = _payment(payment_id)
+    study: Study = payment.prolific_study.study
+    owners_only(user, study)
+    client = connect()
+    with alone(study.pk, client):
+        payment = _payment(payment_id)
+        if payment.state == State.READY and payment.total != confirmed:
+            raise NotAllowed(
+                f"The total is {format_money(payment.total, study.currency)} now. Confirm that."
+            )
+        _note_what_was_paid(payment, client)
+        # Stored before it is sent, and only from ready: nobody can send it a second time.
+        now = timezone.now()
+        taken = BonusPayment.objects.filter(pk=payment.pk, state=State.READY).update(
+            state=State.SENT, sent_at=now
+        )
+        if not taken:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+        try:
+            client.pay_bonuses(str(payment.bulk_id))
+        except ProlificError as error:
+            if not error.outcome_unknown:
+                _back_to_ready(payment.pk)
+            raise
+        BonusPayment.objects.filter(pk=payment.pk).update(state=State.PAID, paid_at=timezone.now())
+        record(study, "bonuses paid", user=user, people=payment.lines.count(), total=payment.total)
+    return _payment(payment_id)
+
+
+def confirm_sent(*, study_id: int, client: Client) -> int:
+    """Look up payments whose answer was lost and return how many turn out to be paid."""
+    confirmed = 0
+    for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
+        if all(_arrivals(payment, client)):
+            confirmed += BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
+                state=State.PAID, paid_at=timezone.now()
+            )
+    return confirmed
+
+
+def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
+    """Make a payment ready again that was sent long enough ago and has reached nobody.
+
+    Raises `NotAllowed` while that cannot be said.
+    """
+    payment = _payment(payment_id)
+    study = payment.prolific_study.study
+    client = connect()
+    with alone(study.pk, client):
+        payment = _payment(payment_id)
+        if payment.state != State.SENT or payment.sent_at is None:
+            raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+        if timezone.now() - payment.sent_at < SETTLES_WITHIN:
+            raise NotAllowed("Prolific may still be paying. Look again after 15 minutes.")
+        arrived = _arrivals(payment, client)
+        if all(arrived):
+            confirm_sent(study_id=study.pk, client=client)
+        elif any(arrived):
+            raise NotAllowed("Some people were paid and others not. Ask Prolific's support.")
+        else:
+            _back_to_ready(payment.pk)
+            record(study, "bonuses not paid", user=user, payment=payment.pk)
+    return _payment(payment_id)
+
+
+@transaction.atomic
+def cancel(*, payment_id: int) -> BonusPayment:
+    """Give up a payment that was not sent."""
+    payment = _payment(payment_id)
+    cancelled = BonusPayment.objects.filter(
+        pk=payment_id, state__in=[State.PREPARED, State.READY]
+    ).update(state=State.CANCELLED)
+    if not cancelled:
+        raise NotAllowed(f"This payment is {payment.get_state_display()}.")
+    Bonus.objects.filter(payment=payment).update(is_open=False)
+    return _payment(payment_id)
+
+
+def _payment(payment_id: int) -> BonusPayment:
+    return BonusPayment.objects.select_related("prolific_study__study").get(pk=payment_id)
+
+
+def _back_to_ready(payment_id: int) -> None:
+    BonusPayment.objects.filter(pk=payment_id, state=State.SENT).update(
+        state=State.READY, sent_at=None
+    )
+
+
+def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
+    """Read what each person has been paid so far, so that an arrival shows afterwards."""
+    if payment.state != State.READY:
+        return
+    for line in payment.lines.select_related("submission"):
+        if line.submission is not None:
+            line.before = list(client.submission(line.submission.submission_id).bonuses)
+            line.save(update_fields=["before"])
+
+
+def _arrivals(payment: BonusPayment, client: Client) -> list[bool]:
+    """For each line, whether one more bonus of its amount shows than before."""
+    arrived = []
+    for line in payment.lines.select_related("submission"):
+        if line.submission is not None:
+            now = client.submission(line.submission.submission_id).bonuses
+            arrived.append(now.count(line.amount) > line.before.count(line.amount))
+    return arrived

@@ -1,0 +1,1 @@
+"""The recruiting pages of researchers, and the webhook that Prolific calls."""

@@ -1,0 +1,112 @@
+"""Forms of the recruiting pages: shape alone; services decide."""
+
+from typing import Any
+
+from django import forms
+
+from annotation.prolific.api.filters import POLITICS, SEX
+from annotation.prolific.launch.plan import DEVICES, Plan
+from annotation.prolific.settle.decisions import GROUNDS, LEAST_MESSAGE
+
+_WIDE = forms.TextInput(attrs={"size": 48})
+
+
+def _labels(text: str) -> list[str]:
+    return [label.strip() for label in text.split(",") if label.strip()]
+
+
+class PlanForm(forms.Form):
+    """Whom the study wants. Empty fields ask for nothing."""
+
+    places = forms.IntegerField(
+        required=False, min_value=1, max_value=10_000, label="Places",
+        help_text="Empty takes as many people as the items need.",
+    )  # fmt: skip
+    country = forms.CharField(
+        required=False, max_length=80, label="Country of residence",
+        help_text="In Prolific's words, for example United States.",
+    )  # fmt: skip
+    language = forms.CharField(
+        required=False, max_length=80, label="Fluent language",
+        help_text="In Prolific's words, for example English.",
+    )  # fmt: skip
+    approval_rate = forms.IntegerField(
+        required=False, min_value=0, max_value=100, label="Approval rate of at least",
+        help_text="Percent of a person's earlier submissions.",
+    )  # fmt: skip
+    earlier_submissions = forms.IntegerField(
+        required=False, min_value=0, max_value=10_000, label="Earlier submissions, at least",
+        help_text="How many a person must have made.",
+    )  # fmt: skip
+    age_low = forms.IntegerField(
+        required=False, min_value=18, max_value=120, label="Age from", help_text="In years."
+    )
+    age_high = forms.IntegerField(
+        required=False, min_value=18, max_value=120, label="Age to", help_text="In years."
+    )
+    sexes = forms.CharField(
+        required=False, max_length=200, label="Balance by sex", widget=_WIDE,
+        help_text="Prolific's labels with commas, for example Male, Female.",
+    )  # fmt: skip
+    politics = forms.CharField(
+        required=False, max_length=200, label="Balance by U.S. political affiliation", widget=_WIDE,
+        help_text="Prolific's labels with commas, for example Democrat, Republican, Independent.",
+    )  # fmt: skip
+    apart = forms.BooleanField(
+        required=False, label="One study for each group",
+        help_text="Instead of one balanced study; the same person takes part in one of them only.",
+    )  # fmt: skip
+    devices = forms.MultipleChoiceField(
+        required=True, choices=[(name, name.capitalize()) for name in DEVICES],
+        widget=forms.CheckboxSelectMultiple, label="Devices",
+        help_text="On which people may take part.",
+        error_messages={"required": "Choose at least one device."},
+    )  # fmt: skip
+    signed_links = forms.BooleanField(
+        required=False, label="Signed links",
+        help_text="Only where your workspace has them: Prolific then vouches for who comes.",
+    )  # fmt: skip
+    workspace = forms.CharField(
+        required=False, max_length=64, label="Workspace",
+        help_text="Its id; needed only where your account has several. Its wallet pays.",
+    )  # fmt: skip
+    project = forms.CharField(
+        required=False, max_length=64, label="Project",
+        help_text="Its id; empty takes the workspace's project “Thirdperson”, else its first one.",
+    )  # fmt: skip
+
+    @classmethod
+    def initial_of(cls, plan: Plan) -> dict[str, Any]:
+        stored = plan.stored()
+        stored["sexes"] = ", ".join(plan.balance.get(SEX, []))
+        stored["politics"] = ", ".join(plan.balance.get(POLITICS, []))
+        return stored
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        low, high = values.get("age_low"), values.get("age_high")
+        if low is not None and high is not None and low > high:
+            self.add_error("age_high", "The upper age is below the lower one.")
+        return values
+
+    def plan(self) -> Plan:
+        values = dict(self.cleaned_data)
+        balance = {SEX: _labels(values.pop("sexes")), POLITICS: _labels(values.pop("politics"))}
+        values["balance"] = {name: labels for name, labels in balance.items() if labels}
+        return Plan.of(values)
+
+
+class RejectForm(forms.Form):
+    category = forms.ChoiceField(
+        choices=list(GROUNDS.items()), widget=forms.RadioSelect, label="Ground",
+        error_messages={"required": "Choose the ground."},
+    )  # fmt: skip
+    message = forms.CharField(
+        widget=forms.Textarea, min_length=LEAST_MESSAGE, max_length=2000,
+        label="Message to the person",
+        help_text=f"At least {LEAST_MESSAGE} characters: what was asked, and what was not done.",
+        error_messages={
+            "required": "Write a message to the person.",
+            "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",
+        },
+    )  # fmt: skip

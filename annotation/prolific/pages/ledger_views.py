@@ -1,0 +1,75 @@
+"""The money of a study's recruiting: the ledger beside Prolific's figures, and its file."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.prolific.pages.views import attempt, editor_page, show
+from annotation.prolific.settle.money_ledger import (
+    COLUMNS,
+    Entry,
+    Ledger,
+    Line,
+    csv_rows,
+    ledger_of,
+    read_costs,
+)
+from studies.csv_pages import csv_response
+from studies.models import Study
+from studies.money import format_money
+
+_SHOWN = 200
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def money(request: HttpRequest, study: Study) -> HttpResponse:
+    """Every sum that we sent or know of; posting asks Prolific for its own figures."""
+    if request.method == "POST":
+        attempt(
+            request,
+            lambda: read_costs(study_id=study.pk),
+            lambda n: f"Read Prolific's costs of {n} {'study' if n == 1 else 'studies'}.",
+        )
+        return redirect("people:prolific-money", study.slug)
+    found = ledger_of(study)
+    context = {
+        "found": found,
+        "lines": [_line(line, found) for line in found.lines],
+        "entries": [_entry(entry, found) for entry in found.entries[:_SHOWN]],
+        "shown": min(_SHOWN, len(found.entries)),
+        "number": len(found.entries),
+    }
+    return show(request, study, "money", context)
+
+
+def _money(amount: int | None, ledger: Ledger) -> str:
+    return "unknown" if amount is None else format_money(amount, ledger.currency)
+
+
+def _line(line: Line, ledger: Ledger) -> dict[str, object]:
+    def text(amount: int | None) -> str:
+        return f"{amount:,}" if line.is_count and amount is not None else _money(amount, ledger)
+
+    difference = line.difference
+    return {
+        "name": line.name,
+        "ours": text(line.ours),
+        "theirs": text(line.theirs),
+        "difference": "–" if difference is None else text(difference),
+        "differs": line.differs,
+    }
+
+
+def _entry(entry: Entry, ledger: Ledger) -> dict[str, object]:
+    def text(amount: int | None) -> str:
+        return "–" if amount is None else format_money(amount, ledger.currency)
+
+    return {"entry": entry, "amount": text(entry.amount), "fees": text(entry.fees)}
+
+
+@require_http_methods(["GET"])
+@editor_page
+def money_file(request: HttpRequest, study: Study) -> HttpResponse:
+    """The ledger as CSV, every entry of it."""
+    return csv_response(f"{study.slug}-money", COLUMNS, csv_rows(ledger_of(study)))

@@ -1,0 +1,258 @@
+"""Settling: approving, asking to return, rejecting one at a time, paying bonuses."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import BonusPayment, ProlificSubmission
+from annotation.prolific.api.errors import NotAllowed
+from annotation.prolific.money import bonuses
+from annotation.prolific.money.bonuses import Line
+from annotation.prolific.money.permissions import is_owner, why_not
+from annotation.prolific.pages.forms import RejectForm
+from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
+from annotation.prolific.settle.decisions import approve, reject, request_returns
+from annotation.prolific.settle.proposals import APPROVE, BONUS, RETURN, REVIEW, Row, settlement
+from annotation.prolific.sync.demographics import groups_of
+from studies.models import Study
+from studies.money import format_money
+from studies.typed import whole_number
+
+
+def _ids(request: HttpRequest) -> list[int]:
+    """The submissions that were ticked."""
+    numbers = {whole_number(text) for text in request.POST.getlist("submission")}
+    return sorted(number for number in numbers if number is not None)
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def _back(study: Study) -> HttpResponse:
+    return redirect("people:prolific-settle", study.slug)
+
+
+def _chosen(request: HttpRequest, study: Study) -> list[Row]:
+    ids = set(_ids(request))
+    return [row for row in settlement(study).rows if row.submission.pk in ids]
+
+
+def _reward(study: Study, row: Row) -> int:
+    return row.submission.prolific_study.reward or study.reward
+
+
+def _money(study: Study, amount: int) -> str:
+    return format_money(amount, study.currency)
+
+
+def _bonus_text(study: Study, row: Row) -> str:
+    """The bonus that is proposed, otherwise what Prolific shows as paid."""
+    if row.bonus:
+        return _money(study, row.bonus)
+    paid = sum(row.submission.bonuses)
+    return f"{_money(study, paid)} paid" if paid else ""
+
+
+def _owner_context(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """Whether this person may decide about money, and why not."""
+    may_decide = is_owner(user_of(request), study)
+    return {"may_decide": may_decide, "why_not": "" if may_decide else why_not(study)}
+
+
+def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
+    """Back to the list, with the reason, for who is no owner."""
+    if is_owner(user_of(request), study):
+        return None
+    messages.error(request, why_not(study))
+    return _back(study)
+
+
+@require_http_methods(["GET"])
+@editor_page
+def settle(request: HttpRequest, study: Study) -> HttpResponse:
+    """Everybody, our side beside Prolific's, with a proposal and its reason."""
+    found = settlement(study)
+    context = {
+        "unknown": found.unknown,
+        **_owner_context(request, study),
+        "demographics": groups_of(study),
+        "anybody": bool(found.rows),
+        "groups": [
+            (title, name, [(row, _bonus_text(study, row)) for row in found.proposing(name)])
+            for title, name in (
+                ("To approve", APPROVE),
+                ("To look at", REVIEW),
+                ("To ask to return", RETURN),
+                ("To pay a bonus", BONUS),
+                ("Under way", "wait"),
+                ("Settled", ""),
+            )
+        ],
+    }
+    return show(request, study, "settle", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
+    """Approve who is ticked, after their number and the sum were seen."""
+    if refused := _refused(request, study):
+        return refused
+    ids = _ids(request)
+    confirmed = whole_number(request.POST.get("confirmed", ""))
+    if confirmed is not None:
+        attempt(
+            request,
+            lambda: approve(
+                study_id=study.pk,
+                submission_ids=ids,
+                confirmed=confirmed,
+                user=user_of(request),
+            ),
+            lambda done: (
+                f"Asked to approve: {done.asked}; approved: {done.approved}."
+                + "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
+            ),
+        )
+        return _back(study)
+    rows = [row for row in _chosen(request, study) if row.may_approve]
+    if not rows:
+        messages.error(request, "Tick the people to approve.")
+        return _back(study)
+    context = {
+        "heading": f"Approve {_people(len(rows))}",
+        "rows": rows,
+        "count": len(rows),
+        "total": _money(study, sum(_reward(study, row) for row in rows)),
+        "unusual": [row for row in rows if row.action != APPROVE],
+    }
+    return show(request, study, "approve", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask who is ticked to return, after the reason was written."""
+    ids, reason = _ids(request), request.POST.get("reason")
+    if reason is not None and reason.strip():
+        attempt(
+            request,
+            lambda: request_returns(
+                study_id=study.pk, submission_ids=ids, reason=reason, user=user_of(request)
+            ),
+            lambda asked: f"Asked to return: {asked}.",
+        )
+        return _back(study)
+    rows = [row for row in _chosen(request, study) if row.may_approve]
+    if not rows:
+        messages.error(request, "Tick the people to ask.")
+        return _back(study)
+    context = {
+        "heading": f"Ask {_people(len(rows))} to return",
+        "rows": rows,
+        "is_empty": reason is not None,
+    }
+    status = UNPROCESSABLE if reason is not None else 200
+    return show(request, study, "returns", context, status=status)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
+    """Reject one person: the ground, the rule and the message on a page of its own."""
+    if refused := _refused(request, study):
+        return refused
+    ids = _ids(request)
+    if len(ids) != 1:
+        messages.error(request, "People are rejected one at a time.")
+        return _back(study)
+    submission = get_object_or_404(
+        ProlificSubmission.objects.select_related("annotator"),
+        pk=ids[0],
+        prolific_study__study=study,
+    )
+    form = RejectForm(request.POST if "reject" in request.POST else None)
+    if form.is_valid():
+        done = attempt(
+            request,
+            lambda: reject(
+                study_id=study.pk,
+                submission_id=submission.pk,
+                user=user_of(request),
+                **form.cleaned_data,
+            ),
+            lambda _: "Rejected. Their seats are free again.",
+        )
+        if done:
+            return _back(study)
+    who = submission.annotator.pseudonym if submission.annotator else "somebody who never came"
+    context = {"heading": f"Reject {who}", "submission": submission, "form": form}
+    status = UNPROCESSABLE if form.is_bound else 200
+    return show(request, study, "reject", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
+    """The payments of the study; posting ticked people prepares one more."""
+    if request.method == "POST":
+        rows = [row for row in _chosen(request, study) if row.bonus]
+        lines = [Line(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
+
+        def prepare() -> BonusPayment:
+            payment = bonuses.prepare(study_id=study.pk, lines=lines, user=user_of(request))
+            return bonuses.set_up(payment_id=payment.pk)
+
+        attempt(request, prepare, lambda _: "Set up. Nothing is paid until you confirm below.")
+        return redirect("people:prolific-bonuses", study.slug)
+    payments = BonusPayment.objects.filter(prolific_study__study=study).prefetch_related(
+        "lines__submission__annotator"
+    )
+    context = {
+        "payments": [
+            {
+                "payment": payment,
+                "total": _money(study, payment.total),
+                "sum": _money(study, sum(line.amount for line in payment.lines.all())),
+                "lines": [(line, _money(study, line.amount)) for line in payment.lines.all()],
+            }
+            for payment in payments.order_by("-pk")
+        ],
+        **_owner_context(request, study),
+    }
+    return show(request, study, "bonuses", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
+    """Pay once, look again, or give up."""
+    number, action = whole_number(request.POST.get("payment", "")), request.POST.get("action", "")
+    if number is None:
+        raise Http404
+    payment = get_object_or_404(BonusPayment, pk=number, prolific_study__study=study)
+
+    def pay() -> Any:
+        confirmed = whole_number(request.POST.get("total", ""))
+        if request.POST.get("sure") != "yes" or confirmed is None:
+            raise NotAllowed("Tick that you have seen the sum.")
+        return bonuses.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
+
+    actions = {
+        "pay": (pay, "Paid."),
+        "set_up": (lambda: bonuses.set_up(payment_id=payment.pk), "Set up."),
+        "release": (
+            lambda: bonuses.release(payment_id=payment.pk, user=user_of(request)),
+            "Looked up.",
+        ),
+        "cancel": (lambda: bonuses.cancel(payment_id=payment.pk), "Cancelled; nothing was paid."),
+    }
+    if action not in actions:
+        return HttpResponse(status=400)
+    function, words = actions[action]
+    attempt(request, function, lambda _: words)
+    return redirect("people:prolific-bonuses", study.slug)

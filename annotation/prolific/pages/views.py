@@ -1,0 +1,368 @@
+"""Recruiting on Prolific, for editors: launching, watching, ending."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.api.account import Account, connect, is_local, read_account
+from annotation.prolific.api.errors import LaunchRefused, NotConfigured, ProlificError
+from annotation.prolific.launch import launch, running
+from annotation.prolific.launch.dry_run import DryRun, dry_run
+from annotation.prolific.launch.forecast import look_ahead
+from annotation.prolific.launch.workspace import Workspace, workspace_of
+from annotation.prolific.money.reservations import with_fees
+from annotation.prolific.pages.forms import PlanForm
+from annotation.prolific.settle.proposals import pace_of, totals
+from annotation.prolific.sync import demographics
+from annotation.prolific.sync.sync import OLD_AFTER, follow
+from annotation.prolific.sync.webhooks import subscribe
+from studies.models import Membership, Study
+from studies.money import format_money
+from studies.selectors import get_study
+from studies.typed import whole_number
+
+UNPROCESSABLE = 422
+
+
+def editor_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Call `view(request, study)` for who may edit the study; others see that it is not there."""
+
+    @never_cache
+    @login_required
+    def wrapper(request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
+        study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+        return view(request, study, **kwargs)
+
+    return wrapper
+
+
+def user_of(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101  editor_page lets nobody else in
+    return request.user
+
+
+def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[Any], str]) -> bool:
+    """Do something on Prolific and tell the person what came of it; False when it failed."""
+    try:
+        result = action()
+    except LaunchRefused as error:
+        for problem in error.problems:
+            messages.error(request, problem)
+        return False
+    except ProlificError as error:
+        doubt = (
+            " Whether it was done is not known yet. It is looked up before anything is repeated."
+        )
+        messages.error(request, f"{error}{doubt if error.outcome_unknown else ''}")
+        return False
+    messages.success(request, success(result))
+    return True
+
+
+def show(
+    request: HttpRequest,
+    study: Study,
+    page: str,
+    context: Mapping[str, Any] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    """A recruiting page; each says so where study or Prolific are simulated."""
+    shared = {"study": study, "is_local": is_local()}
+    template = f"annotation/prolific/{page}.html"
+    return render(request, template, shared | dict(context or {}), status=status)
+
+
+def to_home(study: Study) -> HttpResponse:
+    return redirect("people:prolific", study.slug)
+
+
+@require_http_methods(["GET"])
+@editor_page
+def home(request: HttpRequest, study: Study) -> HttpResponse:
+    """Where the recruiting stands, from what was last read; asks Prolific nothing."""
+    try:
+        client = connect()
+        account, problem = f"{client.origin}, token {client.token_fragment}", ""
+    except NotConfigured as error:
+        account, problem = "", str(error)
+    rows = list(ProlificStudy.objects.filter(study=study))
+    statuses = {row.status for row in rows}
+    counts = totals(study)
+    recruitment = Recruitment.objects.filter(study=study).first()
+    context = {
+        "account": account,
+        "problem": problem,
+        "pay": _pay(study, recruitment),
+        "rows": [(row, format_money(row.reward, row.currency or study.currency)) for row in rows],
+        "unmade": any(row.prolific_id is None for row in rows),
+        "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
+        "may": {
+            "pause": "ACTIVE" in statuses,
+            "start": "PAUSED" in statuses,
+            "stop": bool(statuses & {"ACTIVE", "PAUSED"}),
+            "refill": "AWAITING REVIEW" in statuses,
+        },
+        "counts": sorted(counts.items()),
+        **_outlook(study),
+        "recruitment": recruitment,
+        "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
+        "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
+        "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
+    }
+    return show(request, study, "home", context)
+
+
+def _outlook(study: Study) -> dict[str, Any]:
+    """Which seats the places left cannot fill, and what the missing places cost in all."""
+    ahead = look_ahead(study)
+    cost = with_fees(study, ahead.pay) if ahead.missing else None
+    return {
+        "warning": ahead.warning,
+        "missing_places": ahead.missing_places,
+        "missing_cost": "" if cost is None else format_money(cost, study.currency),
+    }
+
+
+def _is_old(row: ProlificStudy) -> bool:
+    return row.created_at < timezone.now() - OLD_AFTER
+
+
+def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
+    """What people earn an hour as it turns out, beside the platform's floor, and the balance."""
+    known = Account.of(recruitment.account if recruitment else {})
+    pace = pace_of(study)
+
+    def money(amount: float | None) -> str:
+        return "" if amount is None else format_money(amount, study.currency)
+
+    return {
+        "pace": pace,
+        "per_hour": money(pace.per_hour if pace else None),
+        "too_low": bool(pace and known.least and pace.per_hour < known.least),
+        "least": money(known.least),
+        "recommended": money(known.recommended),
+        "balance": money(known.balance),
+        "problems": known.problems,
+    }
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Whom the study wants."""
+    if request.method == "POST" and "paper" in request.POST:
+        attempt(
+            request,
+            lambda: launch.apply_paper(study_id=study.pk, user=user_of(request)),
+            lambda _: "The settings of the paper's study are in place, its pay included.",
+        )
+        return redirect("people:prolific-plan", study.slug)
+    form = PlanForm(
+        request.POST if request.method == "POST" else None,
+        initial=PlanForm.initial_of(launch.plan_of(study)),
+    )
+    if form.is_valid() and attempt(
+        request,
+        lambda: launch.save_plan(study_id=study.pk, plan=form.plan(), user=user_of(request)),
+        lambda _: "The plan is stored.",
+    ):
+        return redirect("people:prolific-launch", study.slug)
+    status = UNPROCESSABLE if form.is_bound else 200
+    return show(request, study, "plan", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
+    """The checks and the cost, asked of Prolific now; the button makes the draft."""
+    if request.method == "POST":
+        made = attempt(
+            request,
+            lambda: launch.launch(study_id=study.pk, user=user_of(request)),
+            lambda rows: "The draft is on Prolific. Nobody sees it and nothing is paid yet.",
+        )
+        return to_home(study) if made else redirect("people:prolific-launch", study.slug)
+    context: dict[str, Any] = {}
+    try:
+        found = launch.look(study)
+    except ProlificError as error:
+        context["problem"] = str(error)
+    else:
+        money = found.currency
+        context |= {
+            "preview": found,
+            "reward": format_money(found.reward, money),
+            "rewards": format_money(found.rewards, money),
+            "fees": format_money(found.cost - found.rewards, money),
+            "cost": format_money(found.cost, money),
+            "per_hour": format_money(found.pay_per_hour, money),
+        }
+    return show(request, study, "launch", context)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
+    """A dry run: drafts that are made, read back, compared and deleted."""
+    found: list[DryRun] = []
+    done = attempt(
+        request,
+        lambda: found.append(dry_run(study_id=study.pk, user=user_of(request))),
+        lambda _: "The dry run is over. Nothing was published.",
+    )
+    if not done:
+        return redirect("people:prolific-launch", study.slug)
+    costs = sum(draft.cost or 0 for draft in found[0].drafts)
+    context = {"found": found[0], "cost": format_money(costs, study.currency)}
+    return show(request, study, "dry_run", context)
+
+
+@require_http_methods(["GET", "POST"])
+@editor_page
+def publish(request: HttpRequest, study: Study) -> HttpResponse:
+    """Spend the money, after its sum was typed."""
+    if request.method == "POST":
+        typed = request.POST.get("sum", "")
+        done = attempt(
+            request,
+            lambda: running.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
+            lambda _: "Published. People can take places now.",
+        )
+        return to_home(study) if done else redirect("people:prolific-publish", study.slug)
+    context: dict[str, Any] = {}
+    try:
+        total = running.cost_of_publishing(study)
+        client = connect()
+        recruitment = Recruitment.objects.select_related("study").get(study=study)
+        workspace = workspace_of(recruitment, client)
+        account = read_account(client, study.currency, workspace.id)
+        context |= {"total": total, "workspace": workspace, "problems": account.problems[:1]}
+        if account.balance is not None:
+            context["balance"] = format_money(account.balance, total.currency)
+            context["short"] = account.balance < total.amount
+    except ProlificError as error:
+        context["problem"] = str(error)
+    return show(request, study, "publish", context)
+
+
+_CHANGES = {
+    "PAUSE": "Paused. Who is under way goes on; nobody new comes.",
+    "START": "Started. People can take places again.",
+    "STOP": "Stopped. Who is under way may finish.",
+}
+
+
+@require_http_methods(["POST"])
+@editor_page
+def change(request: HttpRequest, study: Study) -> HttpResponse:
+    """Pause, start or stop; stopping asks once more."""
+    action = request.POST.get("action", "")
+    if action not in _CHANGES:
+        return HttpResponse(status=400)
+    if action == "STOP" and request.POST.get("sure") != "yes":
+        return show(request, study, "stop")
+    attempt(
+        request,
+        lambda: running.change(study_id=study.pk, action=action, user=user_of(request)),
+        lambda _: _CHANGES[action],
+    )
+    return to_home(study)
+
+
+@require_http_methods(["POST"])
+@editor_page
+def places(request: HttpRequest, study: Study) -> HttpResponse:
+    """Add places, after their cost was seen."""
+    label, extra = request.POST.get("label", ""), _number(request.POST.get("extra", ""))
+    if request.POST.get("sure") == "yes":
+        attempt(
+            request,
+            lambda: running.add_places(
+                study_id=study.pk,
+                extra=extra,
+                label=label,
+                seen=_number(request.POST.get("seen", "")) or None,
+                user=user_of(request),
+            ),
+            lambda row: f"There are {row.places} places now.",
+        )
+        return to_home(study)
+    row = ProlificStudy.objects.filter(study=study, label=label).first()
+    if row is None or extra < 1:
+        messages.error(request, "Say how many places to add, from 1 to 10,000.")
+        return to_home(study)
+    try:
+        client = connect()
+        seen = running.places_seen(row, client, extra=extra)
+        cost = client.calculate_cost(reward=row.reward, places=extra)
+    except ProlificError as error:
+        messages.error(request, str(error))
+        return to_home(study)
+    total = format_money(cost, row.currency or study.currency)
+    context = {
+        "extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra,
+    }  # fmt: skip
+    return show(request, study, "places", context)
+
+
+def _number(text: str) -> int:
+    """What was typed into a field for a small number; 0 where it is none."""
+    return whole_number(text, most=99_999) or 0
+
+
+@require_http_methods(["POST"])
+@editor_page
+def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
+    """Subscribe to Prolific's events, and show the secret that the server has to be given."""
+    secrets: list[str] = []
+    done = attempt(
+        request,
+        lambda: secrets.append(subscribe(study_id=study.pk, user=user_of(request))),
+        lambda _: "Subscribed to Prolific's events.",
+    )
+    known = bool(settings.PROLIFIC_WEBHOOK_SECRET)
+    if not done or (known and secrets[0] in ("", settings.PROLIFIC_WEBHOOK_SECRET)):
+        return to_home(study)
+    return show(request, study, "webhooks", {"secret": secrets[0], "known": known})
+
+
+@require_http_methods(["POST"])
+@editor_page
+def act(request: HttpRequest, study: Study) -> HttpResponse:
+    """What spends nothing: read again, refill what was given back, forget a draft."""
+    actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
+        "sync": (
+            lambda: follow(study_id=study.pk),
+            lambda n: f"Read from Prolific: {n} submission{'' if n == 1 else 's'}.",
+        ),
+        "refill": (
+            lambda: running.refill(study_id=study.pk, user=user_of(request)),
+            lambda n: f"Open again for {n} more." if n else "No place needs filling.",
+        ),
+        "forget": (
+            lambda: launch.forget_drafts(study_id=study.pk, user=user_of(request)),
+            lambda n: "The draft is deleted, there and here." if n else "There was no draft.",
+        ),
+        "demographics": (
+            lambda: demographics.fetch(study_id=study.pk),
+            lambda n: f"Prolific's answers about {n} people are new or changed.",
+        ),
+    }
+    chosen = actions.get(request.POST.get("action", ""))
+    if chosen is None:
+        return HttpResponse(status=400)
+    attempt(request, *chosen)
+    if request.POST.get("then") == "settle":
+        return redirect("people:prolific-settle", study.slug)
+    return to_home(study)

@@ -1,0 +1,33 @@
+"""Where Prolific posts its webhooks."""
+
+import logging
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from annotation.prolific.sync.webhooks import BadWebhook, keep
+from annotation.tasks import handle_prolific_event
+
+logger = logging.getLogger(__name__)
+
+
+# Prolific's server has no form of ours: what counts is the signature.
+@csrf_exempt
+@require_http_methods(["POST"])
+def webhook(request: HttpRequest) -> HttpResponse:
+    """Keep the event, queue it, and answer at once; a repeat is answered the same."""
+    try:
+        event = keep(
+            event_id=request.headers.get("X-Event-ID", ""),
+            timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
+            signature=request.headers.get("X-Prolific-Request-Signature", ""),
+            body=request.body,
+        )
+    except BadWebhook as problem:
+        logger.warning("a webhook was refused: %s", problem)
+        return HttpResponse(status=403)
+    if event is not None:
+        # Without a broker the look that comes every minute reads the study anyway.
+        handle_prolific_event.delay_on_commit(event.pk)  # type: ignore[attr-defined]
+    return HttpResponse(status=204)

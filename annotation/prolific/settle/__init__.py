@@ -1,0 +1,1 @@
+"""Approving, rejecting and paying."""

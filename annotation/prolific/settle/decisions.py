@@ -1,0 +1,190 @@
+"""What a person decides about people: approving many, asking to return, rejecting one.
+
+Nothing here rejects anybody by itself, and agreement, accuracy and certainty are never looked at.
+"""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from annotation.models import Annotator, AnnotatorEvent, ProlificSubmission
+from annotation.prolific.api import types
+from annotation.prolific.api.account import connect
+from annotation.prolific.api.client import MAX_BULK_APPROVE
+from annotation.prolific.api.errors import NotAllowed, ProlificError
+from annotation.prolific.money.permissions import owners_only
+from annotation.prolific.settle.proposals import Work, work_of
+from annotation.prolific.sync.sync import apply, follow
+from studies.models import Study
+from studies.services import record
+
+LEAST_MESSAGE = 100
+# The platform's grounds. Disagreement, accuracy and certainty are none.
+GROUNDS = {
+    "TOO_QUICKLY": "Exceptionally fast: three standard deviations below the mean",
+    "FAILED_CHECK": "Failed the attention checks",
+    "LOW_EFFORT": "Clear low effort, seen by you in the answers",
+    "NO_DATA": "A code without any answer",
+}
+
+
+@dataclass(frozen=True)
+class Approved:
+    """What became of an approval in bulk."""
+
+    asked: int
+    approved: int
+    gone: Counter[str]
+
+
+def approve(
+    *, study_id: int, submission_ids: Sequence[int], confirmed: int, user: User | None = None
+) -> Approved:
+    """Approve these submissions; `confirmed` is how many a person agreed to pay.
+
+    What Prolific shows as anything but awaiting review is left out and told. The wish is stored
+    before it is sent: what gets lost is asked for again. Raises `NotAllowed`, also for
+    a user who is no owner of the study, and `ProlificError`.
+    """
+    if len(set(submission_ids)) != confirmed or not confirmed:
+        raise NotAllowed("The people to approve changed meanwhile. Look at the list again.")
+    study = Study.objects.get(pk=study_id)
+    owners_only(user, study)
+    own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
+    if own.count() != confirmed:
+        raise NotAllowed("Some of these people are not of this study.")
+    client = connect()
+    follow(study_id=study_id, client=client)
+    chosen = list(own.all())
+    waiting = [s for s in chosen if s.status == types.AWAITING_REVIEW]
+    gone = Counter(
+        s.status for s in chosen if s.status not in (types.AWAITING_REVIEW, types.APPROVED)
+    )
+    ProlificSubmission.objects.filter(pk__in=[s.pk for s in waiting]).update(
+        approval_asked_at=timezone.now()
+    )
+    if waiting:
+        record(study, "approved on Prolific", user=user, people=len(waiting))
+    for start in range(0, len(waiting), MAX_BULK_APPROVE):
+        client.approve([s.submission_id for s in waiting[start : start + MAX_BULK_APPROVE]])
+    follow(study_id=study_id, client=client)
+    approved = ProlificSubmission.objects.filter(
+        pk__in=[s.pk for s in chosen], status=types.APPROVED
+    ).count()
+    return Approved(len(waiting), approved, gone)
+
+
+def reject(
+    *, study_id: int, submission_id: int, category: str, message: str, user: User | None
+) -> ProlificSubmission:
+    """Reject one submission, on a ground that the platform allows and that holds.
+
+    Only an owner of the study rejects. Raises `NotAllowed` with the rule that stands against it,
+    and `ProlificError`.
+    """
+    submission = ProlificSubmission.objects.select_related(
+        "annotator", "prolific_study__study"
+    ).get(pk=submission_id, prolific_study__study=study_id)
+    if user is None:
+        raise NotAllowed("Only a person can reject somebody.")
+    owners_only(user, submission.prolific_study.study)
+    message = message.strip()
+    if category not in GROUNDS:
+        raise NotAllowed(f"Choose one of Prolific's grounds: {', '.join(GROUNDS.values())}.")
+    if len(message) < LEAST_MESSAGE:
+        raise NotAllowed(
+            f"Write at least {LEAST_MESSAGE} characters to the person, not {len(message)}."
+        )
+    client = connect()
+    read_at = timezone.now()
+    submission = apply(
+        submission.prolific_study, client.submission(submission.submission_id), read_at=read_at
+    )
+    if submission.status != types.AWAITING_REVIEW:
+        raise NotAllowed(f"The submission is {submission.status.lower()} on Prolific.")
+    if problem := _against(category, submission):
+        raise NotAllowed(problem)
+    if submission.annotator is not None:
+        AnnotatorEvent.objects.create(
+            annotator=submission.annotator,
+            user=user,
+            event="rejected on Prolific",
+            detail={"category": category, "message": message},
+        )
+    remote = client.reject(submission.submission_id, category=category, message=message)
+    return apply(submission.prolific_study, remote, read_at=timezone.now())
+
+
+def _against(category: str, submission: ProlificSubmission) -> str:
+    """Why the ground does not hold for this person; empty where it does."""
+    annotator = submission.annotator
+    work = work_of([submission.annotator_id]).get(submission.annotator_id or 0, Work())
+    if category == "FAILED_CHECK" and (annotator is None or not annotator.failed_attention):
+        return "They did not fail the attention checks of this study; one alone is no ground."
+    if category == "NO_DATA" and work.answers:
+        return f"There are {work.answers} answers of theirs. Ask them to return instead."
+    if category == "TOO_QUICKLY" and not _is_exceptionally_fast(submission):
+        return (
+            "Their time is not three standard deviations below the mean of at least ten "
+            "people who completed."
+        )
+    if category == "LOW_EFFORT" and not work.answers:
+        return "Without answers there is no effort to judge. Ask them to return instead."
+    return ""
+
+
+def _is_exceptionally_fast(submission: ProlificSubmission) -> bool:
+    people = ProlificSubmission.objects.filter(
+        prolific_study__study=submission.prolific_study.study_id,
+        started_at__isnull=False,
+        completed_at__isnull=False,
+        annotator__state=Annotator.State.COMPLETED,
+    ).exclude(pk=submission.pk)
+    seconds = [
+        (end - start).total_seconds()
+        for start, end in people.values_list("started_at", "completed_at")
+        if start and end
+    ]
+    if len(seconds) < 10 or submission.started_at is None or submission.completed_at is None:
+        return False
+    own: dt.timedelta = submission.completed_at - submission.started_at
+    return own.total_seconds() < fmean(seconds) - 3 * stdev(seconds)
+
+
+def request_returns(
+    *, study_id: int, submission_ids: Sequence[int], reason: str, user: User | None = None
+) -> int:
+    """Ask people to return, each once; return how many were asked. Raises `ProlificError`."""
+    study = Study.objects.get(pk=study_id)
+    if not reason.strip():
+        raise NotAllowed("Say why they should return.")
+    client = connect()
+    asked = 0
+    waiting = ProlificSubmission.objects.filter(
+        prolific_study__study=study,
+        pk__in=submission_ids,
+        status=types.AWAITING_REVIEW,
+        return_requested_at=None,
+    ).order_by("pk")
+    for submission in waiting:
+        # Stored first: a lost answer must not send the person the same message again.
+        taken = ProlificSubmission.objects.filter(
+            pk=submission.pk, return_requested_at=None
+        ).update(return_requested_at=timezone.now())
+        if not taken:
+            continue
+        try:
+            client.request_return(submission.submission_id, [reason.strip()])
+        except ProlificError as error:
+            if not error.outcome_unknown:
+                ProlificSubmission.objects.filter(pk=submission.pk).update(return_requested_at=None)
+            raise
+        asked += 1
+    if asked:
+        record(study, "returns requested on Prolific", user=user, people=asked)
+    return asked

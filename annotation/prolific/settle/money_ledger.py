@@ -1,0 +1,292 @@
+"""What recruiting costs: every sum that we sent or know of, beside Prolific's own figures.
+
+Reservations are noted as they are made, bonuses are our own records, rewards follow from the
+submissions as last read. Prolific's figures are those of its cost endpoint, as last read. Amounts
+are in minor units; None is a sum that nobody has told us.
+"""
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
+from annotation.prolific.api import types
+from annotation.prolific.api.account import connect
+from annotation.prolific.api.types import Cost, Costs
+from annotation.prolific.sync.sync import follow, refresh_submission
+from studies.models import Study
+from studies.money import major_units
+
+RESERVATION, REWARD, BONUS, BONUS_FEES = "Reservation", "Reward", "Bonus", "Fees of bonuses"
+_State = BonusPayment.State
+_SENT = (_State.SENT, _State.PAID)
+COLUMNS = (
+    "time", "kind", "group", "person", "amount", "fees_and_tax", "currency", "state", "note",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One sum. `amount` goes to people, `fees` to Prolific with its tax."""
+
+    when: dt.datetime | None
+    kind: str
+    group: str
+    person: str
+    amount: int | None
+    fees: int | None
+    state: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure by our records and by Prolific's. Money, unless `is_count`."""
+
+    name: str
+    ours: int | None
+    theirs: int | None
+    is_count: bool = False
+
+    @property
+    def difference(self) -> int | None:
+        """Theirs less ours; None where one side is unknown."""
+        if self.ours is None or self.theirs is None:
+            return None
+        return self.theirs - self.ours
+
+    @property
+    def differs(self) -> bool:
+        return bool(self.difference)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Every entry, newest first, and the comparison; `read_at` is when Prolific was asked."""
+
+    currency: str
+    entries: list[Entry]
+    lines: list[Line]
+    read_at: dt.datetime | None
+    waiting: int
+
+    @property
+    def differing(self) -> list[Line]:
+        return [line for line in self.lines if line.differs]
+
+
+def read_costs(*, study_id: int) -> int:
+    """Ask Prolific what the study costs and keep it; return for how many of its studies there.
+
+    Its people are read as well, and those whom we paid a bonus one by one where the list does not
+    show it. Raises `ProlificError`.
+    """
+    client = connect()
+    follow(study_id=study_id, client=client)
+    for submission_id in _bonuses_unseen(study_id):
+        refresh_submission(submission_id, client=client)
+    rows = list(ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False))
+    for row in rows:
+        projected = client.costs(str(row.prolific_id), is_projected=True)
+        now = client.costs(str(row.prolific_id), is_projected=False)
+        row.costs = {
+            "projected": asdict(projected),
+            "now": asdict(now),
+            "read_at": timezone.now().isoformat(),
+        }
+        row.save(update_fields=["costs"])
+    return len(rows)
+
+
+def _bonuses_unseen(study_id: int) -> list[str]:
+    """Submissions whose bonuses, as last read, are not those that we have paid."""
+    paid = ProlificSubmission.objects.filter(
+        prolific_study__study=study_id, bonus_lines__payment__state=_State.PAID
+    ).annotate(ours=Sum("bonus_lines__amount", filter=Q(bonus_lines__payment__state=_State.PAID)))
+    return [one.submission_id for one in paid if sum(one.bonuses) != one.ours]
+
+
+def ledger_of(study: Study) -> Ledger:
+    """The ledger from what is stored here; a handful of queries."""
+    rows = list(ProlificStudy.objects.filter(study=study))
+    reservations = list(
+        ProlificReservation.objects.filter(prolific_study__in=rows).select_related("prolific_study")
+    )
+    submissions = list(
+        ProlificSubmission.objects.filter(prolific_study__in=rows).select_related(
+            "prolific_study", "annotator"
+        )
+    )
+    payments = list(
+        BonusPayment.objects.filter(prolific_study__in=rows, state__in=_SENT)
+        .select_related("prolific_study")
+        .prefetch_related("lines__submission__annotator")
+    )
+    rewards = [_reward(study, one) for one in submissions if one.status in _PAID]
+    entries = [
+        *(_reservation(one) for one in reservations),
+        *rewards,
+        *(entry for payment in payments for entry in _bonuses(payment)),
+    ]
+    entries.sort(key=lambda entry: entry.when.timestamp() if entry.when else 0.0, reverse=True)
+    read = [row.costs["read_at"] for row in rows if row.costs]
+    return Ledger(
+        currency=next((row.currency for row in rows if row.currency), study.currency),
+        entries=entries,
+        lines=[
+            *_compare(rows, reservations, rewards, payments),
+            *_bonuses_by_person(submissions, payments),
+        ],
+        read_at=dt.datetime.fromisoformat(min(read)) if read else None,
+        waiting=sum(payment.state == _State.SENT for payment in payments),
+    )
+
+
+# Who was paid a reward, or a part of it that Prolific does not tell.
+_PAID = (types.APPROVED, types.PARTIALLY_APPROVED, types.SCREENED_OUT)
+
+
+def _reservation(one: ProlificReservation) -> Entry:
+    places = "1 place" if one.places == 1 else f"{one.places:,} places"
+    return Entry(
+        one.created_at, RESERVATION, one.prolific_study.label, "", one.rewards, one.fees,
+        "sent", f"{places}, {one.places_after:,} in all",
+    )  # fmt: skip
+
+
+def _reward(study: Study, one: ProlificSubmission) -> Entry:
+    whole = one.status == types.APPROVED
+    amount = (one.prolific_study.reward or study.reward) if whole else None
+    note = "" if whole else "Prolific does not tell how much was paid"
+    return Entry(
+        one.completed_at, REWARD, one.prolific_study.label, _who(one), amount, None,
+        one.status.lower(), note,
+    )  # fmt: skip
+
+
+def _bonuses(payment: BonusPayment) -> list[Entry]:
+    when, group, state = payment.sent_at, payment.prolific_study.label, payment.get_state_display()
+    lines = [
+        Entry(when, BONUS, group, _who(line.submission), line.amount, None, state, line.reason)
+        for line in payment.lines.all()
+    ]
+    note = f"payment {payment.pk}"
+    return [Entry(when, BONUS_FEES, group, "", None, fees_of(payment), state, note), *lines]
+
+
+def fees_of(payment: BonusPayment) -> int:
+    """Prolific's fees and tax of a payment: what it takes beyond the people's bonuses."""
+    if payment.fees is not None and payment.tax is not None:
+        return payment.fees + payment.tax
+    return max(0, payment.total - sum(line.amount for line in payment.lines.all()))
+
+
+def _who(submission: ProlificSubmission | None) -> str:
+    annotator = submission.annotator if submission else None
+    return annotator.pseudonym if annotator else "–"
+
+
+def _compare(
+    rows: Sequence[ProlificStudy],
+    reservations: Sequence[ProlificReservation],
+    rewards: Sequence[Entry],
+    payments: Sequence[BonusPayment],
+) -> list[Line]:
+    """Our sums beside Prolific's, over all of the study's rows that are published."""
+    published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
+    paid = [payment for payment in payments if payment.state == _State.PAID]
+    projected = _theirs(published, "projected")
+    now = _theirs(published, "now")
+    return [
+        Line(
+            "Places",
+            sum(one.places for one in reservations),
+            sum(row.places for row in published),
+            is_count=True,
+        ),
+        Line(
+            "Rewards set aside",
+            sum(one.rewards for one in reservations),
+            projected.rewards.rewards if projected else None,
+        ),
+        Line(
+            "Fees and tax set aside",
+            _total(one.fees for one in reservations),
+            projected.rewards.fees + projected.rewards.tax if projected else None,
+        ),
+        Line(
+            "Rewards paid",
+            _total(one.amount for one in rewards),
+            now.rewards.rewards if now else None,
+        ),
+        Line(
+            "Bonuses paid",
+            sum(line.amount for payment in paid for line in payment.lines.all()),
+            now.bonuses.rewards if now else None,
+        ),
+        Line(
+            "Fees and tax of bonuses",
+            sum(fees_of(payment) for payment in paid),
+            now.bonuses.fees + now.bonuses.tax if now else None,
+        ),
+    ]
+
+
+def _total(amounts: Iterable[int | None]) -> int | None:
+    """The sum, or None where a part of it is unknown."""
+    known = list(amounts)
+    return None if None in known else sum(one for one in known if one is not None)
+
+
+def _theirs(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
+    """Prolific's figures over all rows, or None where they were never read for one of them."""
+    if not all(row.costs for row in rows):
+        return None
+    found = [_costs(row.costs[name]) for row in rows]
+    return Costs(_add(one.rewards for one in found), _add(one.bonuses for one in found))
+
+
+def _costs(stored: dict[str, Any]) -> Costs:
+    return Costs(Cost(**stored["rewards"]), Cost(**stored["bonuses"]))
+
+
+def _add(costs: Iterable[Cost]) -> Cost:
+    rows = list(costs)
+    return Cost(
+        sum(one.rewards for one in rows),
+        sum(one.fees for one in rows),
+        sum(one.tax for one in rows),
+    )
+
+
+def _bonuses_by_person(
+    submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
+) -> list[Line]:
+    """People whom Prolific shows other bonuses for than we have paid; only those."""
+    paid: dict[int | None, int] = {}
+    for payment in payments:
+        for line in payment.lines.all() if payment.state == _State.PAID else ():
+            paid[line.submission_id] = paid.get(line.submission_id, 0) + line.amount
+    lines = [
+        Line(f"Bonuses of {_who(one)}", paid.get(one.pk, 0), sum(one.bonuses))
+        for one in submissions
+    ]
+    return [line for line in lines if line.differs]
+
+
+def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
+    """Every entry as a row of a file: amounts in major units, empty where unknown, oldest first."""
+
+    def money(amount: int | None) -> str:
+        return "" if amount is None else f"{major_units(amount, ledger.currency):f}"
+
+    for one in reversed(ledger.entries):
+        when = one.when.isoformat(timespec="seconds") if one.when else ""
+        yield [
+            when, one.kind, one.group, one.person, money(one.amount), money(one.fees),
+            ledger.currency, one.state, one.note,
+        ]  # fmt: skip

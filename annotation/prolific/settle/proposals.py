@@ -1,0 +1,254 @@
+"""Our records beside Prolific's, and what to do about each person. Nothing is done here.
+
+Agreement, accuracy and certainty are never looked at.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import median
+
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
+
+from annotation.models import (
+    Annotation,
+    Annotator,
+    Bonus,
+    Ending,
+    ProlificStudy,
+    ProlificSubmission,
+)
+from annotation.prolific.api import types
+from annotation.prolific.money.bonuses import pro_rata
+from annotation.prolific.sync.demographics import mismatch
+from annotation.seats.completion_codes import codes_of
+from studies.models import Study
+
+PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
+
+APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What somebody did here."""
+
+    answers: int = 0
+    items: int = 0
+    minutes: float = 0.0
+
+    @property
+    def is_whole(self) -> bool:
+        return 0 < self.items <= self.answers
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submission with our side of it, and the proposal with its reason."""
+
+    submission: ProlificSubmission
+    annotator: Annotator | None
+    work: Work
+    action: str
+    reason: str
+    bonus: int
+    bonus_reason: str
+    mismatch: str
+
+    @property
+    def pseudonym(self) -> str:
+        return self.annotator.pseudonym if self.annotator else "–"
+
+    @property
+    def may_approve(self) -> bool:
+        return self.submission.status == types.AWAITING_REVIEW
+
+
+@dataclass(frozen=True)
+class Settlement:
+    rows: list[Row]
+    unknown: list[Annotator]
+
+    def proposing(self, action: str) -> list[Row]:
+        return [row for row in self.rows if row.action == action]
+
+
+def settlement(study: Study) -> Settlement:
+    """Every submission with its proposal, from what was last read; a handful of queries."""
+    submissions = list(
+        ProlificSubmission.objects.filter(prolific_study__study=study)
+        .select_related("annotator", "prolific_study")
+        .order_by("started_at", "pk")
+    )
+    work = work_of({s.annotator_id for s in submissions if s.annotator_id})
+    codes = codes_of(study.pk)
+    paid = _with_bonus(submissions)
+    best = _best_of_each(submissions)
+    questions = list(study.demographic_questions.all())
+    rows = []
+    for submission in submissions:
+        done = work.get(submission.annotator_id or 0, Work())
+        is_other = (
+            submission.annotator_id in best and best[submission.annotator_id] != submission.pk
+        )
+        action, reason = _propose(submission, done, codes, is_other=is_other)
+        amount, why = _bonus(study, submission, done)
+        if submission.pk in paid or is_other:
+            amount, why = 0, ""
+        if submission.pk in paid and action == APPROVE:
+            action, reason = REVIEW, "Complete by now, and has a bonus for a part already."
+        if amount and action == NONE:
+            action = BONUS
+        rows.append(
+            Row(
+                submission, submission.annotator, done, action, reason, amount, why,
+                mismatch(submission, questions),
+            )
+        )  # fmt: skip
+    known = {submission.annotator_id for submission in submissions}
+    unknown = list(
+        Annotator.objects.filter(study=study, prolific_identity__isnull=False)
+        .exclude(pk__in=[pk for pk in known if pk])
+        .order_by("pk")
+    )
+    return Settlement(rows, unknown)
+
+
+def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
+    ids = [pk for pk in annotator_ids if pk]
+    items = dict(
+        Annotator.objects.filter(pk__in=ids).values_list("pk").annotate(n=Count("assignments"))
+    )
+    answers = (
+        Annotation.objects.filter(assignment__annotator__in=ids)
+        .values_list("assignment__annotator")
+        .annotate(n=Count("pk"), spent=Sum(Coalesce("active_ms", "elapsed_ms")))
+    )
+    done = {pk: (n, spent or 0) for pk, n, spent in answers}
+    return {
+        pk: Work(done.get(pk, (0, 0))[0], count, done.get(pk, (0, 0))[1] / 60_000)
+        for pk, count in items.items()
+    }
+
+
+def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
+    """Who has a bonus under way or paid for their work."""
+    lines = Bonus.objects.filter(
+        submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL]
+    )
+    return {line.submission_id for line in lines if line.submission_id is not None}
+
+
+def _best_of_each(submissions: Sequence[ProlificSubmission]) -> dict[int | None, int]:
+    """For people with several submissions, the one that is to be paid: the first that may be."""
+    several: defaultdict[int | None, list[ProlificSubmission]] = defaultdict(list)
+    for submission in submissions:
+        if submission.annotator_id:
+            several[submission.annotator_id].append(submission)
+    rank = {types.APPROVED: 0, types.AWAITING_REVIEW: 1, types.ACTIVE: 2}
+    return {
+        annotator_id: min(found, key=lambda s: (rank.get(s.status, 3), s.pk)).pk
+        for annotator_id, found in several.items()
+        if len(found) > 1
+    }
+
+
+def _propose(
+    submission: ProlificSubmission, work: Work, codes: dict[Ending, str], *, is_other: bool
+) -> tuple[str, str]:
+    status, annotator = submission.status, submission.annotator
+    if status == types.AWAITING_REVIEW:
+        if is_other:
+            return REVIEW, "A second submission of the same person: the other one is paid."
+        return _propose_review(submission, annotator, work, codes)
+    if status in (types.ACTIVE, types.RESERVED):
+        if work.is_whole:
+            return WAIT, "Complete here; they have not come back to Prolific yet."
+        return WAIT, "Under way."
+    if status == types.TIMED_OUT and work.is_whole:
+        return NONE, "Complete here, timed out on Prolific: the place was filled again."
+    if status in (types.TIMED_OUT, types.RETURNED) and work.answers:
+        return NONE, f"{status.capitalize()} with {work.answers} answers."
+    return NONE, ""
+
+
+def _propose_review(
+    submission: ProlificSubmission,
+    annotator: Annotator | None,
+    work: Work,
+    codes: dict[Ending, str],
+) -> tuple[str, str]:
+    ours = {code: ending for ending, code in codes.items()}.get(submission.code.strip().upper())
+    if annotator is not None and annotator.state == Annotator.State.WITHDREW:
+        return RETURN, "Withdrew their answers."
+    if work.is_whole:
+        if annotator is not None and annotator.failed_attention:
+            return REVIEW, "Complete, attention checks failed: look at the answers first."
+        if ours is None:
+            return APPROVE, "Complete here; came back without one of our codes."
+        return APPROVE, "Complete here."
+    if work.answers:
+        return RETURN, f"{work.answers} of {work.items} answers: ask to return, pay for the part."
+    if ours in (Ending.COMPLETED, Ending.FAILED_ATTENTION):
+        return REVIEW, "A completion code without any answer here."
+    if ours is not None:
+        return RETURN, f"Ended early: {ours.label}."
+    return RETURN, "No answer and no code of ours."
+
+
+def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[int, str]:
+    """What the work is worth that no approval pays, and why.
+
+    The share of the items or of the stated time, whichever is more.
+    """
+    lost = submission.status in (types.TIMED_OUT, types.RETURNED)
+    partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
+    annotator = submission.annotator
+    withdrew = annotator is not None and annotator.state == Annotator.State.WITHDREW
+    if not (lost or partial) or not work.answers or withdrew:
+        return 0, ""
+    reward = submission.prolific_study.reward or study.reward
+    shares = [
+        Decimal(work.answers) / work.items,
+        Decimal(round(work.minutes * 60)) / (60 * study.minutes),
+    ]
+    return pro_rata(reward=reward, shares=shares), IN_FULL if work.is_whole else PARTIAL
+
+
+def totals(study: Study) -> Counter[str]:
+    """How many submissions have each status, as last read."""
+    rows = ProlificStudy.objects.filter(study=study).values_list("submissions__status")
+    return Counter(
+        {status: n for status, n in rows.annotate(n=Count("submissions")) if status is not None}
+    )
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long people take by Prolific's clock, and what an hour pays them then; minor units."""
+
+    people: int
+    minutes: float
+    per_hour: float
+
+
+def pace_of(study: Study) -> Pace | None:
+    """The median of those who came back with their work; None while nobody has."""
+    came_back = ProlificSubmission.objects.filter(
+        prolific_study__study=study,
+        status__in=[types.AWAITING_REVIEW, types.APPROVED],
+        started_at__isnull=False,
+        completed_at__isnull=False,
+        annotator__state=Annotator.State.COMPLETED,
+    ).values_list("started_at", "completed_at", "prolific_study__reward")
+    minutes = [
+        ((end - start).total_seconds() / 60, reward)
+        for start, end, reward in came_back
+        if start and end and end > start
+    ]
+    if not minutes:
+        return None
+    spent = median(spent for spent, _ in minutes)
+    return Pace(len(minutes), spent, median(reward for _, reward in minutes) / spent * 60)

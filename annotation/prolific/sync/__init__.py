@@ -1,0 +1,1 @@
+"""Keeping our records the same as Prolific's."""

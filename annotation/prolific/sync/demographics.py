@@ -1,0 +1,208 @@
+"""What people told Prolific about themselves, from its export: shown, never a ground to reject.
+
+Quota places follow what people say in the study. The export is set beside them, so that a group
+that Prolific fills otherwise than the study does can be seen.
+"""
+
+import contextlib
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from annotation.models import (
+    Annotator,
+    DemographicQuestion,
+    ProlificStudy,
+    ProlificSubmission,
+    QuotaCell,
+)
+from annotation.prolific.api import types
+from annotation.prolific.api.account import connect
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import NotFound, OutcomeUnknown, Rejected
+from annotation.prolific.api.types import Filter
+from annotation.prolific.sync import demographic_columns
+from annotation.seats.quotas import matching_cell
+from studies.models import Study
+
+# What the platform writes where a person's answer is not to be had.
+_ABSENT = {"", "DATA_EXPIRED", "CONSENT_REVOKED", "N/A", "PREFER NOT TO SAY"}
+_ID = "submission id"
+# Columns of the submission rather than of the person.
+_NOT_ABOUT_PEOPLE = {
+    _ID, "participant id", "status", "custom study tncs accepted at", "started at",
+    "completed at", "reviewed at", "archived at", "time taken", "completion code",
+    "total approvals",
+}  # fmt: skip
+_HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY_APPROVED)
+
+
+def fetch(*, study_id: int) -> int:
+    """Read the export of a study's people and keep it with their submissions."""
+    client = connect()
+    wanted = _filters(client, list(DemographicQuestion.objects.filter(study=study_id)))
+    kept = 0
+    for row in ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False):
+        text = _export(client, str(row.prolific_id), wanted)
+        if not _is_whole(text):
+            raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
+        people = read_export(text)
+        # What people said who have withdrawn is not read again.
+        for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
+            about = people.get(submission.submission_id)
+            if about is not None and about != submission.demographics:
+                submission.demographics = about
+                submission.save(update_fields=["demographics"])
+                kept += 1
+    return kept
+
+
+def _filters(client: Client, questions: Sequence[DemographicQuestion]) -> list[str]:
+    """The filters that our questions need; the live list is read only where it has to be."""
+    live: Sequence[Filter] = ()
+    if demographic_columns.needs_live_filters(questions):
+        # Without the list fewer columns are compared: no reason to read none.
+        with contextlib.suppress(Rejected, NotFound):
+            live = client.filters()
+    return demographic_columns.filters_for(questions, live)
+
+
+def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
+    """The export with the columns that our questions ask; without them where they are refused."""
+    if wanted:
+        try:
+            return client.demographics(study_id, filters=wanted)
+        except Rejected:
+            pass
+    return client.demographics(study_id)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the export names its submissions and ends where a line ends."""
+    rows = list(csv.reader(io.StringIO(text)))
+    return (
+        bool(rows)
+        and _ID in {name.strip().casefold() for name in rows[0]}
+        and len(rows[-1]) == len(rows[0])
+    )
+
+
+def read_export(text: str) -> dict[str, dict[str, str]]:
+    """What the export says of each submission, by column name; the columns vary."""
+    people = {}
+    for line in csv.DictReader(io.StringIO(text)):
+        named = {(name or "").strip().casefold(): (value or "") for name, value in line.items()
+                 if isinstance(value, str)}  # fmt: skip
+        if submission := named.get(_ID, "").strip():
+            people[submission] = {
+                name: value.strip()
+                for name, value in named.items()
+                if name not in _NOT_ABOUT_PEOPLE and value.strip().upper() not in _ABSENT
+            }
+    return people
+
+
+def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQuestion]) -> str:
+    """Where somebody's answers here and on Prolific differ; empty where they agree."""
+    if submission.annotator is None:
+        return ""
+    said = submission.annotator.demographics
+    differing = []
+    for question in questions:
+        here, there = said.get(question.key, ""), _said_there(submission, question)
+        if not here or not there or here == DemographicQuestion.PREFER_NOT_TO_SAY:
+            continue
+        means = demographic_columns.value_of(question, there)
+        # Words that none of our values has say nothing, unless we know the filter's own.
+        if means != here and (means is not None or demographic_columns.filter_of(question)):
+            differing.append(f"{question.key}: here “{here}”, on Prolific “{there}”")
+    return "; ".join(differing)
+
+
+def _said_there(submission: ProlificSubmission, question: DemographicQuestion) -> str:
+    name = demographic_columns.column_of(question, submission.demographics)
+    return submission.demographics[name] if name else ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A quota group: its places, and who fills them by either side's answers."""
+
+    name: str
+    places: int
+    here: int
+    there: int
+    differing: int
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The quota groups beside Prolific's answers; `unknown` people have none there.
+
+    `unasked` are the questions of the groups that nobody's answers there say anything about:
+    without them nobody can be put into a group by Prolific's answers.
+    """
+
+    rows: list[Group]
+    unknown: int
+    unasked: tuple[str, ...] = ()
+
+
+def groups_of(study: Study) -> Groups | None:
+    """Every quota group with its people here and on Prolific; None without groups or export."""
+    cells = list(study.quota_cells.all())
+    people = list(
+        ProlificSubmission.objects.filter(
+            prolific_study__study=study, status__in=_HOLDING, annotator__isnull=False
+        ).select_related("annotator")
+    )
+    if not cells or not any(submission.demographics for submission in people):
+        return None
+    asked = {key for cell in cells for key in cell.criteria}
+    questions = [q for q in study.demographic_questions.all() if q.key in asked]
+    unasked = tuple(
+        question.label
+        for question in questions
+        if not any(_said_there(submission, question) for submission in people)
+    )
+    here: dict[int | None, set[int]] = {}
+    there: dict[int | None, set[int]] = {}
+    unknown = 0
+    for submission in people:
+        assert isinstance(submission.annotator, Annotator)  # noqa: S101  the query says so
+        here.setdefault(submission.annotator.quota_cell_id, set()).add(submission.pk)
+        said = _in_our_words(submission, questions)
+        if said is None:
+            unknown += 1
+            continue
+        cell = matching_cell(cells, said)
+        there.setdefault(cell.pk if cell else None, set()).add(submission.pk)
+    return Groups([_group(cell, here, there) for cell in cells], unknown, unasked)
+
+
+def _group(
+    cell: QuotaCell, here: Mapping[int | None, set[int]], there: Mapping[int | None, set[int]]
+) -> Group:
+    ours, theirs = here.get(cell.pk, set()), there.get(cell.pk, set())
+    return Group(str(cell), cell.target, len(ours), len(theirs), len(theirs - ours))
+
+
+def _in_our_words(
+    submission: ProlificSubmission, questions: Sequence[DemographicQuestion]
+) -> dict[str, str] | None:
+    """Prolific's answers as values of our questions; None where one of them is not known.
+
+    An answer to a filter whose words we know, and that none of our values means, is kept as it
+    is: it fits no group. Other words that we cannot read are no answer.
+    """
+    said = {}
+    for question in questions:
+        there = _said_there(submission, question)
+        means = demographic_columns.value_of(question, there) if there else None
+        if means is None and there and demographic_columns.filter_of(question):
+            means = there
+        if means is None:
+            return None
+        said[question.key] = means
+    return said

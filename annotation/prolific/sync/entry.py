@@ -1,0 +1,149 @@
+"""Whether somebody who opens the link is who the link says: a link can be edited by anybody."""
+
+import enum
+import logging
+from collections.abc import Mapping
+
+import requests
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from annotation import services
+from annotation.errors import EntryRefused
+from annotation.models import (
+    Annotator,
+    ProlificIdentity,
+    ProlificStudy,
+    ProlificSubmission,
+    QuotaCell,
+    Recruitment,
+)
+from annotation.prolific.api import signed_url, types
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import NotFound, ProlificError
+from annotation.prolific.launch.plan import Plan
+from annotation.prolific.sync.session_lookups import is_watched, page_client
+from annotation.prolific.sync.sync import apply, read_submissions, study_of
+from annotation.seats.flow import ACTIVE
+from studies.models import Item, Study
+
+logger = logging.getLogger(__name__)
+_OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.SCREENED_OUT}
+
+
+class Seen(enum.Enum):
+    """What a link was seen to be at entry."""
+
+    SIGNED = "signed by Prolific"
+    UNKNOWN = "of a session that Prolific does not know"
+    NOTHING = "nothing new"
+
+
+def verify_entry(study: Study, query: Mapping[str, str]) -> Seen:
+    """Compare PROLIFIC_PID with the submission that SESSION_ID names.
+
+    A link that Prolific has signed says so by itself; where the study asks for signed links, no
+    other one lets somebody new in. Otherwise it is asked of Prolific once a session, and only where
+    the study was launched from here. When Prolific cannot be read, or does not know so fresh a
+    submission yet, the person is let in, and what was seen says which: the look that comes every
+    minute finds the rest. Where seats or group places run short, whoever has left there gives
+    theirs back first: the newcomer may stand in for them. Raises `EntryRefused`.
+    """
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not pid or not is_watched(study):
+        return Seen.NOTHING
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
+    if mirrored is not None and (
+        mirrored.participant != pid or mirrored.prolific_study.study_id != study.pk
+    ):
+        raise EntryRefused("SESSION_ID is somebody else's")
+    if _has_entered(study, pid, session):
+        return Seen.NOTHING
+    seen = Seen.SIGNED if _is_signed(query) else Seen.NOTHING
+    if seen != Seen.SIGNED and _wants_signed(study) and not query.get("prolific_token"):
+        raise EntryRefused("the study takes signed links only")
+    client = page_client()
+    if mirrored is None and seen != Seen.SIGNED:
+        seen = _ask(study, pid, session, client)
+    if _is_short(study):
+        _follow_who_left(study, client)
+    return seen
+
+
+def note_entry(annotator: Annotator, seen: Seen) -> None:
+    """Keep with somebody who has entered what their link was seen to be."""
+    if seen == Seen.SIGNED:
+        services.note_signed(annotator_id=annotator.pk)
+    elif seen == Seen.UNKNOWN:
+        services.doubt(annotator_id=annotator.pk)
+
+
+def _wants_signed(study: Study) -> bool:
+    recruitment = Recruitment.objects.filter(study=study).first()
+    return recruitment is not None and Plan.of(recruitment.plan).signed_links
+
+
+def _is_signed(query: Mapping[str, str]) -> bool:
+    """Whether Prolific has signed this link; False where it signs none or no key can be read."""
+    token = query.get("prolific_token", "")
+    if not token:
+        return False
+    try:
+        signed_url.check(token, query=query)
+    except signed_url.BadToken as error:
+        raise EntryRefused(f"the signed link: {error}") from None
+    except (requests.RequestException, ValueError, KeyError, AttributeError) as error:
+        logger.warning("the keys of signed links cannot be read: %s", type(error).__name__)
+        return False
+    return True
+
+
+def _has_entered(study: Study, pid: str, session: str) -> bool:
+    identity = ProlificIdentity.objects.filter(annotator__study=study, pid=pid).first()
+    return identity is not None and session in identity.session_ids
+
+
+def _ask(study: Study, pid: str, session: str, client: Client) -> Seen:
+    read_at = timezone.now()
+    try:
+        remote = client.submission(session)
+    except NotFound:
+        return Seen.UNKNOWN
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
+        return Seen.NOTHING
+    row = study_of(remote)
+    if row is None or row.study_id != study.pk or remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's, or of another study")
+    if remote.status in _OVER:
+        raise EntryRefused("the submission is over on Prolific")
+    apply(row, remote, read_at=read_at)
+    return Seen.NOTHING
+
+
+def _is_short(study: Study) -> bool:
+    """Whether one more person might find no seats or a full group, as far as is known here.
+
+    Those who have come so far as to get neither yet will take theirs first.
+    """
+    under_way = Annotator.objects.filter(study=study, state__in=ACTIVE)
+    without_seats = under_way.filter(assignments=None, works_surplus=False).count()
+    open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
+    seats = open_items.aggregate(n=Sum(F("seats_needed") - F("seats_taken")))["n"] or 0
+    if seats < (without_seats + 1) * study.items_per_annotator:
+        return True
+    unasked = under_way.filter(screened_at=None).count()
+    return QuotaCell.objects.filter(
+        study=study, target__gt=0, target__lte=F("reserved") + F("completed") + unasked
+    ).exists()
+
+
+def _follow_who_left(study: Study, client: Client) -> None:
+    """Read who has gone, so that what they held is free before it is given out."""
+    try:
+        for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
+            read_submissions(row, client)
+    except ProlificError as error:
+        logger.info("study %s: who has left could not be read at entry: %s", study.pk, error)

@@ -1,0 +1,124 @@
+"""Looking up sessions that came in by the link and stand in no list of Prolific's."""
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models import Annotator, ProlificIdentity, ProlificStudy, ProlificSubmission
+from annotation.prolific.api.client import Client
+from annotation.prolific.api.errors import ProlificError
+from annotation.seats.platform_status import is_doubtful
+from annotation.services.confirmation import confirm, doubt
+from studies.models import Study
+
+logger = logging.getLogger(__name__)
+
+# Looks up one session and applies it; False where Prolific does not know it.
+Refresh = Callable[..., bool]
+
+# Somebody who has left is given up: their submission is not looked for any more.
+_LOOKED_FOR = dt.timedelta(days=2)
+_FIRST_WAIT = dt.timedelta(minutes=1)
+_LONGEST_WAIT = dt.timedelta(hours=6)
+# A page that somebody loads again and again asks Prolific no more often.
+_PAGE_WAIT = dt.timedelta(seconds=20)
+# Somebody is waiting for the page.
+PAGE_SECONDS = 4.0
+
+
+def page_client() -> Client:
+    """A client that gives up soon, for a page that somebody waits for."""
+    return Client(
+        base_url=settings.PROLIFIC_BASE_URL,
+        token=settings.PROLIFIC_API_TOKEN,
+        patience=0.0,
+        timeout=PAGE_SECONDS,
+    )
+
+
+def is_watched(study: Study) -> bool:
+    """Whether the people of a study can be looked up: it was launched from here."""
+    launched = ProlificStudy.objects.filter(study=study, prolific_id__isnull=False)
+    return bool(settings.PROLIFIC_API_TOKEN) and launched.exists()
+
+
+def look_up_unlisted(study: Study, client: Client, refresh: Refresh) -> int:
+    """Look up who is in no list, each less and less often; return how many were found.
+
+    So are the people of a quota study found, whose submissions may belong to a child of it.
+    """
+    listed = ProlificSubmission.objects.filter(prolific_study__study=study)
+    known = set(listed.values_list("submission_id", flat=True))
+    confirmed = set(listed.values_list("annotator", flat=True))
+    now = timezone.now()
+    recent = ProlificIdentity.objects.filter(
+        annotator__study=study, annotator__created_at__gt=now - _LOOKED_FOR
+    )
+    found = 0
+    for identity in recent:
+        if identity.annotator_id in confirmed and identity.unknown_since is not None:
+            confirm(annotator_id=identity.annotator_id)
+        unlisted = [session for session in identity.session_ids if session not in known]
+        is_unclear = bool(identity.session_ids) and identity.annotator_id not in confirmed
+        if (unlisted or is_unclear) and is_due(identity, now):
+            found += _look(identity, client, refresh, unlisted)
+    return found
+
+
+def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
+    """Whether it is time to look somebody up again: after 1, 2, 4, 8 and so on minutes."""
+    if identity.looked_at is None:
+        return True
+    wait = min(_FIRST_WAIT * 2 ** min(max(0, identity.looks - 1), 12), _LONGEST_WAIT)
+    # Less by a little, so that a look once a minute meets it.
+    return now >= identity.looked_at + wait - dt.timedelta(seconds=5)
+
+
+def _look(identity: ProlificIdentity, client: Client, refresh: Refresh, sessions: list[str]) -> int:
+    """Look up a person's sessions; who is not found is in doubt from now on."""
+    found = sum(refresh(session, client=client) for session in sessions)
+    person = ProlificIdentity.objects.filter(pk=identity.pk)
+    if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
+        # A further session of somebody who is known.
+        person.update(looked_at=timezone.now(), looks=identity.looks + 1)
+    else:
+        doubt(annotator_id=identity.annotator_id)
+    return found
+
+
+def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
+    """Whether a completion code may be shown: Prolific does not say that it knows nobody like that.
+
+    Who is in no list yet is looked up now. When Prolific cannot be read, its outage is not held
+    against anybody who was never unknown.
+    """
+    identity = ProlificIdentity.objects.filter(annotator=annotator).first()
+    is_known = (
+        identity is None
+        or not identity.session_ids
+        or not is_watched(annotator.study)
+        or (identity.unknown_since is None and _is_vouched_for(identity))
+    )
+    if is_known or identity is None:
+        return True
+    now = timezone.now()
+    claimed = ProlificIdentity.objects.filter(
+        Q(looked_at=None) | Q(looked_at__lt=now - _PAGE_WAIT), pk=identity.pk
+    ).update(looked_at=now)
+    if claimed:
+        try:
+            _look(identity, page_client(), refresh, identity.session_ids)
+        except ProlificError as error:
+            logger.info("annotator %s could not be looked up: %s", annotator.pk, error)
+    return not is_doubtful(annotator)
+
+
+def _is_vouched_for(identity: ProlificIdentity) -> bool:
+    return (
+        identity.is_signed
+        or ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists()
+    )

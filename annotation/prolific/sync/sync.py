@@ -1,0 +1,283 @@
+"""Keeping in step with Prolific: every event is a hint, what counts is what is read afterwards.
+
+Webhooks make it quick, and `follow_all` once a minute makes up for every one that was lost.
+"""
+
+import datetime as dt
+import logging
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotation import services
+from annotation.errors import Unfinished, WrongStep
+from annotation.models import (
+    Annotator,
+    ProlificStudy,
+    ProlificSubmission,
+    Recruitment,
+)
+from annotation.prolific.api import types
+from annotation.prolific.api.account import IN_WORKER, Account, connect, is_local, read_account
+from annotation.prolific.api.client import MAX_BULK_APPROVE, Client
+from annotation.prolific.api.errors import NotConfigured, NotFound, ProlificError
+from annotation.prolific.api.types import RemoteSubmission
+from annotation.prolific.launch.launch import mirror
+from annotation.prolific.launch.workspace import workspace_of
+from annotation.prolific.money.bonuses import confirm_sent
+from annotation.prolific.sync.session_lookups import look_up_unlisted
+from annotation.seats import flow
+from annotation.seats.identity import identity_hashes
+from annotation.services.identities import forget_withdrawn
+from studies.models import Study
+
+logger = logging.getLogger(__name__)
+State = Annotator.State
+
+FINAL = frozenset({types.APPROVED, types.REJECTED, types.RETURNED, types.TIMED_OUT,
+                   types.SCREENED_OUT, types.PARTIALLY_APPROVED})  # fmt: skip
+# An approval that does not show after this is asked for again: that costs nothing twice.
+_ASK_AGAIN = dt.timedelta(minutes=2)
+# What was launched longer ago changes seldom. It is read less often, and never given up.
+OLD_AFTER = dt.timedelta(days=60)
+_OLD_READ_EVERY = dt.timedelta(hours=1)
+
+
+def follow_all() -> int:
+    """Read every recruitment that may still change; return how many studies were read.
+
+    What goes wrong with one study does not keep the others from being read.
+    """
+    due = _due(ProlificStudy.objects.filter(prolific_id__isnull=False))
+    study_ids = sorted(set(due.values_list("study", flat=True)))
+    if not study_ids:
+        return 0
+    try:
+        client = connect(patience=IN_WORKER)
+    except NotConfigured:
+        return 0
+    followed = 0
+    for study_id in study_ids:
+        try:
+            follow(study_id=study_id, client=client)
+            followed += 1
+        except ProlificError as error:
+            Recruitment.objects.filter(study=study_id).update(last_error=str(error))
+            logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+    return followed
+
+
+def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
+    """All but completed studies whose people are all settled and were read since.
+
+    Old ones are read once an hour. A simulated study is asked of a simulated Prolific alone.
+    """
+    if not is_local():
+        rows = rows.filter(study__is_simulated=False)
+    unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
+    now = timezone.now()
+    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER) | Q(seen_at__lt=now - _OLD_READ_EVERY)
+    return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
+
+
+def follow(*, study_id: int, client: Client | None = None) -> int:
+    """Read a study and all of its submissions and apply what they say; return how many.
+
+    Safe to run twice and at the same time as anything else. Raises `ProlificError`; what was
+    read before is applied.
+    """
+    client = client or connect()
+    study = Study.objects.get(pk=study_id)
+    read = 0
+    for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
+        row.study = study
+        mirror(row, client.study(str(row.prolific_id)))
+        read += read_submissions(row, client)
+    read += look_up_unlisted(study, client, refresh_submission)
+    forget_withdrawn(study.pk)
+    _ask_again(study, client)
+    confirm_sent(study_id=study_id, client=client)
+    _follow_account(study, client)
+    Recruitment.objects.filter(study=study).update(checked_at=timezone.now(), last_error="")
+    return read
+
+
+def read_submissions(row: ProlificStudy, client: Client) -> int:
+    """Read a study's submissions, its children's too, and apply them; return how many."""
+    read = 0
+    for remote_id in (str(row.prolific_id), *row.child_ids):
+        before = timezone.now()
+        for remote in client.submissions(remote_id):
+            apply(row, remote, read_at=before)
+            read += 1
+    return read
+
+
+def _follow_account(study: Study, client: Client) -> None:
+    """Keep what the workspace holds and what an hour has to pay, read every few minutes.
+
+    Both are advice: what cannot be read is kept as a sentence and stops nothing.
+    """
+    recruitment, _ = Recruitment.objects.get_or_create(study=study)
+    if Account.of(recruitment.account).is_fresh:
+        return
+    try:
+        workspace = workspace_of(recruitment, client).id
+    except ProlificError as error:
+        account = Account(balance_problem=str(error), read_at=timezone.now().isoformat())
+    else:
+        account = read_account(client, study.currency, workspace)
+    recruitment.account = account.stored()
+    recruitment.save(update_fields=["account"])
+
+
+def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:
+    """Read one submission and apply it; False when it is unknown there or not ours.
+
+    A fresh submission may not be found at once: the next look finds it.
+    """
+    client = client or connect(patience=IN_WORKER)
+    read_at = timezone.now()
+    try:
+        remote = client.submission(submission_id)
+    except NotFound:
+        return False
+    row = study_of(remote)
+    if row is None:
+        return False
+    apply(row, remote, read_at=read_at)
+    return True
+
+
+def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
+    """Our study that a submission belongs to: its own, or the parent of its child study."""
+    ids = [remote_id for remote_id in (remote.parent_study_id, remote.study_id) if remote_id]
+    return (
+        ProlificStudy.objects.select_related("study").filter(prolific_id__in=ids).first()
+        if ids
+        else None
+    )
+
+
+@transaction.atomic
+def _remember_child(row: ProlificStudy, child: str) -> None:
+    row = ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
+    if child and child not in row.child_ids:
+        row.child_ids = [*row.child_ids, child]
+        row.save(update_fields=["child_ids"])
+
+
+def apply(
+    row: ProlificStudy, remote: RemoteSubmission, *, read_at: dt.datetime
+) -> ProlificSubmission:
+    """Store what Prolific says of a submission and let the person's part follow it.
+
+    What was read earlier never replaces what was read later, whoever comes first.
+    """
+    if remote.study_id not in (row.prolific_id, *row.child_ids):
+        _remember_child(row, remote.study_id)
+    submission = _store(row, remote, read_at)
+    if submission.seen_at == read_at and _is_latest(submission):
+        _move(submission)
+    return submission
+
+
+def _store(
+    row: ProlificStudy, remote: RemoteSubmission, read_at: dt.datetime
+) -> ProlificSubmission:
+    seen: dict[str, Any] = {
+        "participant": remote.participant,
+        "status": remote.status,
+        "code": remote.code[:200],
+        "started_at": remote.started_at,
+        "completed_at": remote.completed_at,
+        "return_requested_at": remote.return_requested,
+        "seen_at": read_at,
+    }
+    if "bonus_payments" in remote.payload:
+        seen["bonuses"] = list(remote.bonuses)
+    submission, created = ProlificSubmission.objects.get_or_create(
+        submission_id=remote.id,
+        defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
+    )
+    if not created:
+        # Conditional, so that of two readers the later reading stays.
+        ProlificSubmission.objects.filter(
+            Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
+        ).update(**seen)
+        submission.refresh_from_db()
+    is_newly_known = created and submission.annotator_id is not None
+    if submission.annotator_id is None and (annotator := _annotator(row, remote)):
+        submission.annotator = annotator
+        submission.save(update_fields=["annotator"])
+        is_newly_known = True
+    if is_newly_known and submission.annotator_id is not None:
+        services.confirm(annotator_id=submission.annotator_id)
+    return submission
+
+
+def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None:
+    """Who this is, by their id; None when they never opened the study."""
+    return Annotator.objects.filter(
+        study=row.study_id, identity_hash__in=identity_hashes(remote.participant)
+    ).first()
+
+
+def _is_latest(submission: ProlificSubmission) -> bool:
+    """Whether this is the person's last submission: an earlier one says nothing of them now."""
+    newest = (
+        ProlificSubmission.objects.filter(annotator=submission.annotator_id)
+        .order_by("-started_at", "-pk")
+        .values_list("pk", flat=True)
+        .first()
+    )
+    return newest == submission.pk
+
+
+def _move(submission: ProlificSubmission) -> None:
+    """Let the person's part follow; what does not fit the state they are in changes nothing.
+
+    Who left there may go on here afterwards: a return or time-out is followed once.
+    """
+    annotator_id, status = submission.annotator_id, submission.status
+    if annotator_id is None:
+        return
+    has_left = status in (types.RETURNED, types.TIMED_OUT)
+    if has_left and submission.followed == status:
+        return
+    state = Annotator.objects.values_list("state", flat=True).get(pk=annotator_id)
+    try:
+        if status == types.RETURNED and state != State.RETURNED:
+            services.mark_returned(annotator_id=annotator_id)
+        elif status == types.TIMED_OUT and state in flow.ACTIVE:
+            services.time_out(annotator_id=annotator_id)
+        elif status == types.REJECTED and state != State.REJECTED:
+            services.reject(annotator_id=annotator_id)
+        elif status == types.APPROVED and state == State.REJECTED:
+            services.reinstate(annotator_id=annotator_id)
+        elif status in (types.AWAITING_REVIEW, types.APPROVED) and state in (
+            State.ANNOTATING,
+            State.TIMED_OUT,
+            State.RETURNED,
+        ):
+            services.complete(annotator_id=annotator_id)
+    except (WrongStep, Unfinished) as error:
+        # They ended another way here, or the work is not whole: settling shows both sides.
+        logger.info("submission %s is %s: %s", submission.pk, status, error)
+    # Afterwards: a crash before this line is made up for by the next look.
+    ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
+
+
+def _ask_again(study: Study, client: Client) -> None:
+    """Ask once more for approvals that a person gave and Prolific does not show."""
+    waiting = list(
+        ProlificSubmission.objects.filter(
+            prolific_study__study=study,
+            status=types.AWAITING_REVIEW,
+            approval_asked_at__lt=timezone.now() - _ASK_AGAIN,
+        )[:MAX_BULK_APPROVE]
+    )
+    if waiting:
+        client.approve([submission.submission_id for submission in waiting])

@@ -1,0 +1,1 @@
+"""How carefully annotators worked: flags and agreement."""

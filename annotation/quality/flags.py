@@ -1,0 +1,288 @@
+"""How carefully people worked: figures and advisory flags. A flag decides nothing.
+
+Every flag names its rule, the value and the threshold. Disagreement and wrong guesses are no
+offence: what leads to an exclusion is for a person to say, with a reason.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import comb
+from statistics import median, stdev
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Annotation, Assignment
+from annotation.quality.agreement import Agreement, Said, agreement
+from studies.models import Choice, Item, Study
+
+# Faster than anybody reads who means to understand: skimming ends at about this pace.
+FASTEST_WORDS_PER_MINUTE = 700
+# So improbable must a pattern be in a careful person's answers; with 100 people and two such
+# rules one false flag is expected in five studies.
+IMPROBABLE = 0.001
+SMALLEST_SPREAD = 3
+# Fewer answers say nothing about a person.
+FEWEST = 10
+
+_STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+_CHOICES = tuple(Choice.values)
+
+RULES = {
+    "speed": "Faster than reading",
+    "one_sided": "Mostly one side",
+    "flat_certainty": "Always the same certainty",
+    "failed_checks": "Failed attention checks",
+    "disagreement": "Disagrees with the others",
+}
+
+# How far each rule can be trusted; tests simulate what is said of the last.
+CAUTIONS = {
+    "speed": "A measured pace, by the slower of two clocks; people read at about 238.",
+    "one_sided": "Flags 1 of 1,000 people whose answers have nothing to do with the side.",
+    "flat_certainty": "A rule of thumb: how often it is wrong is not known.",
+    "failed_checks": "Careful people miss one now and then.",
+    "disagreement": "Flags at most 1 of 1,000 careful people who judge alike, and at most 1 of 100 "
+    "where people differ much in how they judge. To differ is no offence.",
+}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A rule that was crossed, the value that crossed it, and the threshold."""
+
+    rule: str
+    value: float
+    threshold: float
+
+    @property
+    def label(self) -> str:
+        return RULES[self.rule]
+
+    @property
+    def caution(self) -> str:
+        return CAUTIONS[self.rule]
+
+    def __str__(self) -> str:
+        value, threshold = f"{self.value:.3g}", f"{self.threshold:.3g}"
+        return {
+            "speed": f"Read {self.value:.0f} words a minute; flagged above {self.threshold:.0f}.",
+            "one_sided": f"Chose side A in {self.value:.0%} of the answers; so one-sided a pattern "
+            f"has a probability below {self.threshold:g}.",
+            "flat_certainty": f"The certainties spread by {value}; flagged below {threshold}.",
+            "failed_checks": f"Failed {value} of the attention checks; flagged from {threshold}.",
+            "disagreement": f"Against the majority in {self.value:.0%} of the items on which "
+            f"people were split; {self.threshold:.0%} are to be expected.",
+        }[self.rule]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A person's figures. What cannot be computed from what there is, is None."""
+
+    answers: int = 0
+    words_per_minute: float | None = None
+    median_active_seconds: float | None = None
+    median_elapsed_seconds: float | None = None
+    share_a: float | None = None
+    sd_certainty: float | None = None
+    checks_seen: int = 0
+    checks_failed: int = 0
+    agreement: float | None = None
+    compared: int = 0
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        return tuple(flag.rule for flag in self.flags)
+
+
+NOTHING = Quality()
+
+
+class _Row(NamedTuple):
+    annotator: int
+    item: int
+    split: str
+    right: str
+    shown_first: str
+    choice: str
+    certainty: int | None
+    active_ms: int | None
+    elapsed_ms: int | None
+    standing: str
+    excluded: object
+
+
+@dataclass(frozen=True)
+class _Others:
+    """What people are held against: how long the items are, and what everybody said there.
+
+    `said` counts the answers that stand in the analysis, by item: r1, r2, ties.
+    """
+
+    words: Mapping[int, int]
+    said: Mapping[int, tuple[int, ...]]
+
+
+def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
+    """The quality figures of everybody with answers, or of `people`, by the annotator's id.
+
+    Answers of people who withdrew are not looked at. Three queries; what is held in memory grows
+    with `people`, so that a large study can be gone through in parts.
+    """
+    places = Assignment.objects.filter(annotator__study=study)
+    found = Annotation.objects.filter(assignment__annotator__study=study)
+    if people is not None:
+        places = places.filter(annotator__in=people)
+        found = found.filter(assignment__annotator__in=people)
+    others = _others(study, places)
+    rows = (
+        found.exclude(standing=Annotation.Standing.WITHDRAWN)
+        .order_by("assignment__annotator", "assignment__position")
+        .values_list(
+            "assignment__annotator",
+            "assignment__item",
+            "assignment__item__split",
+            "assignment__item__check_answer",
+            "assignment__shown_first",
+            "choice",
+            "certainty",
+            "active_ms",
+            "elapsed_ms",
+            "standing",
+            "assignment__annotator__excluded_at",
+        )
+    )
+    by_person = groupby((_Row(*row) for row in rows.iterator()), key=lambda row: row.annotator)
+    return {annotator: _quality(list(own), others) for annotator, own in by_person}
+
+
+def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
+    """What everybody's answers say to the items of `places`."""
+    items = places.order_by().values("item")
+    counted = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study,
+            assignment__annotator__excluded_at=None,
+            assignment__item__split=Item.Split.MAIN,
+            standing__in=_STANDING,
+            assignment__item__in=items,
+        )
+        .values_list("assignment__item")
+        .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
+        .order_by()
+    )
+    said = {item: tuple(counts) for item, *counts in counted.iterator()}
+    return _Others(_words(study, items), said)
+
+
+def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
+    """How many words stand in the question, the context and both responses of each item.
+
+    The profile is left out: whoever has just read it for another item need not read it again.
+    """
+    rows = (
+        Item.objects.filter(study=study, pk__in=items)
+        .order_by()
+        .values_list("pk", "question", "context", "r1__text", "r2__text")
+    )
+    return {
+        pk: sum(len(str(text or "").split()) for text in texts) for pk, *texts in rows.iterator()
+    }
+
+
+def _agreement(rows: Sequence[_Row], others: _Others) -> Agreement:
+    """How a person's answers compare with those that stand in the analysis."""
+    own = [
+        Said(row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded)
+        for row in rows
+    ]
+    nobody = (0,) * len(_CHOICES)
+    said = {
+        row.item: dict(zip(_CHOICES, others.said.get(row.item, nobody), strict=True))
+        for row in rows
+    }
+    return agreement(own, said)
+
+
+def _quality(rows: Sequence[_Row], others: _Others) -> Quality:
+    main = [row for row in rows if row.split == Item.Split.MAIN]
+    checks = [row for row in rows if row.split == Item.Split.ATTENTION_CHECK]
+    sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]
+    certainties = [row.certainty for row in main if row.certainty is not None]
+    compared = _agreement(main, others)
+    figures = Quality(
+        answers=len(main),
+        words_per_minute=_pace(main, others.words),
+        median_active_seconds=_median_seconds([row.active_ms for row in main]),
+        median_elapsed_seconds=_median_seconds([row.elapsed_ms for row in main]),
+        share_a=sum(sides) / len(sides) if sides else None,
+        sd_certainty=stdev(certainties) if len(certainties) > 1 else None,
+        checks_seen=len(checks),
+        checks_failed=sum(row.choice != row.right for row in checks),
+        agreement=compared.share,
+        compared=compared.compared,
+    )
+    flags = _flags(figures, sides, len(certainties), compared)
+    return Quality(**{**figures.__dict__, "flags": tuple(flags)})
+
+
+def _flags(
+    figures: Quality,
+    sides: Sequence[bool],
+    certainties: int,
+    agreement: Agreement,
+) -> Iterable[Flag]:
+    pace = figures.words_per_minute
+    if figures.answers >= FEWEST and pace is not None and pace > FASTEST_WORDS_PER_MINUTE:
+        yield Flag("speed", pace, FASTEST_WORDS_PER_MINUTE)
+    if len(sides) >= FEWEST and figures.share_a is not None:
+        rarer = min(sum(sides), len(sides) - sum(sides))
+        if 2 * at_most(rarer, len(sides), 0.5) < IMPROBABLE:
+            yield Flag("one_sided", figures.share_a, IMPROBABLE)
+    spread = figures.sd_certainty
+    if certainties >= FEWEST and spread is not None and spread < SMALLEST_SPREAD:
+        yield Flag("flat_certainty", spread, SMALLEST_SPREAD)
+    if figures.checks_failed:
+        yield Flag("failed_checks", figures.checks_failed, 1)
+    against, expected = agreement.share_against, agreement.expected_against
+    if figures.answers >= FEWEST and against is not None and expected is not None:
+        if agreement.probability < IMPROBABLE:
+            yield Flag("disagreement", against, expected)
+
+
+def at_most(successes: int, trials: int, probability: float) -> float:
+    """The binomial probability of so few successes or fewer.
+
+    >>> at_most(0, 10, 0.5)
+    0.0009765625
+    """
+    return sum(
+        comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
+        for k in range(successes + 1)
+    )
+
+
+def _is_side(row: _Row) -> bool:
+    return row.choice != "tie"
+
+
+def _pace(rows: Sequence[_Row], words: Mapping[int, int]) -> float | None:
+    """The median of the words read a minute, by the slower of the two clocks of each answer.
+
+    The server's clock starts again at a reload, the browser's stops while the page is hidden:
+    whichever is longer is the time the person had.
+    """
+    paces = [
+        words[row.item] * 60_000 / longest
+        for row in rows
+        if row.item in words and (longest := max(row.active_ms or 0, row.elapsed_ms or 0)) > 0
+    ]
+    return median(paces) if paces else None
+
+
+def _median_seconds(milliseconds: Iterable[int | None]) -> float | None:
+    known = [value / 1000 for value in milliseconds if value is not None]
+    return median(known) if known else None

@@ -1,0 +1,1 @@
+"""Pages on which researchers follow and set up the people of a study."""

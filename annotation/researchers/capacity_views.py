@@ -1,0 +1,93 @@
+"""Pages on which editors open more places, and say whose people are not taken."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.errors import PlacesError
+from annotation.models import RelatedStudy
+from annotation.seats.capacity import places_of
+from annotation.services.capacity import raise_places
+from annotation.services.related import set_related_studies
+from studies.models import Membership, Study
+from studies.selectors import get_study, studies_for
+from studies.typed import whole_number
+
+_REFUSED = 422
+_MOST = 1_000
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def places(request: HttpRequest, slug: str) -> HttpResponse:
+    """What more answers and places would take; sent a second time, it opens them."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    now = places_of(study)
+    then, fault = None, ""
+    if request.method == "POST":
+        try:
+            per_item = _number(request, "annotations_per_item", study.annotations_per_item)
+            targets = {
+                group.cell.pk: _number(request, f"target-{group.cell.pk}", group.cell.target)
+                for group in now.groups
+            }
+            then = places_of(study, annotations_per_item=per_item, targets=targets)
+            if "sure" in request.POST:
+                raise_places(
+                    study_id=study.pk,
+                    version=_number(request, "version", 0, most=2**31),
+                    annotations_per_item=per_item,
+                    targets=targets,
+                    user=cast(User, request.user),
+                )
+                messages.success(request, "The places are open.")
+                return redirect("people:places", slug)
+            if then == now:
+                fault = "Enter a higher number in at least one box"
+        except PlacesError as error:
+            fault = str(error)
+    context = {
+        "study": study,
+        "now": now,
+        "then": None if fault else then,
+        "fault": fault,
+        "others": _others(request, study),
+        "related": set(study.related_studies.values_list("related", flat=True)),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/places.html", context, status=status)
+
+
+def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST) -> int:
+    number = whole_number(request.POST.get(name, ""), most=most)
+    if number is None or number < least:
+        raise PlacesError(f"Enter whole numbers from what there is now to {most:,}")
+    return number
+
+
+def _others(request: HttpRequest, study: Study) -> list[Study]:
+    """The studies that may be named: those the editor sees, and those named already."""
+    named = RelatedStudy.objects.filter(study=study).values("related")
+    seen = studies_for(request.user).exclude(pk=study.pk)
+    found = seen | Study.objects.filter(pk__in=named)
+    return list(found.distinct().order_by("title", "slug"))
+
+
+@require_POST
+@login_required
+def related(request: HttpRequest, slug: str) -> HttpResponse:
+    """Store whose people are not taken; unknown studies are passed over."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    chosen = set(request.POST.getlist("related"))
+    set_related_studies(
+        study_id=study.pk,
+        related_ids=[other.pk for other in _others(request, study) if other.slug in chosen],
+        user=cast(User, request.user),
+    )
+    messages.success(request, "Stored. Nobody new comes in who took part there.")
+    return redirect("people:places", slug)

@@ -1,0 +1,179 @@
+"""A researcher's page of one annotator: what they did, what stands out, and leaving them out."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation import services
+from annotation.errors import WrongStep
+from annotation.models import Annotation, Annotator, Assignment
+from annotation.quality.flags import NOTHING, quality_of
+from annotation.researchers.selectors import describe
+from annotation.seats.flow import ACTIVE
+from studies.listing import role_of
+from studies.models import Item, Membership, Study
+from studies.money import format_money
+from studies.selectors import get_study
+
+_REFUSED = 422
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def person(request: HttpRequest, slug: str) -> HttpResponse:
+    """One annotator by `?rater=`; editors may leave them out of the analysis, and back in."""
+    sending = request.method == "POST"
+    role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
+    study = get_study(request.user, slug, role=role)
+    annotator = get_object_or_404(
+        Annotator.objects.select_related("quota_cell"),
+        study=study,
+        pseudonym=request.GET.get("rater", ""),
+    )
+    fault = _change(request, annotator) if sending else ""
+    if sending and not fault:
+        return redirect(_address(study, annotator))
+    (summary,) = describe(study, [annotator])
+    rows = answer_rows(annotator)
+    context = {
+        "study": study,
+        "annotator": annotator,
+        "summary": summary,
+        "quality": quality_of(study).get(annotator.pk, NOTHING),
+        "rows": rows,
+        "events": annotator.events.select_related("user"),
+        "fault": fault,
+        "reason": request.POST.get("reason", ""),
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+        "is_under_way": annotator.state in ACTIVE,
+        "cost": cost_of_reopening(study, annotator),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/person.html", context, status=status)
+
+
+def _address(study: Study, annotator: Annotator) -> str:
+    query = QueryDict(mutable=True)
+    query["rater"] = annotator.pseudonym
+    return f"{reverse('people:person', args=[study.slug])}?{query.urlencode()}"
+
+
+def _change(request: HttpRequest, annotator: Annotator) -> str:
+    """Exclude or include; returns what stands in the way."""
+    user = cast(User, request.user)
+    if "include" in request.POST:
+        services.include(annotator_id=annotator.pk, user=user)
+        messages.success(request, f"{annotator.pseudonym} is in the analysis again.")
+        return ""
+    reason = request.POST.get("reason", "").strip()
+    if not reason:
+        return "Enter the reason for leaving this person out"
+    try:
+        services.exclude(
+            annotator_id=annotator.pk,
+            reason=reason,
+            user=user,
+            reopen_seats="reopen" in request.POST,
+        )
+    except WrongStep:
+        return "This person is still working: their seats cannot be opened again yet"
+    messages.success(request, f"{annotator.pseudonym} is left out of the analysis.")
+    return ""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it takes to fill a person's seats again."""
+
+    seats: int
+    people: int
+    pay: str
+
+
+def cost_of_reopening(study: Study, annotator: Annotator) -> Cost:
+    """How many seats the person holds, and the people and the pay that fill them again."""
+    held = [Assignment.State.RESERVED, Assignment.State.ANSWERED]
+    seats = annotator.assignments.filter(is_surplus=False, state__in=held).count()
+    people = math.ceil(seats / study.items_per_annotator)
+    return Cost(seats, people, format_money(people * study.reward, study.currency))
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """An item as the person met it; what is not known, or was withdrawn, is None."""
+
+    position: int
+    item_key: str
+    is_check: bool
+    answered_at: Any
+    active_seconds: float | None
+    elapsed_seconds: float | None
+    side: str
+    choice: str
+    certainty: int | None
+    changes: int
+    standing: str
+    is_failed: bool
+    others: Mapping[str, int]
+
+
+_SIDES = {"a": "A", "b": "B", "tie": "Tie"}
+
+
+def answer_rows(annotator: Annotator) -> list[AnswerRow]:
+    """The person's items in order, each with how the others answered it; two queries."""
+    assignments = list(
+        annotator.assignments.select_related("item", "annotation").order_by("position")
+    )
+    others: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    said = (
+        Annotation.objects.filter(assignment__item__in=[a.item_id for a in assignments])
+        .filter(standing__in=[Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED])
+        .filter(assignment__annotator__excluded_at=None)
+        .exclude(assignment__annotator=annotator)
+        .values_list("assignment__item", "choice")
+    )
+    for item, choice in said:
+        others[item][choice] += 1
+    return [_row(assignment, others[assignment.item_id]) for assignment in assignments]
+
+
+def _row(assignment: Assignment, others: Counter[str]) -> AnswerRow:
+    answer: Annotation | None = getattr(assignment, "annotation", None)
+    item = assignment.item
+    is_check = item.split == Item.Split.ATTENTION_CHECK
+    right = item.check_answer if is_check else ""
+    if answer is not None and answer.standing == Annotation.Standing.WITHDRAWN:
+        answer = None
+    side = ""
+    if answer is not None and assignment.shown_first:
+        side = _SIDES[assignment.as_displayed(answer.choice)]
+    return AnswerRow(
+        position=assignment.position,
+        item_key=item.key,
+        is_check=is_check,
+        answered_at=answer.answered_at if answer else None,
+        active_seconds=_seconds(answer.active_ms) if answer else None,
+        elapsed_seconds=_seconds(answer.elapsed_ms) if answer else None,
+        side=side,
+        choice=answer.choice if answer else "",
+        certainty=answer.certainty if answer else None,
+        changes=answer.revision - 1 if answer else 0,
+        standing=answer.get_standing_display() if answer else assignment.get_state_display(),
+        is_failed=bool(right and answer and answer.choice != right),
+        others=dict(others),
+    )
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

@@ -1,0 +1,296 @@
+"""What researchers see of the people in their study: coverage, groups, the way through, pace."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import fmean, median, stdev
+
+from django.db.models import Count, Q, QuerySet
+
+from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaCell
+from annotation.seats import flow
+from studies.models import Item, Study
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """How many items have so many answers."""
+
+    answers: int
+    items: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    rows: tuple[CoverageRow, ...]
+    items: int
+    answers: int
+    needed: int
+    surplus: int
+    imported: int
+
+
+def coverage(study: Study) -> Coverage:
+    """Items that people get, by the number of answers that count."""
+    items = Item.objects.filter(study=study, seats_needed__gt=0)
+    counts = dict(items.values_list("answered").annotate(items=Count("pk")))
+    by_need = items.values_list("seats_needed").annotate(items=Count("pk"))
+    standings = dict(
+        Annotation.objects.filter(assignment__annotator__study=study)
+        .values_list("standing")
+        .annotate(answers=Count("pk"))
+    )
+    top = max([study.annotations_per_item, *counts])
+    return Coverage(
+        rows=tuple(CoverageRow(n, counts.get(n, 0)) for n in range(top + 1)),
+        items=sum(counts.values()),
+        answers=sum(n * items for n, items in counts.items()),
+        needed=sum(n * items for n, items in by_need),
+        surplus=standings.get(Annotation.Standing.SURPLUS, 0),
+        imported=standings.get(Annotation.Standing.IMPORTED, 0),
+    )
+
+
+@dataclass(frozen=True)
+class FunnelRow:
+    label: str
+    people: int
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """How far people came, and how those ended who did not complete."""
+
+    steps: tuple[FunnelRow, ...]
+    endings: tuple[FunnelRow, ...]
+    arrived: int
+    now: int
+
+
+def funnel(study: Study) -> Funnel:
+    """The way through the study of everybody who came; imported raters never did."""
+    people = Annotator.objects.filter(study=study, is_imported=False)
+    completed = Count("pk", filter=Q(state=Annotator.State.COMPLETED))
+    reached = people.aggregate(
+        arrived=Count("pk"),
+        consented=Count("consented_at"),
+        instructed=Count("instructed_at"),
+        started=Count("started_at"),
+        completed=completed,
+    )
+    states = dict(people.values_list("state").annotate(people=Count("pk")))
+    labels = {
+        "arrived": "Opened the link",
+        "consented": "Consented",
+        "instructed": "Read the instructions",
+        "started": "Started the items",
+        "completed": "Completed",
+    }
+    endings = [
+        FunnelRow(str(Annotator.State(state).label).capitalize(), states[state])
+        for state in Annotator.State
+        if state in states and state not in flow.ACTIVE and state != Annotator.State.COMPLETED
+    ]
+    return Funnel(
+        steps=tuple(FunnelRow(label, reached[name]) for name, label in labels.items()),
+        endings=tuple(endings),
+        arrived=reached["arrived"],
+        now=sum(n for state, n in states.items() if state in flow.ACTIVE),
+    )
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places of one group, or of several."""
+
+    completed: int = 0
+    reserved: int = 0
+    target: int = 0
+
+    def __add__(self, other: "Places") -> "Places":
+        return Places(
+            self.completed + other.completed,
+            self.reserved + other.reserved,
+            self.target + other.target,
+        )
+
+    @property
+    def is_full(self) -> bool:
+        return self.completed >= self.target
+
+
+@dataclass(frozen=True)
+class GridRow:
+    label: str
+    places: tuple[Places | None, ...]
+    total: Places
+
+
+@dataclass(frozen=True)
+class QuotaGrid:
+    """Groups by two questions, or one row a group where they do not fill a grid."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+    totals: GridRow
+    everyone_else: Places | None
+    total: Places
+
+
+def quota_grid(study: Study) -> QuotaGrid | None:
+    """The study's groups with their totals; None where the study has no quotas."""
+    cells = list(study.quota_cells.all())
+    if not cells:
+        return None
+    questions = list(study.demographic_questions.all())
+    others = [_places(cell) for cell in cells if cell.is_everyone_else]
+    groups = [cell for cell in cells if not cell.is_everyone_else]
+    asked = {key for cell in groups for key in cell.criteria}
+    axes = [question for question in questions if question.key in asked]
+    if len(axes) == 2 and all(len(cell.criteria) == 2 for cell in groups):
+        grid = _by_two(axes[0], axes[1], groups)
+    else:
+        grid = ("Group", (), [GridRow(_name(c, questions), (), _places(c)) for c in groups])
+    title, columns, rows = grid
+    by_column = tuple(
+        _sum(row.places[i] for row in rows if row.places[i] is not None)
+        for i in range(len(columns))
+    )
+    totals = GridRow("Total", by_column, _sum(row.total for row in rows))
+    return QuotaGrid(
+        title=title,
+        columns=columns,
+        rows=tuple(rows),
+        totals=totals,
+        everyone_else=others[0] if others else None,
+        total=totals.total + _sum(others),
+    )
+
+
+def _by_two(
+    down: DemographicQuestion, across: DemographicQuestion, groups: list[QuotaCell]
+) -> tuple[str, tuple[str, ...], list[GridRow]]:
+    found = {(cell.criteria[down.key], cell.criteria[across.key]): cell for cell in groups}
+    rows = []
+    for value, label in down.choices():
+        line = [found.get((value, other)) for other, _ in across.choices()]
+        if any(line):
+            places = tuple(_places(cell) if cell else None for cell in line)
+            rows.append(GridRow(label, places, _sum(p for p in places if p)))
+    used = [any(row.places[i] for row in rows) for i, _ in enumerate(across.choices())]
+    columns = tuple(label for (_, label), keep in zip(across.choices(), used, strict=True) if keep)
+    kept = [
+        GridRow(
+            row.label,
+            tuple(p for p, keep in zip(row.places, used, strict=True) if keep),
+            row.total,
+        )
+        for row in rows
+    ]
+    return f"{down.label} / {across.label}", columns, kept
+
+
+def _places(cell: QuotaCell) -> Places:
+    return Places(cell.completed, cell.reserved, cell.target)
+
+
+def _sum(places: Iterable[Places | None]) -> Places:
+    return sum((p for p in places if p is not None), start=Places())
+
+
+def _name(cell: QuotaCell, questions: list[DemographicQuestion]) -> str:
+    """The group in the words of the questions."""
+    words = {question.key: dict(question.choices()) for question in questions}
+    return ", ".join(words.get(key, {}).get(value, value) for key, value in cell.criteria.items())
+
+
+@dataclass(frozen=True)
+class Person:
+    """A row of the list of annotators. What cannot be computed yet is None."""
+
+    pk: int
+    pseudonym: str
+    state: str
+    group: str
+    is_imported: bool
+    works_surplus: bool
+    is_excluded: bool
+    answers: int
+    items: int
+    median_seconds: float | None
+    share_a: float | None
+    mean_certainty: float | None
+    sd_certainty: float | None
+
+
+@dataclass
+class _Answers:
+    seconds: list[float] = field(default_factory=list)
+    is_a: list[bool] = field(default_factory=list)
+    certainties: list[int] = field(default_factory=list)
+    count: int = 0
+
+
+def people_of(study: Study, *, state: str = "") -> QuerySet[Annotator]:
+    """The annotators of a study, the latest first; `state` keeps one state."""
+    people = Annotator.objects.filter(study=study).select_related("quota_cell").order_by("-pk")
+    return people.filter(state=state) if state else people
+
+
+def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
+    """What the list says of these people; three queries, however many they are."""
+    people = list(annotators)
+    answers = _answers_of(people)
+    items = dict(
+        Annotator.objects.filter(pk__in=[a.pk for a in people])
+        .values_list("pk")
+        .annotate(items=Count("assignments", filter=Q(assignments__item__split=Item.Split.MAIN)))
+    )
+    questions = list(study.demographic_questions.all())
+    return [_person(a, answers[a.pk], items.get(a.pk, 0), questions) for a in people]
+
+
+def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
+    found: defaultdict[int, _Answers] = defaultdict(_Answers)
+    rows = Annotation.objects.filter(
+        assignment__annotator__in=people, assignment__item__split=Item.Split.MAIN
+    ).values_list(
+        "assignment__annotator", "assignment__shown_first", "choice", "certainty", "active_ms",
+        "elapsed_ms",
+    )  # fmt: skip
+    for annotator_id, shown_first, choice, certainty, active_ms, elapsed_ms in rows:
+        answers = found[annotator_id]
+        answers.count += 1
+        milliseconds = elapsed_ms if active_ms is None else active_ms
+        if milliseconds is not None:
+            answers.seconds.append(milliseconds / 1000)
+        if shown_first and choice != "tie":
+            answers.is_a.append(choice == shown_first)
+        if certainty is not None:
+            answers.certainties.append(certainty)
+    return found
+
+
+def _person(
+    annotator: Annotator, answers: _Answers, items: int, questions: list[DemographicQuestion]
+) -> Person:
+    cell = annotator.quota_cell
+    group = ""
+    if cell is not None:
+        group = "Everyone else" if cell.is_everyone_else else _name(cell, questions)
+    return Person(
+        pk=annotator.pk,
+        pseudonym=annotator.pseudonym,
+        state=annotator.get_state_display().capitalize(),
+        group=group,
+        is_imported=annotator.is_imported,
+        works_surplus=annotator.works_surplus,
+        is_excluded=annotator.excluded_at is not None,
+        answers=answers.count,
+        items=items,
+        median_seconds=median(answers.seconds) if answers.seconds else None,
+        share_a=fmean(answers.is_a) if answers.is_a else None,
+        mean_certainty=fmean(answers.certainties) if answers.certainties else None,
+        sd_certainty=stdev(answers.certainties) if len(answers.certainties) > 1 else None,
+    )

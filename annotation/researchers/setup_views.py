@@ -1,0 +1,96 @@
+"""Pages on which editors set up what people meet: for editors alone, each change logged."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.content.check_rules import unfair_checks
+from annotation.content.comprehension import (
+    as_toml,
+    questions_of,
+    read_questions,
+    set_questions,
+    standard_questions,
+)
+from annotation.errors import ComprehensionError, InvitationError
+from annotation.models import Invitation
+from annotation.seats.assignment import checks_needed
+from annotation.services.invitations import invite
+from studies.models import Item, Membership, Study
+from studies.selectors import get_study
+
+_REFUSED = 422
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def checks(request: HttpRequest, slug: str) -> HttpResponse:
+    """The comprehension check, and what the items say of practice and attention checks."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    text, fault = as_toml(questions_of(study)), ""
+    if request.method == "POST":
+        text = request.POST.get("questions", "")
+        try:
+            standard = "standard" in request.POST
+            asked = standard_questions(study) if standard else read_questions(text)
+            set_questions(study_id=study.pk, questions=asked, user=cast(User, request.user))
+        except ComprehensionError as error:
+            fault = str(error)
+        else:
+            messages.success(request, f"The comprehension check has {len(asked)} questions.")
+            return redirect("people:checks", slug)
+    splits = Item.everything.filter(study=study).values_list("split", flat=True)
+    context = {
+        "study": study,
+        "text": text,
+        "fault": fault,
+        "own_instructions": bool(study.instructions),
+        "example": as_toml(standard_questions(study)[:1]),
+        "practice": splits.filter(split=Item.Split.PRACTICE).count(),
+        "attention": splits.filter(split=Item.Split.ATTENTION_CHECK).count(),
+        "needed": checks_needed(study),
+        "unfair": unfair_checks(study),
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/checks.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def invitations(request: HttpRequest, slug: str) -> HttpResponse:
+    """The list of a study that is entered by one: how many are on it, and a box for more."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    if study.entry != Study.Entry.LIST:
+        raise Http404("this study has no list")
+    text = fault = ""
+    if request.method == "POST":
+        text = request.POST.get("ids", "")
+        try:
+            invited = invite(study_id=study.pk, text=text, user=cast(User, request.user))
+        except InvitationError as error:
+            fault = str(error)
+        else:
+            messages.success(
+                request, f"Added: {invited.added:,}. On the list already: {invited.known:,}."
+            )
+            return redirect("people:invitations", slug)
+    on_list = Invitation.objects.filter(study=study)
+    arrived = study.annotators.filter(is_imported=False).count()
+    context = {
+        "study": study,
+        "text": text,
+        "fault": fault,
+        "invited": on_list.count(),
+        "arrived": arrived,
+        "link": f"{settings.PUBLIC_BASE_URL}{reverse('annotation:entry', args=[slug])}"
+        "?PROLIFIC_PID=",
+    }
+    status = _REFUSED if fault else 200
+    return render(request, "annotation/researcher/invitations.html", context, status=status)

@@ -1,0 +1,39 @@
+from django.urls import path
+
+from annotation.participants import preview_views
+from annotation.prolific.pages import ledger_views as ledger
+from annotation.prolific.pages import settle_views as settling
+from annotation.prolific.pages import views as prolific
+from annotation.researchers import capacity_views, person_views, setup_views, views
+
+app_name = "people"
+urlpatterns = [
+    path("prolific/", prolific.home, name="prolific"),
+    path("prolific/plan/", prolific.plan, name="prolific-plan"),
+    path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
+    path("prolific/dry-run/", prolific.rehearse, name="prolific-dry-run"),
+    path("prolific/publish/", prolific.publish, name="prolific-publish"),
+    path("prolific/change/", prolific.change, name="prolific-change"),
+    path("prolific/places/", prolific.places, name="prolific-places"),
+    path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
+    path("prolific/act/", prolific.act, name="prolific-act"),
+    path("prolific/money/", ledger.money, name="prolific-money"),
+    path("prolific/money/ledger.csv", ledger.money_file, name="prolific-money-file"),
+    path("prolific/settle/", settling.settle, name="prolific-settle"),
+    path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
+    path("prolific/settle/returns/", settling.ask_to_return, name="prolific-returns"),
+    path("prolific/settle/reject/", settling.reject_one, name="prolific-reject"),
+    path("prolific/bonuses/", settling.pay_bonuses, name="prolific-bonuses"),
+    path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
+    path("", views.people, name="list"),
+    path("release/", views.release, name="release"),
+    path("annotator/", person_views.person, name="person"),
+    path("checks/", setup_views.checks, name="checks"),
+    path("codes/", views.codes, name="codes"),
+    path("preview/", preview_views.frames, name="preview"),
+    path("preview/<slug:step>/", preview_views.frames, name="preview-step"),
+    path("invitations/", setup_views.invitations, name="invitations"),
+    path("places/", capacity_views.places, name="places"),
+    path("places/related/", capacity_views.related, name="related"),
+    path("panel/", views.panel, name="panel"),
+]

@@ -1,0 +1,164 @@
+"""What researchers see of people; under pseudonyms, and only of their own studies."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation.errors import PlacesError
+from annotation.models import Annotator, Ending
+from annotation.quality.flags import NOTHING, RULES, Quality, quality_of
+from annotation.researchers.selectors import (
+    Person,
+    coverage,
+    describe,
+    funnel,
+    people_of,
+    quota_grid,
+)
+from annotation.seats import first_answers
+from annotation.seats.completion_codes import codes_of
+from annotation.services.release import release_unanswered
+from studies.csv_pages import csv_response
+from studies.listing import role_of
+from studies.models import Membership, Study
+from studies.selectors import get_study
+
+_PER_PAGE = 50
+ANY_FLAG = "any"
+
+
+@require_GET
+@login_required
+def panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """A fragment for the study's home."""
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "coverage": coverage(study),
+        "funnel": funnel(study),
+        "grid": quota_grid(study),
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+    }
+    return render(request, "annotation/researcher/_panel.html", context)
+
+
+@require_GET
+@login_required
+def people(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    state = request.GET.get("state", "")
+    chosen = state if state in Annotator.State.values else ""
+    found = people_of(study, state=chosen)
+    quality = quality_of(study)
+    flag = request.GET.get("flag", "")
+    if flag in RULES or flag == ANY_FLAG:
+        found = found.filter(pk__in=[pk for pk, figures in quality.items() if _has(figures, flag)])
+    if request.GET.get("format") == "csv":
+        return _csv(study, describe(study, found), quality)
+    page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "page": page,
+        "people": [
+            (person, quality.get(person.pk, NOTHING))
+            for person in describe(study, page.object_list)
+        ],
+        "flag": flag,
+        "flags": [(ANY_FLAG, "Any"), *RULES.items()],
+        "kept": _query(state=chosen, flag=flag),
+        **_unanswered(request, study),
+        "state": chosen,
+        "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
+    }
+    return render(request, "annotation/researcher/people.html", context)
+
+
+def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
+    """What people hold who never answered; on a platform it is the platform that decides."""
+    if study.entry == Study.Entry.PROLIFIC:
+        return {}
+    silent = first_answers.never_answered(study)
+    return {
+        "silent": silent.count(),
+        "silent_seats": first_answers.seats_held(silent),
+        "first_answer_minutes": settings.FIRST_ANSWER_MINUTES,
+        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+    }
+
+
+@require_POST
+@login_required
+def release(request: HttpRequest, slug: str) -> HttpResponse:
+    """Release what people hold who never answered."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    try:
+        number = release_unanswered(study_id=study.pk, user=cast(User, request.user))
+    except PlacesError as error:
+        messages.error(request, str(error))
+    else:
+        people = "1 person" if number == 1 else f"{number:,} people"
+        messages.success(request, f"Released what {people} held without an answer.")
+    return redirect("people:list", slug)
+
+
+# What a researcher sets up on the platform for each code; nobody ever enters the others.
+_PLATFORM_ACTIONS = {
+    Ending.COMPLETED: "Review manually, then approve",
+    Ending.FAILED_ATTENTION: "Review manually",
+    Ending.TIMED_OUT: "Review manually: answers are kept, propose a bonus for the time worked",
+    Ending.DECLINED: "Request a return",
+    Ending.QUOTA_FULL: "Request a return",
+    Ending.DISQUALIFIED: "Request a return",
+    Ending.CLOSED: "Request a return",
+    Ending.INELIGIBLE: "Request a return",
+    Ending.WITHDREW: "Request a return",
+}
+
+
+@require_GET
+@login_required
+def codes(request: HttpRequest, slug: str) -> HttpResponse:
+    """The completion codes to set up on the platform: for editors, as a code is worth a payment."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    found = codes_of(study.pk)
+    rows = [
+        (str(ending.label).capitalize(), found[ending], action)
+        for ending, action in _PLATFORM_ACTIONS.items()
+    ]
+    return render(request, "annotation/researcher/codes.html", {"study": study, "rows": rows})
+
+
+def _has(figures: Quality, flag: str) -> bool:
+    return bool(figures.rules) if flag == ANY_FLAG else flag in figures.rules
+
+
+def _query(**chosen: str) -> str:
+    """The filters that are set, as they follow another parameter of an address."""
+    query = QueryDict(mutable=True)
+    query.update({name: value for name, value in chosen.items() if value})
+    return f"&{query.urlencode()}" if query else ""
+
+
+def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:
+    header = [
+        "rater_id", "state", "group", "imported", "surplus", "excluded", "answers", "items",
+        "median_seconds", "share_a", "mean_certainty", "sd_certainty", "agreement", "flags",
+    ]  # fmt: skip
+    rows = (_cells(person, quality.get(person.pk, NOTHING)) for person in people)
+    return csv_response(f"{study.slug}-people", header, rows)
+
+
+def _cells(person: Person, figures: Quality) -> list[Any]:
+    return [
+        person.pseudonym, person.state, person.group, person.is_imported, person.works_surplus,
+        person.is_excluded, person.answers, person.items, person.median_seconds, person.share_a,
+        person.mean_certainty, person.sd_certainty, figures.agreement, " ".join(figures.rules),
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Who works on what: states, assignment, quota groups, capacity."""

@@ -1,0 +1,341 @@
+"""Seats: who judges which items. The only place that changes an item's counters.
+
+Every function here runs under the lock of the Study row, so arrivals of one study wait for each
+other. Skipping locked rows would turn people away while seats are open.
+"""
+
+import itertools
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+
+from annotation.models import Annotation, Annotator, Assignment
+from annotation.seats.platform_status import is_doubtful
+from annotation.seats.side_order import Showing, choose_orders, mix_in, spread_groups
+from studies.models import Item, Side, Study
+from studies.services import lock_study
+
+_SHUFFLE_KEYS = 2**62
+_LONG_STUDY_MINUTES = 5
+
+
+@transaction.atomic
+def assign(annotator_id: int) -> list[Assignment]:
+    """Give an annotator their items and return the assignments in order; repeats change nothing.
+
+    The least covered items come first, from a random point of the shuffled order. Where fewer
+    seats are open than the study asks of a person, the rest is surplus on the least covered
+    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only, the items of
+    somebody who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats either.
+    """
+    annotator = Annotator.objects.get(pk=annotator_id)
+    study = lock_study(annotator.study_id)
+    held = list(annotator.assignments.order_by("position"))
+    if held:
+        return held
+
+    rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
+    wanted = study.items_per_annotator
+    stands_in = annotator.works_surplus and not is_doubtful(annotator)
+    orders_of_other = _stand_in(annotator) if stands_in else {}
+    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
+    surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
+    others = [*seats, *surplus]
+    surplus += _least_covered(study, wanted - len(others), rng, besides=others)
+    if not seats and not surplus:
+        return []
+    # Their own randomness: whether a study has checks changes nobody's items and orders.
+    checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
+    checks = checks_for(study, checks_rng)
+    orders = (
+        choose_orders(_showings(seats, surplus), rng)
+        | orders_of_other
+        | choose_orders(_showings([], checks), checks_rng)
+    )
+    seat_ids = {item.pk for item in seats}
+    items = mix_in(spread_groups([*seats, *surplus], rng), checks, checks_rng)
+
+    Item.everything.filter(pk__in=seat_ids).update(seats_taken=F("seats_taken") + 1)
+    return Assignment.objects.bulk_create(
+        Assignment(
+            annotator=annotator,
+            item=item,
+            position=position,
+            shown_first=orders[item.pk],
+            is_surplus=item.pk not in seat_ids,
+        )
+        for position, item in enumerate(items, start=1)
+    )
+
+
+def _stand_in(annotator: Annotator) -> dict[int, str]:
+    """The items, with the response shown first, of somebody under way in the annotator's group.
+
+    Who works beyond a full group takes over the place and every seat if that person leaves. It is
+    the one under way for longest; each further stand-in takes the next one.
+    """
+    group = Annotator.objects.filter(quota_cell=annotator.quota_cell, excluded_at=None)
+    under_way = group.filter(
+        quota=Annotator.Quota.RESERVED, state=Annotator.State.ANNOTATING
+    ).order_by("started_at", "pk")
+    if annotator.quota_cell_id is None or not (holders := list(under_way)):
+        return {}
+    earlier = group.filter(works_surplus=True, assignments__isnull=False).distinct().count()
+    seats = holders[earlier % len(holders)].assignments.filter(is_surplus=False)
+    return dict(seats.exclude(state=Assignment.State.RELEASED).values_list("item", "shown_first"))
+
+
+def checks_for(study: Study, rng: random.Random) -> list[Item]:
+    """The attention checks that one person gets, of those that the study has.
+
+    Two where the study takes five minutes or more: only failing both says something then, and
+    no platform accepts less.
+    """
+    pool = list(
+        Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).order_by("key")
+    )
+    return rng.sample(pool, min(len(pool), checks_needed(study)))
+
+
+def checks_needed(study: Study) -> int:
+    """How many failed checks it takes to say that somebody did not read."""
+    return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1
+
+
+def occupy(assignment: Assignment, *, is_late: bool) -> str:
+    """Mark a locked assignment as answered and return the standing of its answer.
+
+    What comes late, after the person's time or their return, waits for them to complete.
+    """
+    is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
+    if is_late:
+        if assignment.state == Assignment.State.SKIPPED:
+            assignment.state = Assignment.State.RELEASED
+            assignment.save(update_fields=["state"])
+        return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
+    assignment.state = Assignment.State.ANSWERED
+    assignment.save(update_fields=["state"])
+    if is_check:
+        return Annotation.Standing.CHECK
+    if assignment.is_surplus:
+        return Annotation.Standing.SURPLUS
+    _items([assignment.item_id]).update(answered=F("answered") + 1)
+    return Annotation.Standing.COUNTED
+
+
+def skip(assignment: Assignment) -> None:
+    """Mark a locked, unanswered assignment as skipped and give its seat back.
+
+    It is surplus from then on: should the person answer after all, the answer holds no seat.
+    """
+    if not assignment.is_surplus and assignment.state == Assignment.State.RESERVED:
+        _items([assignment.item_id]).update(seats_taken=F("seats_taken") - 1)
+    assignment.state = Assignment.State.SKIPPED
+    assignment.is_surplus = True
+    assignment.save(update_fields=["state", "is_surplus"])
+
+
+def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
+    """Give back every seat that the annotator holds and return how many; answers are kept.
+
+    Their answers take `standing`: released, or withdrawn.
+    """
+    active = list(
+        annotator.assignments.select_for_update(no_key=True)
+        .filter(state__in=[Assignment.State.RESERVED, Assignment.State.ANSWERED])
+        .order_by("pk")
+    )
+    held = [a for a in active if not a.is_surplus]
+    answered = [a.item_id for a in held if a.state == Assignment.State.ANSWERED]
+    # In this order: an item never has more answers than seats, not even between two statements.
+    _items(answered).update(answered=F("answered") - 1)
+    _items(a.item_id for a in held).update(seats_taken=F("seats_taken") - 1)
+    Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
+    Annotation.objects.filter(assignment__annotator=annotator).exclude(
+        standing__in=[Annotation.Standing.IMPORTED, Annotation.Standing.CHECK]
+    ).update(standing=standing)
+    return len(held)
+
+
+def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
+    """Take up released assignments again; `answered` says that the work is whole.
+
+    Where the seat is still free the assignment takes it, elsewhere it becomes surplus. Whose
+    place went to somebody else takes no seat before the work is whole: who may not finish would
+    keep it from the one who came instead. Until then their answers stay released.
+    """
+    released = Q(state=Assignment.State.RELEASED)
+    if lost_place and answered:
+        released |= Q(state=Assignment.State.ANSWERED, is_surplus=True, item__split=Item.Split.MAIN)
+    elif lost_place:
+        released &= Q(annotation=None)
+    taken_up = list(
+        annotator.assignments.select_for_update(no_key=True, of=("self",))
+        .filter(released)
+        .annotate(has_answer=Exists(Annotation.objects.filter(assignment=OuterRef("pk"))))
+        .order_by("pk")
+    )
+    free: set[int] = set()
+    if not annotator.works_surplus and (answered or not lost_place):
+        item_ids = [a.item_id for a in taken_up]
+        free = set(
+            Item.everything.filter(pk__in=item_ids, seats_taken__lt=F("seats_needed")).values_list(
+                "pk", flat=True
+            )
+        )
+    _items(free).update(seats_taken=F("seats_taken") + 1)
+    _items(a.item_id for a in taken_up if a.has_answer and a.item_id in free).update(
+        answered=F("answered") + 1
+    )
+    for is_surplus, has_answer in itertools.product((False, True), repeat=2):
+        ids = [
+            a.pk
+            for a in taken_up
+            if (a.item_id not in free) == is_surplus and a.has_answer == has_answer
+        ]
+        state = Assignment.State.ANSWERED if has_answer else Assignment.State.RESERVED
+        Assignment.objects.filter(pk__in=ids).update(state=state, is_surplus=is_surplus)
+        Annotation.objects.filter(assignment__in=ids).exclude(
+            standing=Annotation.Standing.CHECK
+        ).update(
+            standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
+        )
+
+
+def within_reach(annotator: Annotator) -> Counter[int]:
+    """The open seats that the annotator's own items have for them, as `forecast.OpenSeats`.
+
+    Those are the seats that they would fill with a place: neither the ones that they hold nor
+    those of items that they skipped.
+    """
+    rows = (
+        annotator.assignments.filter(
+            item__split=Item.Split.MAIN, item__seats_taken__lt=F("item__seats_needed")
+        )
+        .filter(Q(is_surplus=True) | Q(state=Assignment.State.RELEASED))
+        .exclude(state=Assignment.State.SKIPPED)
+        .annotate(width=F("item__seats_needed") - F("item__seats_taken"))
+        .order_by()
+        .values_list("width")
+        .annotate(items=Count("pk"))
+    )
+    return Counter(dict(rows))
+
+
+def seat_surplus(annotator: Annotator) -> None:
+    """Give a locked annotator the open seats of the items that they judge as surplus."""
+    surplus = annotator.assignments.select_for_update(no_key=True, of=("self",)).filter(
+        is_surplus=True,
+        state__in=[Assignment.State.RESERVED, Assignment.State.ANSWERED],
+        item__split=Item.Split.MAIN,
+    )
+    for assignment in surplus.order_by("pk"):
+        _take_seat(assignment)
+
+
+def fill_from_surplus(among: Q) -> None:
+    """Let surplus answers take the seats that are open at their items, the earliest first.
+
+    Their work is there and paid, so nobody has to come for it again. Only those of people who
+    have completed count, and neither those beyond a full quota nor those left out of the analysis.
+    `among` says which assignments to look at.
+    """
+    waiting = (
+        Assignment.objects.select_for_update(no_key=True, of=("self",))
+        .filter(
+            among,
+            annotation__standing=Annotation.Standing.SURPLUS,
+            annotator__state=Annotator.State.COMPLETED,
+            annotator__works_surplus=False,
+            annotator__excluded_at=None,
+            item__seats_taken__lt=F("item__seats_needed"),
+        )
+        .order_by("annotation__answered_at", "pk")
+    )
+    for assignment in waiting:
+        _take_seat(assignment)
+
+
+def _take_seat(assignment: Assignment) -> None:
+    """Let a locked surplus assignment take a seat of its item, if one is open."""
+    is_answered = assignment.state == Assignment.State.ANSWERED
+    taken = Item.everything.filter(pk=assignment.item_id, seats_taken__lt=F("seats_needed")).update(
+        seats_taken=F("seats_taken") + 1, answered=F("answered") + int(is_answered)
+    )
+    if taken:
+        Assignment.objects.filter(pk=assignment.pk).update(is_surplus=False)
+        Annotation.objects.filter(assignment=assignment).update(
+            standing=Annotation.Standing.COUNTED
+        )
+
+
+def _items(item_ids: Iterable[int]) -> QuerySet[Item]:
+    return Item.everything.filter(pk__in=list(item_ids))
+
+
+def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]:
+    """Up to `wanted` items with an open seat, the least covered first."""
+    open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
+    for coverage in range(study.annotations_per_item):
+        found = _from_random_point(open_items.filter(seats_taken=coverage), wanted, rng)
+        yield from found
+        wanted -= len(found)
+        if wanted <= 0:
+            return
+
+
+def _least_covered(
+    study: Study, wanted: int, rng: random.Random, *, besides: list[Item]
+) -> Iterator[Item]:
+    """Up to `wanted` items that people get in this study, whether a seat is open or not."""
+    items = Item.objects.filter(study=study, seats_needed__gt=0).exclude(
+        pk__in=[item.pk for item in besides]
+    )
+    for coverage in range(study.annotations_per_item + 1):
+        if wanted <= 0:
+            return
+        found = _from_random_point(items.filter(seats_taken=coverage), wanted, rng)
+        yield from found
+        wanted -= len(found)
+
+
+def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
+    """Up to `count` items in shuffled order, going round from a random point of it.
+
+    Two reads along an index, whatever the number of items.
+    """
+    start = rng.randrange(_SHUFFLE_KEYS)
+    ordered = items.order_by("shuffle_key").only(
+        "pk", "study_id", "group", "first_person", "fixed_first", "shuffle_sides",
+        "seats_needed", "seats_taken",
+    )  # fmt: skip
+    found = list(ordered.filter(shuffle_key__gte=start)[:count])
+    if len(found) < count:
+        found += ordered.filter(shuffle_key__lt=start)[: count - len(found)]
+    return found
+
+
+def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
+    """What is known of each item's orders so far; a surplus seat is nobody's last."""
+    shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    rows = (
+        Assignment.objects.filter(item__in=seats, is_surplus=False)
+        .exclude(state=Assignment.State.RELEASED)
+        .values_list("item_id", "shown_first")
+    )
+    for item_id, first in rows:
+        shown[item_id][first] += 1
+    return [
+        Showing(
+            item_id=item.pk,
+            seats_left=item.seats_needed - item.seats_taken,
+            r1_first=shown[item.pk][Side.R1],
+            r2_first=shown[item.pk][Side.R2],
+            truth=item.first_person,
+            fixed=item.fixed_first or ("" if item.shuffle_sides else Side.R1),
+        )
+        for item in [*seats, *surplus]
+    ]

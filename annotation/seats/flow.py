@@ -1,0 +1,252 @@
+"""The state machine of a person's part: the only place that changes `Annotator.state`.
+
+    arrived → consented → screened → instructed → qualified → annotating → completed
+       ├→ declined     └→ quota_full   └→ disqualified            → withdrew · returned ·
+       └→ closed                                                    timed_out · rejected
+
+Every ending releases what the person held, writes a log row and has a completion code.
+"""
+
+import datetime as dt
+import math
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotation.errors import AlreadyEnded, WrongStep
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Ending
+from annotation.seats import assignment, first_answers, group_places, quotas
+from annotation.seats.completion_codes import ensure_codes
+from annotation.seats.platform_status import has_lost_place, is_doubtful
+from studies.models import Study
+from studies.services import lock_study
+
+State = Annotator.State
+
+# The page (its path below /s/<slug>/) of each state; `done/` shows the ending's own page.
+STEPS: dict[str, str] = {
+    State.ARRIVED: "consent",
+    State.CONSENTED: "about",
+    State.SCREENED: "instructions",
+    State.INSTRUCTED: "quiz",
+    State.QUALIFIED: "practice",
+    State.ANNOTATING: "task",
+}
+ACTIVE = frozenset(STEPS)
+
+# The moment that each step stores; which of them are set says where somebody resumes.
+_MOMENTS: dict[str, str] = {
+    State.CONSENTED: "consented_at",
+    State.SCREENED: "screened_at",
+    State.INSTRUCTED: "instructed_at",
+    State.QUALIFIED: "qualified_at",
+    State.ANNOTATING: "started_at",
+}
+_LEAVE = {State.CLOSED, State.WITHDREW, State.RETURNED, State.TIMED_OUT, State.REJECTED}
+_TRANSITIONS: dict[str, set[str]] = {
+    State.ARRIVED: {State.CONSENTED, State.DECLINED} | _LEAVE,
+    State.CONSENTED: {State.SCREENED, State.QUOTA_FULL} | _LEAVE,
+    State.SCREENED: {State.INSTRUCTED, State.DISQUALIFIED} | _LEAVE,
+    State.INSTRUCTED: {State.QUALIFIED, State.DISQUALIFIED} | _LEAVE,
+    State.QUALIFIED: {State.ANNOTATING} | _LEAVE,
+    State.ANNOTATING: {State.COMPLETED} | _LEAVE,
+    State.COMPLETED: {State.WITHDREW, State.RETURNED, State.REJECTED},
+    # Who ran out of time, gave the place back or met a closed study may go on where they were.
+    State.TIMED_OUT: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
+    State.RETURNED: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.REJECTED},
+    State.CLOSED: {*ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
+    State.REJECTED: {State.COMPLETED, State.WITHDREW},
+    State.DECLINED: set(),
+    State.QUOTA_FULL: set(),
+    State.DISQUALIFIED: set(),
+    State.WITHDREW: set(),
+}
+
+
+def step_of(annotator: Annotator) -> str:
+    """The step that the person is at; "done" after every ending."""
+    return STEPS.get(annotator.state, "done")
+
+
+def ending_of(annotator: Annotator) -> Ending | None:
+    """How the person's part ended, or None while it goes on."""
+    if annotator.state in ACTIVE:
+        return None
+    if annotator.state == State.COMPLETED and annotator.failed_attention:
+        return Ending.FAILED_ATTENTION
+    return Ending(annotator.state)
+
+
+def time_limit(study: Study) -> dt.timedelta:
+    """How long a person may take before their seats go to somebody else.
+
+    Not shorter than the time that Prolific allows for a study of this length.
+    """
+    minutes = study.minutes
+    return dt.timedelta(minutes=math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes)))
+
+
+def warning_time(study: Study) -> dt.timedelta:
+    """How long before the limit a person is told of it, and can ask for more time."""
+    return min(dt.timedelta(minutes=15), time_limit(study) / 3)
+
+
+def lock(annotator_id: int) -> Annotator:
+    """Lock the study, then the annotator, and return the annotator as they are now.
+
+    Raises `Annotator.DoesNotExist`.
+    """
+    study_id = Annotator.objects.values_list("study_id", flat=True).get(pk=annotator_id)
+    study = lock_study(study_id)
+    annotator = Annotator.objects.select_for_update(no_key=True).get(pk=annotator_id)
+    annotator.study = study
+    return annotator
+
+
+def move(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
+    """Change the state of a locked annotator and log it.
+
+    Raises `AlreadyEnded` or `WrongStep` when the state machine has no such way.
+    """
+    before = annotator.state
+    if state not in _TRANSITIONS[before]:
+        error = WrongStep if before in ACTIVE else AlreadyEnded
+        raise error(f"annotator {annotator.pk} is {before} and cannot become {state}")
+    now = timezone.now()
+    annotator.state = state
+    annotator.ended_at = None if state in ACTIVE else now
+    fields = ["state", "ended_at"]
+    if (moment := _MOMENTS.get(state)) and getattr(annotator, moment) is None:
+        setattr(annotator, moment, now)
+        fields.append(moment)
+    if first_answers.renew(annotator, now):
+        fields.append("first_answer_by")
+    annotator.save(update_fields=fields)
+    AnnotatorEvent.objects.create(
+        annotator=annotator, user=user, event="state", before=before, after=state, detail=detail
+    )
+    return annotator
+
+
+def end(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
+    """End the part of an annotator who is locked together with the study.
+
+    Completion keeps seats and quota, and takes seats that have become free meanwhile; every other
+    ending gives both back.
+    """
+    move(annotator, state, user=user, **detail)
+    annotator.expires_at = None
+    if state == State.COMPLETED:
+        annotator.failed_attention = _has_failed_attention(annotator)
+    annotator.save(update_fields=["expires_at", "failed_attention"])
+    if state == State.COMPLETED:
+        quotas.fill(annotator)
+        use_surplus(annotator.study, among=Q(annotator=annotator))
+    else:
+        withdrawn = state == State.WITHDREW
+        standing = Annotation.Standing.WITHDRAWN if withdrawn else Annotation.Standing.RELEASED
+        give_back(annotator, standing=standing)
+    ensure_codes(annotator.study_id)
+    return annotator
+
+
+def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
+    """Give back seats and quota place of a locked annotator; return how many seats it was.
+
+    Surplus work that is there already takes them at once.
+    """
+    seats = assignment.release_seats(annotator, standing=standing)
+    quotas.release(annotator)
+    use_surplus(annotator.study, among=Q(item__assignments__annotator=annotator))
+    return seats
+
+
+def use_surplus(study: Study, *, among: Q) -> None:
+    """Let surplus work take open seats: at these assignments by who has a place, then by others.
+
+    The others are those who work beyond their group: see `group_places`.
+    """
+    assignment.fill_from_surplus(among)
+    group_places.hand_on(study)
+
+
+def unanswered(annotator: Annotator) -> int:
+    """How many of the annotator's items have no answer and were not skipped."""
+    open_items = annotator.assignments.filter(annotation=None)
+    return open_items.exclude(state=Assignment.State.SKIPPED).count()
+
+
+def _has_failed_attention(annotator: Annotator) -> bool:
+    """Whether as many checks were failed as it takes; one slip in a long study is none."""
+    checks = Annotation.objects.filter(
+        assignment__annotator=annotator, standing=Annotation.Standing.CHECK
+    )
+    failed = checks.exclude(choice=F("assignment__item__check_answer")).count()
+    return failed >= assignment.checks_needed(annotator.study)
+
+
+def is_finished(annotator: Annotator) -> bool:
+    return annotator.state == State.ANNOTATING and unanswered(annotator) == 0
+
+
+def resume(annotator: Annotator) -> Annotator:
+    """Put a locked annotator who timed out, returned or met a closed study back where they were.
+
+    A quota place and seats are taken again if free, otherwise the work goes on as surplus; who
+    lost their place on the platform takes them with the last answer.
+    """
+    state = next((s for s in reversed(_MOMENTS) if getattr(annotator, _MOMENTS[s])), State.ARRIVED)
+    move(annotator, state, resumed=True)
+    annotator.expires_at = timezone.now() + time_limit(annotator.study)
+    annotator.save(update_fields=["expires_at"])
+    take_back(annotator)
+    return annotator
+
+
+def take_back(annotator: Annotator, *, answered: bool = False) -> None:
+    """Take quota place and seats again, as far as they are free; the rest becomes surplus."""
+    lost = has_lost_place(annotator)
+    waits = lost and not answered
+    if is_doubtful(annotator) or (waits and not annotator.assignments.exists()):
+        annotator.works_surplus = True
+        annotator.save(update_fields=["works_surplus"])
+    if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
+        if not group_places.take_again(annotator):
+            annotator.works_surplus = True
+            annotator.save(update_fields=["works_surplus"])
+    assignment.retake_seats(annotator, answered=answered, lost_place=lost)
+    if annotator.works_surplus:
+        group_places.hand_on(annotator.study)
+        annotator.refresh_from_db(fields=["works_surplus", "quota"])
+
+
+def unseat(annotator: Annotator) -> None:
+    """Take seats and quota place from a locked annotator who goes on, or has completed, as surplus.
+
+    Nothing is lost: with `seat_again` they hold them again, as far as they are free.
+    """
+    if annotator.works_surplus or not _keeps_work(annotator):
+        return
+    annotator.works_surplus = True
+    annotator.save(update_fields=["works_surplus"])
+    give_back(annotator)
+    assignment.retake_seats(annotator, answered=annotator.state == State.COMPLETED)
+
+
+def seat_again(annotator: Annotator) -> None:
+    """Let a locked annotator who works without seats take quota place and seats that are free."""
+    if not annotator.works_surplus or has_lost_place(annotator):
+        return
+    if annotator.quota_cell is not None:
+        group_places.hand_on(annotator.study)
+        return
+    annotator.works_surplus = False
+    annotator.save(update_fields=["works_surplus"])
+    if _keeps_work(annotator):
+        assignment.seat_surplus(annotator)
+
+
+def _keeps_work(annotator: Annotator) -> bool:
+    return annotator.state in ACTIVE or annotator.state == State.COMPLETED

@@ -1,0 +1,66 @@
+"""Quota plans as TOML: the questions, the groups, and everyone else."""
+
+import tomllib
+from typing import Any
+
+from annotation.errors import QuotaError
+from annotation.seats.quotas import Cell, Question
+
+EXAMPLE = """\
+[[question]]
+key = "gender"
+label = "What is your gender?"
+options = {woman = "Woman", man = "Man"}
+
+[[group]]
+target = 5
+gender = "woman"
+
+[everyone_else]
+target = 2
+"""
+
+
+def read_plan(text: str) -> tuple[list[Question], list[Cell]]:
+    """The questions and groups of a plan. Raises `QuotaError` that says what is wrong where."""
+    try:
+        plan = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise QuotaError(f"The file is not TOML: {error}.") from error
+    if unknown := set(plan) - {"question", "group", "everyone_else"}:
+        raise QuotaError(
+            f"The file has “{sorted(unknown)[0]}”. Use [[question]], [[group]], [everyone_else]."
+        )
+    questions = [_question(n, row) for n, row in enumerate(plan.get("question", []), start=1)]
+    cells = [_cell(f"group {n}", row) for n, row in enumerate(plan.get("group", []), start=1)]
+    if "everyone_else" in plan:
+        cells.append(_cell("everyone_else", plan["everyone_else"]))
+    return questions, cells
+
+
+def _question(number: int, row: dict[str, Any]) -> Question:
+    options = row.get("options")
+    words = (row.get("key"), row.get("label"))
+    if not all(isinstance(word, str) and word for word in words) or not _is_table(options):
+        raise QuotaError(f"question {number} needs key, label and options. An example:\n{EXAMPLE}")
+    return Question(row["key"], row["label"], row["options"])
+
+
+def _is_table(options: object) -> bool:
+    return (
+        isinstance(options, dict)
+        and bool(options)
+        and all(isinstance(label, str) for label in options.values())
+    )
+
+
+def _cell(name: str, row: dict[str, Any]) -> Cell:
+    criteria = {key: value for key, value in row.items() if key != "target"}
+    target = row.get("target")
+    if not isinstance(target, int) or isinstance(target, bool) or target < 0:
+        raise QuotaError(f"{name} needs a target, a whole number of places.")
+    if name == "everyone_else" and criteria:
+        raise QuotaError("everyone_else has no criteria, only a target.")
+    if name != "everyone_else" and not criteria:
+        raise QuotaError(f'{name} needs criteria, for example gender = "woman".')
+    return Cell(target, criteria)
