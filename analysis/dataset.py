@@ -39,10 +39,10 @@ from annotation.models import Annotation, Annotator, QuotaCell
 from annotation.quality.flags import quality_of
 from judging.conditions import conditions_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
-from studies.editing import READ_OTHERWISE
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study, StudyLog
 from studies.prompts import wording
+from studies.services.settings import READ_OTHERWISE
 
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 

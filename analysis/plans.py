@@ -15,7 +15,7 @@ from analysis.facts import Plan
 from analysis.models import AnalysisPlan
 from analysis.report.registration import CODES
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 SCHEMA = "thirdperson.plan/1"
 SETTINGS = ("standard", "certainty", "tie")

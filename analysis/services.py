@@ -8,7 +8,7 @@ from analysis.building import check_parameters
 from analysis.models import Recheck, Report
 from analysis.plans import registered
 from analysis.tasks import build_report, recheck_report
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ from analysis.models import Report, ShareLink
 from analysis.report.public import without_people
 from analysis.report.render import render_html
 from studies.models.keys import random_id
-from studies.services import record
+from studies.services.studies import record
 
 KEY_LENGTH = 43  # 256 bits
 DAYS_RANGE = (1, 365)

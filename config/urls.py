@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 
 from annotation.prolific.pages.webhook_view import webhook
 from config.health import healthz
-from studies import account_views
+from studies.pages import account_views
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
@@ -24,7 +24,7 @@ urlpatterns = [
     # The administration's own page would check the present password without a limit.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/", admin.site.urls),
-    path("studies/", include("studies.urls")),
+    path("studies/", include("studies.pages.urls")),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.urls")),

@@ -34,8 +34,8 @@ from judging.models import JudgeRun, Judgment
 from judging.selectors import run_progress
 from judging.services.judges import add_judge
 from judging.services.runs import start_run
+from studies.management.progress import ProgressBar
 from studies.models import Item, Study
-from studies.progress import ProgressBar
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one

@@ -16,7 +16,7 @@ from demo.bundle import write_bundles
 from demo.truth import World, uniform
 from studies.models import Item, Study
 from studies.models.keys import random_id
-from studies.services import create_study, set_state
+from studies.services.studies import create_study, set_state
 
 MAIN, TIES = "everyday-choices", "everyday-ties"
 USER = "demo"

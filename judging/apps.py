@@ -6,6 +6,6 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging.launch_checks import judges_of
-        from studies.launch_checks import register
+        from studies.services.launch_checks import register
 
         register(judges_of)

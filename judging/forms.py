@@ -11,8 +11,8 @@ from judging.listing import JUDGMENT_SORTS
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.services.campaigns import SWEEPS, Plan
 from judging.services.judges import IMPORTED
-from studies.features import NAMED_SETS, known_keys
 from studies.models import Item, Study
+from studies.personas.features import NAMED_SETS, known_keys
 
 STATES = [
     ("", "all"),

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.answer_rows import read_answer_rows
-from studies.importers.bundle import File
-from studies.importers.faults import Fault, Faults, Refused
-from studies.importers.personalized_judge import aligned, looks_released, parse_released
-from studies.importers.readers import BadLine, read_json_lines
-from studies.importers.text import plain
+from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
 from studies.models import Choice, Item, Side
+from studies.text import plain
 
 REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")

@@ -6,8 +6,8 @@ import httpx2
 from django.urls import reverse
 
 from judging.models import Judge
-from studies.launch_checks import Check
 from studies.models import Study
+from studies.services.launch_checks import Check
 
 _SECONDS = 3.0
 

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 
 from judging.models import JudgeRun, Judgment
 from judging.selectors import RunRow
-from studies.csv_pages import csv_response
+from studies.pages.csv_response import csv_response
 
 # Columns of the runs' table: name in the address, words, and what is compared.
 RUN_COLUMNS: dict[str, tuple[str, Callable[[RunRow], Any]]] = {

@@ -6,11 +6,11 @@ from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from studies.account_forms import AdminSignInForm
-from studies.editing import FROZEN_FIELDS, save_settings
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
-from studies.services import record
+from studies.pages.account_forms import AdminSignInForm
+from studies.services.settings import FROZEN_FIELDS, save_settings
+from studies.services.studies import record
 
 admin.site.login_form = AdminSignInForm
 

@@ -4,13 +4,14 @@ import smtplib
 
 from celery import shared_task
 
-from studies import importing, password_reset
+from studies.importers import uploads
+from studies.pages import password_reset
 
 
 @shared_task
 def import_file(job_id: int) -> None:
     """Import a queued file; running it twice imports it once."""
-    importing.run_import(job_id=job_id)
+    uploads.run_import(job_id=job_id)
 
 
 @shared_task(

@@ -76,7 +76,7 @@ def test_one_place_writes_csv():
         if re.search(r"csv\.(Dict)?[wW]riter|\.to_csv\(", path.read_text(encoding="utf-8"))
     ]
 
-    assert writers == ["studies/csv_out.py"]
+    assert writers == ["studies/exporters/csv_out.py"]
 
 
 def test_no_id_is_made_of_other_characters_than_letters_and_digits():

@@ -18,7 +18,7 @@ from analysis.exports.files import OnRow, Table, sha256_of, to_json, write_table
 from analysis.exports.licences import citation_cff, licence_text
 from analysis.exports.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.tables import BUNDLED, Leaving, make_table
-from studies.exporters import dataset_description
+from studies.exporters.items import dataset_description
 from studies.models import Study
 from studies.prompts import SETTINGS, wording
 

@@ -17,7 +17,7 @@ from analysis.exports.words import (
     protocol,
     summary,
 )
-from studies.importers.like import commands
+from studies.importers.items.rebuild import commands
 from studies.prompts import BANDS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from studies.importers.readers import COLUMNS as ITEM_CELLS
+from studies.importers.files.readers import COLUMNS as ITEM_CELLS
 
 Kind = Literal["text", "integer", "number", "boolean", "time", "json"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}

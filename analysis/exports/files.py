@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.exports.columns import Column, Kind
 from analysis.exports.errors import ExportError
-from studies.csv_out import CsvWriter
+from studies.exporters.csv_out import CsvWriter
 
 Row = dict[str, Any]
 Put = Callable[[Row], None]

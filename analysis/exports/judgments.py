@@ -11,7 +11,7 @@ from analysis.exports.people import feature_keys
 from analysis.pseudonyms import to_the_minute
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment
-from studies.exporters import may_redistribute
+from studies.exporters.items import may_redistribute
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
 

@@ -10,7 +10,7 @@ from typing import Any
 from analysis.exports.judged import JudgedItem, counting_answers, judged_items
 from analysis.exports.judgments import judgment_table
 from studies.models import Choice, Item, Side, Study
-from studies.profile import profile_for, profile_text
+from studies.personas.profile_text import profile_for, profile_text
 
 _CHUNK = 500
 

@@ -11,7 +11,7 @@ from analysis.exports.storage import remove_files
 from analysis.tasks import write_export
 from studies.models import Membership, Study
 from studies.selectors import studies_for
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 @transaction.atomic

@@ -14,7 +14,7 @@ from analysis.pseudonyms import renew_export_key
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item, Study
-from studies.services import record
+from studies.services.studies import record
 
 
 def export_study(

@@ -10,7 +10,7 @@ from analysis.exports.judgments import judgment_table
 from analysis.exports.matrices import reliability_matrix, wide_table
 from analysis.exports.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
 from analysis.exports.people import annotation_table, annotator_table
-from studies.exporters import item_cells, item_rows, may_redistribute
+from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models import Study
 
 _PLAIN = ("jsonl", "csv", "parquet")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from analysis.report.tables import Cell, Table, csv_rows
-from studies.csv_out import CsvWriter
+from studies.exporters.csv_out import CsvWriter
 
 # More rows than a page of a paper holds: such a table is in its own file, not in all.tex.
 LONG = 60

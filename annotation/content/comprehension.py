@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.errors import ComprehensionError
 from annotation.models import ComprehensionAnswer, ComprehensionQuestion
 from studies.models import Study, Task
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 _MOST = 10
 

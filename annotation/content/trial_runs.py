@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from studies.models import Study, StudyLog
-from studies.services import record
-from studies.typed import whole_number
+from studies.pages.numbers import whole_number
+from studies.services.studies import record
 
 EVENT = "test run"
 # The widest screen that counts as a phone, in CSS pixels.

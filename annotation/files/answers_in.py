@@ -8,10 +8,10 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from studies.importers.answer_rows import read_answer_rows
-from studies.importers.bundle import File
-from studies.importers.faults import Fault, Faults, Refused
-from studies.importers.readers import BadLine
+from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.readers import BadLine
 from studies.models import Choice, Side
 
 REQUIRED = ("rater_id", "item_id", "choice")

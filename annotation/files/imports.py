@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from annotation.files.answers_in import Answer, Line, read_answers
 from annotation.models import Annotation, Annotator, Assignment
-from studies.importers.bundle import File
-from studies.importers.faults import Fault, Refused
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault, Refused
 from studies.models import Item, Study
-from studies.services import freeze, lock_study, record
+from studies.services.studies import freeze, lock_study, record
 
 _BATCH = 1000
 

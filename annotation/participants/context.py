@@ -17,7 +17,7 @@ from annotation.services.drafts import stamp_of
 from annotation.services.pace import is_told
 from studies.markdown import render_markdown
 from studies.models import Item, Side, Study, Task
-from studies.profile import profile_for
+from studies.personas.profile_text import profile_for
 from studies.prompts import BANDS, wording
 
 # On so many items the definitions of the levels stand open.

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
+from studies.pages.numbers import whole_number
 from studies.prompts import BANDS, band_of
-from studies.typed import whole_number
 
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000

@@ -22,7 +22,7 @@ from annotation.participants.context import instructions_context, item_context
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
 from annotation.participants.progress import Place, Progress
 from studies.models import Item, Side, Study
-from studies.typed import whole_number
+from studies.pages.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise

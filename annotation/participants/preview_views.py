@@ -16,9 +16,9 @@ from annotation.content.check_rules import unfair_checks
 from annotation.content.wording import setting_of
 from annotation.participants.preview import ITEM_STEPS, items_of, steps_of
 from studies.models import Item, Side, Study
+from studies.pages.numbers import whole_number
 from studies.prompts import build_prompt
 from studies.selectors import get_study
-from studies.typed import whole_number
 
 
 def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -15,8 +15,8 @@ from annotation.seats.capacity import places_of
 from annotation.services.capacity import raise_places
 from annotation.services.related import set_related_studies
 from studies.models import Membership, Study
+from studies.pages.numbers import whole_number
 from studies.selectors import get_study, studies_for
-from studies.typed import whole_number
 
 _REFUSED = 422
 _MOST = 1_000

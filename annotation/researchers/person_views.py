@@ -20,9 +20,9 @@ from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality.flags import NOTHING, quality_of
 from annotation.researchers.selectors import describe
 from annotation.seats.flow import ACTIVE
-from studies.listing import role_of
 from studies.models import Item, Membership, Study
 from studies.money import format_money
+from studies.pages.listing import role_of
 from studies.selectors import get_study
 
 _REFUSED = 422

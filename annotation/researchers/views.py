@@ -26,9 +26,9 @@ from annotation.researchers.selectors import (
 from annotation.seats import first_answers
 from annotation.seats.completion_codes import codes_of
 from annotation.services.release import release_unanswered
-from studies.csv_pages import csv_response
-from studies.listing import role_of
 from studies.models import Membership, Study
+from studies.pages.csv_response import csv_response
+from studies.pages.listing import role_of
 from studies.selectors import get_study
 
 _PER_PAGE = 50

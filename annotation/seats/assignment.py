@@ -16,7 +16,7 @@ from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.platform_status import is_doubtful
 from annotation.seats.side_order import Showing, choose_orders, mix_in, spread_groups
 from studies.models import Item, Side, Study
-from studies.services import lock_study
+from studies.services.studies import lock_study
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5

@@ -21,7 +21,7 @@ from annotation.seats import assignment, first_answers, group_places, quotas
 from annotation.seats.completion_codes import ensure_codes
 from annotation.seats.platform_status import has_lost_place, is_doubtful
 from studies.models import Study
-from studies.services import lock_study
+from studies.services.studies import lock_study
 
 State = Annotator.State
 

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 from annotation.errors import QuotaError
 from annotation.models import Annotator, DemographicQuestion, QuotaCell
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 def matching_cell(cells: Sequence[QuotaCell], demographics: Mapping[str, str]) -> QuotaCell | None:

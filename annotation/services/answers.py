@@ -11,7 +11,7 @@ from annotation.models import Annotation, AnnotationRevision, Annotator, Assignm
 from annotation.seats import assignment as seats
 from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
-from studies.services import freeze
+from studies.services.studies import freeze
 
 # Late work is kept: it stands as released until the person completes.
 ANSWERING = {

@@ -9,8 +9,8 @@ from django.db.models import Q
 from annotation.errors import PlacesError
 from annotation.models import QuotaCell
 from annotation.seats import flow
-from studies.editing import save_settings
-from studies.services import lock_study, record
+from studies.services.settings import save_settings
+from studies.services.studies import lock_study, record
 
 
 @transaction.atomic

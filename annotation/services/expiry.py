@@ -5,7 +5,7 @@ from django.db import transaction
 from annotation.models import Annotator
 from annotation.seats import first_answers, flow
 from studies.models import Study
-from studies.services import lock_study
+from studies.services.studies import lock_study
 
 
 def release_expired(*, study_id: int | None = None) -> int:

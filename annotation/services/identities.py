@@ -9,7 +9,7 @@ from annotation.models import (
     ProlificIdentity,
     ProlificSubmission,
 )
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 @transaction.atomic

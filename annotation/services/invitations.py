@@ -9,7 +9,7 @@ from django.db import transaction
 from annotation.errors import InvitationError
 from annotation.models import Invitation
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BETWEEN = re.compile(r"[\s,;]+")

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotation.models import Annotator, RelatedStudy
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 def took_part_before(study: Study, hashes: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from annotation.errors import PlacesError
 from annotation.models import Annotator
 from annotation.seats import first_answers, flow
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 @transaction.atomic

@@ -9,8 +9,8 @@ from django.utils.crypto import salted_hmac
 
 from annotation.errors import TooManyStarts
 from annotation.models import LinkStart
-from studies.limits import Limit
 from studies.models import Study
+from studies.services.rate_limits import Limit
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.selectors import has_replies
 from judging.services.growing import run_for
 from judging.services.runs import cancel_run, resume_run, start_run
-from studies import features as feature_sets
 from studies.models import Study
-from studies.services import lock_study
+from studies.personas import features as feature_sets
+from studies.services.studies import lock_study
 
 SWEEPS = ("leave-one-out", "one-only")
 

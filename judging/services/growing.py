@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
-from studies import features as feature_sets
 from studies.models import Item, Study
+from studies.personas import features as feature_sets
 from studies.prompts import wording
 from studies.prompts.language import PROMPT_LANGUAGE
 

@@ -11,12 +11,12 @@ from judging.judgment_files import JudgmentFile, Row, read_judgments
 from judging.models import Judge, JudgeRun, Judgment
 from judging.services.growing import parameters_key
 from judging.services.judges import IMPORTED, check_name
-from studies import features as feature_sets
-from studies.importers.bundle import File
-from studies.importers.faults import Fault, Refused
-from studies.importers.text import plain
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault, Refused
 from studies.models import Item, Study
-from studies.services import freeze, lock_study, record
+from studies.personas import features as feature_sets
+from studies.services.studies import freeze, lock_study, record
+from studies.text import plain
 
 
 @dataclass(frozen=True)

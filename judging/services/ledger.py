@@ -31,7 +31,7 @@ from judging.services.judges import room_of
 from judging.services.sent import ids_of
 from judging.services.writer import Writer
 from studies.models import Choice, Side
-from studies.services import freeze
+from studies.services.studies import freeze
 
 Prices = tuple[Decimal, Decimal]
 # What a chat template, or the form of a structured reply, may add to a prompt.

@@ -19,7 +19,7 @@ from judging.services.making import create_judgments
 from judging.services.patience import outlive_restart
 from judging.services.reuse import reuse_answers
 from judging.tasks import queue_batches, queue_chunk
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 
 def start_run(

@@ -1,0 +1,1 @@
+"""Files in: reading them, checking them, storing items."""

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from studies.models import Item, Side
-from studies.profile import profile_for, profile_text
+from studies.personas.profile_text import profile_for, profile_text
 
 SETTINGS = ("standard", "certainty", "tie")
 _FOLDER = Path(__file__).parent

@@ -20,8 +20,8 @@ from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
 from analysis.report.render import render_html
 from analysis.report.sentences import late_changes
 from analysis.services import request_report
-from studies.editing import save_settings
 from studies.models import Item
+from studies.services.settings import save_settings
 from tests.analysis.builders import answer, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 

@@ -9,7 +9,7 @@ from annotation import services
 from annotation.files.answers_out import annotation_rows, annotator_rows
 from annotation.files.imports import import_annotations
 from annotation.models import Annotation, Annotator
-from studies.importers.bundle import File
+from studies.importers.files.bundle import File
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db

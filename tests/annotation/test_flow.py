@@ -23,7 +23,7 @@ from annotation.participants.selectors import completion_code
 from annotation.seats import flow
 from annotation.services.identities import purge_identities
 from annotation.tasks import release_expired_seats
-from studies.importers.bundle import File
+from studies.importers.files.bundle import File
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 

@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 
 from annotation.files.imports import import_annotations
 from annotation.models import Annotation, Annotator, Assignment
-from studies.importers.bundle import File
-from studies.importers.faults import Refused
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
 from studies.models import Study
 from tests.factories import make_item, make_study, walk_in
 

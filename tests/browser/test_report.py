@@ -15,7 +15,7 @@ from analysis.report.contents import all_figures, all_tables
 from analysis.report.paper import to_markdown, to_tex
 from analysis.report.render import render_html
 from analysis.report.tables import csv_rows
-from studies.csv_out import CsvWriter, csv_cell
+from studies.exporters.csv_out import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
 from tests.browser.conftest import fits_and_reads_well, until
 from tests.studies.hostile import HOSTILE

@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.services.imports import import_judgments
-from studies.importers.bundle import File
-from studies.importers.faults import Refused
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from studies.importers.bundle import open_bytes
-from studies.importers.faults import Refused
-from studies.importers.read import ReadItems, read_bundle
+from studies.importers.files.bundle import open_bytes
+from studies.importers.files.faults import Refused
+from studies.importers.items.read import ReadItems, read_bundle
 
 
 def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:

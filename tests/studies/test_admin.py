@@ -4,10 +4,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.editing import save_settings
 from studies.errors import FrozenStudy
 from studies.models import Study
-from studies.services import freeze
+from studies.services.settings import save_settings
+from studies.services.studies import freeze
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
 from studies.models import Item, Membership, Study
-from studies.services import create_study
+from studies.services.studies import create_study
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item
 from tests.together import run_together

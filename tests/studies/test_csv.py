@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 
-from studies.importers.bundle import open_path
-from studies.importers.faults import Refused
-from studies.importers.read import read_bundle
+from studies.importers.files.bundle import open_path
+from studies.importers.files.faults import Refused
+from studies.importers.items.read import read_bundle
 from tests.studies.files import faults, jsonl, raw_item, read
 
 HEADER = "id,persona_id,feature:age,question,response_1,response_2,first_person"
@@ -190,7 +190,7 @@ def test_a_path_that_is_not_there_says_so(tmp_path):
 
 
 def test_a_zip_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr("studies.importers.bundle.MAX_BYTES", 1_000)
+    monkeypatch.setattr("studies.importers.files.bundle.MAX_BYTES", 1_000)
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("items.jsonl", b"x" * 100_000)

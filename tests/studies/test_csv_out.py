@@ -9,8 +9,8 @@ from analysis.exports.files import Table as ExportTable
 from analysis.exports.files import write_table
 from analysis.report.paper import write_tables
 from analysis.report.tables import Column, Table
-from studies.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text
-from studies.importers.faults import Fault, faults_csv
+from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text
+from studies.importers.files.faults import Fault, faults_csv
 from tests.studies.hostile import HOSTILE, looks_like_a_formula, rows_of
 
 NUMBERS = ("-1",)

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 from analysis.exports import columns
-from studies.importers.opening import FORMATS
-from studies.importers.readers import COLUMNS
+from studies.importers.files.readers import COLUMNS
+from studies.importers.items.opening import FORMATS
+from studies.importers.items.validate import KEYS
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text
-from studies.importers.validate import KEYS
 from tests.studies.files import faults, jsonl
 
 TEXT = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")

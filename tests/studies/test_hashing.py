@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.hashing import interface_version, study_content_hash
+from studies.services.content_hash import interface_version, study_content_hash
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,9 @@ def test_the_words_of_the_pages_are_part_of_it(monkeypatch):
     study = make_study()
     before = study_content_hash(study)
 
-    monkeypatch.setattr("studies.hashing.interface_version", lambda language: "other words")
+    monkeypatch.setattr(
+        "studies.services.content_hash.interface_version", lambda language: "other words"
+    )
 
     assert study_content_hash(study) != before
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from studies.importers.bundle import open_bytes
-from studies.importers.faults import Refused
+from studies.importers.files.bundle import open_bytes
+from studies.importers.files.faults import Refused
 from tests.studies.files import faults, jsonl, raw_item, read
 
 FULL = raw_item(

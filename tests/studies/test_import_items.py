@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from studies.errors import StudyError
-from studies.exporters import item_rows
-from studies.importers.faults import Refused
-from studies.importers.store import import_items
+from studies.exporters.items import item_rows
+from studies.importers.files.faults import Refused
+from studies.importers.items.store import import_items
 from studies.models import Item, Persona, Study, StudyLog
-from studies.services import freeze
+from studies.services.studies import freeze
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.test_csv import zipped

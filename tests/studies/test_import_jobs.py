@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from studies import importing
-from studies.importing import folder_of, run_import
+from studies.importers import uploads
+from studies.importers.uploads import folder_of, run_import
 from studies.models import (
     IMPORT_STALLED_AFTER,
     READING_STALLED_AFTER,
@@ -29,7 +29,7 @@ ADDRESS = "/studies/one/import/"
 def small_pages(monkeypatch, settings, tmp_path):
     """Every file is too large to wait for."""
     settings.VAR_DIR = tmp_path
-    monkeypatch.setattr("studies.importing.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 10)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_large_file_waits_for_a_worker_and_the_page_follows_it(client, study):
 
 def test_the_worker_is_asked_when_the_job_is_stored(client, study, monkeypatch):
     asked: list[int] = []
-    monkeypatch.setattr("studies.import_views.import_file.delay_on_commit", asked.append)
+    monkeypatch.setattr("studies.pages.import_views.import_file.delay_on_commit", asked.append)
 
     job = send(client, jsonl(raw_item(1)))
 
@@ -115,15 +115,15 @@ def test_a_file_with_faults_names_each_and_stores_nothing(client, study):
 
 def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatch):
     job = send(client, jsonl(*(raw_item(n) for n in range(1, 5))))
-    monkeypatch.setattr(importing, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr(uploads, "_EVERY_SECONDS", 0)
     seen = []
-    moved = importing._moved
+    moved = uploads._moved
 
     def look(job, percent):
         moved(job, percent)
         seen.append(page_of(client, job)[1])
 
-    monkeypatch.setattr(importing, "_moved", look)
+    monkeypatch.setattr(uploads, "_moved", look)
 
     run_import(job_id=job.pk)
 
@@ -137,7 +137,7 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
     def fail(*args, **kwargs):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("studies.importers.store.seat_items", fail)
+    monkeypatch.setattr("studies.importers.items.store.seat_items", fail)
 
     with pytest.raises(ZeroDivisionError):
         run_import(job_id=job.pk)

@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from studies.importers import bundle, limits, lines, table
-from studies.importers.bundle import open_bytes
-from studies.importers.faults import Fault, Faults, Refused
-from studies.importers.opening import read_paths
-from studies.importing import folder_of, run_import
+from studies.importers.files import bundle, limits, lines, table
+from studies.importers.files.bundle import open_bytes
+from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.items.opening import read_paths
+from studies.importers.uploads import folder_of, run_import
 from studies.models import ImportJob, Item, Membership
 from tests.factories import make_item, make_study
 from tests.studies.files import faults, jsonl, raw_item, read
@@ -42,7 +42,7 @@ def lines_taken(monkeypatch) -> list[int]:
             taken.append(1)
             yield line
 
-    monkeypatch.setattr("studies.importers.readers.lines_of", counted)
+    monkeypatch.setattr("studies.importers.files.readers.lines_of", counted)
     monkeypatch.setattr(table, "lines_of", counted)
     return taken
 
@@ -225,7 +225,7 @@ class TestPage:
         assert "the zip file holds more than" in response.text
 
     def test_a_name_that_no_file_system_takes_is_shortened(self, client, study, monkeypatch):
-        monkeypatch.setattr("studies.importing.INLINE_BYTES", 0)
+        monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 0)
 
         self.send(client, "ä" * 240 + ".jsonl", jsonl(raw_item(1)))
 

@@ -9,9 +9,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from studies.exporters import item_rows
+from studies.exporters.items import item_rows
 from studies.importers.sets import SETS
-from studies.importing import run_import
+from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Study
 from tests.factories import make_study, sign_in
 from tests.studies.files import jsonl, raw_item
@@ -188,7 +188,7 @@ def test_a_zip_of_a_folder_goes_through_the_worker_with_its_options(
     tmp_path, settings, monkeypatch
 ):
     settings.VAR_DIR = tmp_path / "var"
-    monkeypatch.setattr("studies.importing.INLINE_SET_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_SET_BYTES", 10)
     client = sign_in(make_study(slug="one"))
     with zipfile.ZipFile(tmp_path / "hr.zip", "w") as archive:
         for path in (FIXTURES / "opinionqa").rglob("*.csv"):

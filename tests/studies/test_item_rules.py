@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from studies.importers.faults import Refused, faults_csv, group
+from studies.importers.files.faults import Refused, faults_csv, group
 from tests.studies.files import faults, jsonl, raw_item, read
 
 R1 = {"key": "r1", "text": "One."}

@@ -9,7 +9,7 @@ from judging.models import Judge
 from studies.errors import StudyError
 from studies.models import Study
 from studies.models.keys import public_id
-from studies.services import create_study
+from studies.services.studies import create_study
 
 
 def test_ids_are_letters_and_digits_with_more_than_128_bits():

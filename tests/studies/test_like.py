@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from studies.exporters import item_rows
-from studies.importers.store import import_items
+from studies.exporters.items import item_rows
+from studies.importers.items.store import import_items
 from studies.models import Item, Study
 from tests.studies.files import jsonl, raw_item, read
 

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from studies.models import Item, Membership, Study
-from studies.services import record
+from studies.services.studies import record
 from tests.factories import make_item, make_persona, make_study
 from tests.studies.files import jsonl, raw_item
 

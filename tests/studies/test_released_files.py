@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from studies.importers.bundle import open_path
-from studies.importers.faults import Refused
-from studies.importers.persona_sentences import split_features
-from studies.importers.personalized_judge import aligned, parse_released
-from studies.importers.read import read_bundle
+from studies.importers.files.bundle import open_path
+from studies.importers.files.faults import Refused
+from studies.importers.items.persona_sentences import split_features
+from studies.importers.items.personalized_judge import aligned, parse_released
+from studies.importers.items.read import read_bundle
 from tests.studies.files import jsonl, read
 
 PERSON = (

@@ -7,8 +7,8 @@ from django.core.management import CommandError, call_command
 
 from judging.services.runs import start_run
 from studies.errors import StudyError
-from studies.importers.store import import_items
-from studies.importing import run_import
+from studies.importers.items.store import import_items
+from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Membership, Persona, Study
 from tests.factories import answer_all, make_study, walk_in
 from tests.judging.conftest import make_judge
@@ -155,7 +155,7 @@ def test_the_page_refuses_where_the_count_changed_or_nothing_may_go(editor, stud
 
 
 def test_a_worker_replaces_too(editor, monkeypatch):
-    monkeypatch.setattr("studies.importing.INLINE_BYTES", 10)
+    monkeypatch.setattr("studies.importers.uploads.INLINE_BYTES", 10)
     send(editor, replace="on", seen="2")
 
     job = run_import(job_id=ImportJob.objects.get().pk)

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from studies.models import Item
-from studies.sampling import sample_by_topic, seat_items
-from studies.services import freeze
+from studies.services.sampling import sample_by_topic, seat_items
+from studies.services.studies import freeze
 from tests.factories import make_item, make_study
 
 ITEMS = [(f"{topic}{n}", topic) for topic, size in (("a", 60), ("b", 30), ("c", 10))

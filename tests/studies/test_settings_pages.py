@@ -5,9 +5,9 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from studies.models import Membership, Study
-from studies.presets import PRESETS
-from studies.services import create_study
-from studies.settings_form import GROUPS, SettingsForm
+from studies.pages.settings_form import GROUPS, SettingsForm
+from studies.services.presets import PRESETS
+from studies.services.studies import create_study
 from tests.factories import make_items, make_study
 
 pytestmark = pytest.mark.django_db

@@ -10,9 +10,9 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from studies import sign_ins
 from studies.errors import TooManyAttempts
 from studies.models import SignIn
+from studies.services import sign_ins
 
 pytestmark = pytest.mark.django_db
 
@@ -154,7 +154,7 @@ def test_a_forwarded_address_counts_only_when_the_installation_says_so(researche
     ],
 )
 def test_addresses_are_counted_by_network(rf, connection, counted):
-    from studies.addresses import client_address
+    from studies.pages.client_address import client_address
 
     assert client_address(rf.get("/", REMOTE_ADDR=connection)) == counted
 
@@ -246,5 +246,5 @@ def age(**by):
 
 def send_at_once(monkeypatch):
     monkeypatch.setattr(
-        "studies.password_reset.queue", lambda task, email: task.apply((email,), throw=True)
+        "studies.pages.password_reset.queue", lambda task, email: task.apply((email,), throw=True)
     )

@@ -12,8 +12,8 @@ from analysis.exports.licences import LICENCES
 from analysis.exports.service import expected_rows, export_study
 from analysis.exports.tables import FORMATS, WHAT
 from studies.management.find import find_study
+from studies.management.progress import ProgressBar
 from studies.models import Study
-from studies.progress import ProgressBar
 
 
 class Command(BaseCommand):

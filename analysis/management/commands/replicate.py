@@ -11,7 +11,7 @@ from analysis.replicating import write_replication
 from analysis.replication import NothingToReplicate, replicate
 from analysis.replication.run import find_files
 from analysis.replication.text import as_text
-from studies.progress import ProgressBar
+from studies.management.progress import ProgressBar
 
 
 class Command(BaseCommand):

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.files.imports import import_annotations
-from studies.importers.bundle import File
-from studies.importers.faults import Refused
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
 from studies.management.find import find_study
-from studies.progress import ProgressBar
+from studies.management.progress import ProgressBar
 
 
 class Command(BaseCommand):

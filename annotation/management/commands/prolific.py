@@ -31,7 +31,7 @@ from annotation.prolific.settle.proposals import (
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
-from studies.csv_out import CsvWriter
+from studies.exporters.csv_out import CsvWriter
 from studies.management.find import find_study
 from studies.models import Study
 from studies.money import format_money

@@ -9,9 +9,9 @@ from annotation.models import QuotaCell
 from annotation.prolific.api.account import Account, is_local
 from annotation.prolific.launch.plan import Plan, seats
 from annotation.prolific.launch.workspace import Workspace
-from studies.launch_checks import Check
 from studies.models import Study
 from studies.money import format_money
+from studies.services.launch_checks import Check
 
 
 def entry_checks(study: Study) -> list[Check]:

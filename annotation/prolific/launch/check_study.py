@@ -11,8 +11,8 @@ from django.utils import timezone
 from annotation.content.texts import consent_text
 from annotation.content.trial_runs import runs_of
 from annotation.seats.completion_codes import codes_of
-from studies.launch_checks import Check
 from studies.models import Item, Study
+from studies.services.launch_checks import Check
 
 # From this many minutes on, the platform wants two failed checks before a rejection.
 _LONG_STUDY = 5

@@ -25,7 +25,7 @@ from annotation.prolific.launch.launch_checks import resolve_drafts
 from annotation.prolific.launch.plan import Plan, payload
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
-from studies.services import record
+from studies.services.studies import record
 
 _SALT = "annotation.prolific.dry-run"
 

@@ -24,7 +24,7 @@ from annotation.prolific.launch.launch_checks import Preview, preview, resolve_d
 from annotation.prolific.launch.plan import PAPER, PAPER_CURRENCY, PAPER_PAY_PER_HOUR, Plan, payload
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 _GROUP_SALT = "annotation.prolific.group"
 

@@ -17,8 +17,8 @@ from annotation.prolific.launch.check_rules import (
 from annotation.prolific.launch.check_study import study_checks
 from annotation.prolific.launch.plan import Plan, cell_filters, needed_places, places_of
 from annotation.prolific.launch.workspace import Workspace
-from studies.launch_checks import Check, checks_of_other_apps
 from studies.models import Study
+from studies.services.launch_checks import Check, checks_of_other_apps
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import note_reservation
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.services import record
+from studies.services.studies import record
 
 
 @dataclasses.dataclass(frozen=True)

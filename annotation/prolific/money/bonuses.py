@@ -23,7 +23,7 @@ from annotation.prolific.api.errors import NotAllowed, ProlificError
 from annotation.prolific.money.permissions import owners_only
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.services import lock_study, record
+from studies.services.studies import lock_study, record
 
 State = BonusPayment.State
 # Prolific carries payments out after it has answered: until then a missing one says nothing.

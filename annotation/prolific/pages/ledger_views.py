@@ -14,9 +14,9 @@ from annotation.prolific.settle.money_ledger import (
     ledger_of,
     read_costs,
 )
-from studies.csv_pages import csv_response
 from studies.models import Study
 from studies.money import format_money
+from studies.pages.csv_response import csv_response
 
 _SHOWN = 200
 

@@ -19,7 +19,7 @@ from annotation.prolific.settle.proposals import APPROVE, BONUS, RETURN, REVIEW,
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
 from studies.money import format_money
-from studies.typed import whole_number
+from studies.pages.numbers import whole_number
 
 
 def _ids(request: HttpRequest) -> list[int]:

@@ -28,8 +28,8 @@ from annotation.prolific.sync.sync import OLD_AFTER, follow
 from annotation.prolific.sync.webhooks import subscribe
 from studies.models import Membership, Study
 from studies.money import format_money
+from studies.pages.numbers import whole_number
 from studies.selectors import get_study
-from studies.typed import whole_number
 
 UNPROCESSABLE = 422
 

@@ -21,7 +21,7 @@ from annotation.prolific.money.permissions import owners_only
 from annotation.prolific.settle.proposals import Work, work_of
 from annotation.prolific.sync.sync import apply, follow
 from studies.models import Study
-from studies.services import record
+from studies.services.studies import record
 
 LEAST_MESSAGE = 100
 # The platform's grounds. Disagreement, accuracy and certainty are none.

@@ -23,7 +23,7 @@ from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.workspace import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
 from studies.models import Study
-from studies.services import record
+from studies.services.studies import record
 
 logger = logging.getLogger(__name__)
 

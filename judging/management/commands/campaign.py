@@ -16,7 +16,7 @@ from judging.services.estimates import Estimate, estimate_plan
 from judging.services.patience import outlive_restart
 from studies.errors import StudyError
 from studies.management.find import find_study
-from studies.progress import ProgressBar
+from studies.management.progress import ProgressBar
 from studies.prompts.language import language_note
 
 _POLL_SECONDS = 0.5

@@ -8,7 +8,7 @@ from judging.errors import JudgingError
 from judging.models import JudgeRun
 from judging.services.imports import import_judgments
 from studies.errors import StudyError
-from studies.importers.bundle import File
+from studies.importers.files.bundle import File
 from studies.management.find import find_study
 
 

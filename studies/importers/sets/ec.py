@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from studies.importers.row import LIMITS
+from studies.importers.items.row import LIMITS
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
 from studies.importers.sets.files import Files, Role, csv_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.tally import Tally
-from studies.importers.text import fold, storable
+from studies.text import fold, storable
 
 
 class Pair(NamedTuple):

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
-from studies.importers.bundle import BROKEN_ZIP, bad_zip, open_zip
-from studies.importers.faults import Fault, Refused
-from studies.importers.limits import MAX_BYTES, MAX_CELL, MAX_ROW
-from studies.importers.readers import BadLine, json_lines
+from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_zip
+from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.limits import MAX_BYTES, MAX_CELL, MAX_ROW
+from studies.importers.files.readers import BadLine, json_lines
+from studies.importers.files.table import delimiter_of, table_rows
 from studies.importers.sets.tally import Tally
-from studies.importers.table import delimiter_of, table_rows
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".txt")
 _MOST_FILES = 2_000

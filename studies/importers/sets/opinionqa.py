@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.faults import Fault, Refused
+from studies.importers.files.faults import Fault, Refused
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.files import Files, Part, Role, csv_rows
 from studies.importers.sets.opinionqa_people import persona
 from studies.importers.sets.options import ALL, Option
 from studies.importers.sets.tally import Tally
-from studies.importers.text import storable
+from studies.text import storable
 
 ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY = "one_binary_per_topic", "one_binary_per_wave", "all_binary"
 _REFUSED = ("refused", "dk/refused", "don't know/refused")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from studies.importers.sets.base import fact, lower_first
-from studies.importers.text import storable
+from studies.text import storable
 
 # column, key, label, sentence
 _FACTS = (

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.row import LIMITS, Row
+from studies.importers.items.row import LIMITS, Row
 from studies.importers.sets.base import DataSet, Raw, fact, item
 from studies.importers.sets.chosen import Sides, rank
 from studies.importers.sets.files import Files, Part, Role, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.similar import by_fields, by_minilm, by_tfidf
 from studies.importers.sets.tally import Tally
-from studies.importers.text import digest, storable
+from studies.text import digest, storable
 
 # key, label, attribute, sentence
 _FACTS = (

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from studies.importers.row import LIMITS, Row
+from studies.importers.items.row import LIMITS, Row
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.files import Files, Part, Role, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism_people import read_people
 from studies.importers.sets.tally import Tally
-from studies.importers.text import fold, storable
+from studies.text import fold, storable
 
 PAIRS = ("best_vs_random", "best_vs_second", "best_vs_worst", "all_pairs")
 TYPES = ("unguided", "values guided", "controversy guided")

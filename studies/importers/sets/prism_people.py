@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from studies.importers.personas import MAX_TEXT
+from studies.importers.items.personas import MAX_TEXT
 from studies.importers.sets.base import fact, lower_first
 from studies.importers.sets.files import Part, json_rows
 from studies.importers.sets.tally import Tally
-from studies.importers.text import storable
+from studies.text import storable
 
 # key, label, where the survey has it (nested, or flattened with _), sentence
 _FACTS = (

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from studies.errors import BadOption
-from studies.importers.text import fold
+from studies.text import fold
 
 _MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from studies.importers.faults import Faults
+from studies.importers.files.faults import Faults
 
 
 class Watch(Protocol):

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import StudyError
 from studies.management.explain import explain
 from studies.models import Study, Task
-from studies.services import create_study
+from studies.services.studies import create_study
 
 # What a file may set: everything a researcher may edit. The short name is the argument.
 FIELDS = [

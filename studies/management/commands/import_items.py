@@ -8,16 +8,16 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import BadOption, StudyError
-from studies.importers.faults import Refused
-from studies.importers.like import only_listed, read_list
-from studies.importers.opening import FORMATS, read_paths
-from studies.importers.read import ReadItems
-from studies.importers.replacing import counts
-from studies.importers.report import report_on
-from studies.importers.store import import_items
+from studies.importers.files.faults import Refused
+from studies.importers.items.import_report import report_on
+from studies.importers.items.opening import FORMATS, read_paths
+from studies.importers.items.read import ReadItems
+from studies.importers.items.rebuild import only_listed, read_list
+from studies.importers.items.replacement import counts
+from studies.importers.items.store import import_items
 from studies.management.explain import explain
+from studies.management.progress import ProgressBar
 from studies.models import Item, Study, Task
-from studies.progress import ProgressBar
 
 _WARNINGS_SHOWN = 10
 

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
 from studies.management.find import find_study
-from studies.services import set_state
+from studies.services.studies import set_state
 
 
 class Command(BaseCommand):

@@ -12,9 +12,9 @@ from analysis.building import build_queued
 from analysis.exports.errors import ExportError
 from analysis.services import request_report
 from annotation.models import Annotation, QuotaCell
-from studies.importers.bundle import open_path
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
+from studies.importers.files.bundle import open_path
+from studies.importers.items.read import read_bundle
+from studies.importers.items.store import import_items
 from studies.models import Item, Membership, Study
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, judged

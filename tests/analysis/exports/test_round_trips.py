@@ -12,10 +12,10 @@ from analysis.exports.columns import ITEMS
 from analysis.pseudonyms import exported_id
 from annotation.models import Annotation
 from judging.models import Judgment
-from studies.csv_out import CsvWriter
-from studies.importers.bundle import Bundle, File
-from studies.importers.read import read_bundle
-from studies.importers.store import import_items
+from studies.exporters.csv_out import CsvWriter
+from studies.importers.files.bundle import Bundle, File
+from studies.importers.items.read import read_bundle
+from studies.importers.items.store import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows

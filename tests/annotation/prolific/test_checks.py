@@ -17,9 +17,9 @@ from annotation.prolific.launch.check_study import study_checks
 from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
-from studies.launch_checks import checks_of_other_apps
 from studies.models import Item, Membership
-from studies.services import record
+from studies.services.launch_checks import checks_of_other_apps
+from studies.services.studies import record
 from tests.annotation.prolific.life import launched, make_recruiting, published
 
 pytestmark = pytest.mark.django_db

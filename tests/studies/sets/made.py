@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from studies.importers.faults import Refused
-from studies.importers.opening import read_paths
-from studies.importers.read import ReadItems
+from studies.importers.files.faults import Refused
+from studies.importers.items.opening import read_paths
+from studies.importers.items.read import ReadItems
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -1,0 +1,1 @@
+"""Files out: items, and the one writer of CSV files."""

@@ -1,0 +1,1 @@
+"""Files of any shape as rows: formats, archives, faults, limits."""

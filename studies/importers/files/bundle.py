@@ -1,0 +1,218 @@
+"""What a user hands over: one file, a folder, or a zip of that folder."""
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
+from studies.redistribution import REDISTRIBUTION
+
+FORMAT = "thirdperson-items"
+# What reading a damaged or locked zip raises.
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+_ZIPPED = b"PK\x03\x04"
+_ITEMS = ("items.jsonl", "items.csv")
+_PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
+
+
+@dataclass(frozen=True)
+class File:
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A file of items with what lies beside it; `dataset` is empty for a single file."""
+
+    name: str
+    items: File
+    dataset: dict[str, Any] = field(default_factory=dict)
+    personas: File | None = None
+    feature_words: File | None = None
+
+
+def open_path(path: str | Path) -> Bundle:
+    """The bundle at `path`. Raises `Refused` when it cannot be read or misses a part."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            parts = {
+                name: _sized(path / name).read_bytes() for name in _PARTS if (path / name).is_file()
+            }
+            return _bundle(path.name, parts)
+        return open_bytes(path.name, _sized(path).read_bytes())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise _refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
+
+
+def open_bytes(name: str, data: bytes) -> Bundle:
+    """The bundle in an uploaded file: a zip, or a single file of items."""
+    if len(data) > MAX_BYTES:
+        raise _too_big(name)
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return Bundle(name, File(name, data))
+    try:
+        with open_zip(name, io.BytesIO(data)) as archive:
+            return _bundle(name, _members(name, archive))
+    except BROKEN_ZIP as error:
+        raise bad_zip(name, error) from error
+
+
+def bad_zip(name: str, error: Exception) -> Refused:
+    message = f"the zip file cannot be read: {error}."
+    return _refused(name, message, "Pack the folder again, without a password.")
+
+
+def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
+    """A zip file within the limits. Raises `Refused`, and one of `BROKEN_ZIP`."""
+    _check_list(name, file)
+    archive = zipfile.ZipFile(file)
+    infos = archive.infolist()
+    size = sum(info.file_size for info in infos)
+    if len(infos) <= MAX_MEMBERS and size <= MAX_UNPACKED:
+        return archive
+    archive.close()
+    if size > MAX_UNPACKED:
+        message = f"the zip file unpacks to {size // 2**20:,} MB; at most 500 MB are read."
+        raise _refused(name, message, "Split it and import the parts.")
+    raise _too_many_files(name)
+
+
+def _check_list(name: str, file: Path | IO[bytes]) -> None:
+    """Refuse a list of files that may be longer than memory, before it is read."""
+    if isinstance(file, Path):
+        with file.open("rb") as stream:
+            return _check_list(name, stream)
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end is not None and end[zipfile._ECD_SIZE] > MAX_DIRECTORY:  # type: ignore[attr-defined]
+        raise _too_many_files(name)
+
+
+def _too_many_files(name: str) -> Refused:
+    message = f"the zip file holds more than {MAX_MEMBERS:,} files."
+    return _refused(name, message, "Pack only the files that are needed.")
+
+
+def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The parts of a zip, at its top or in one folder of it; nothing else is unpacked."""
+    parts: dict[str, bytes] = {}
+    inner = ""
+    for info in archive.infolist():
+        folder, _, base = info.filename.rpartition("/")
+        if base.lower().endswith(".zip"):
+            inner = inner or info.filename
+        if base not in _PARTS or "/" in folder or folder.startswith("__MACOSX"):
+            continue
+        if info.file_size > MAX_BYTES:
+            raise _too_big(f"{name}/{base}")
+        if base in parts:
+            raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
+        parts[base] = archive.read(info)
+        if parts[base].startswith(_ZIPPED):
+            raise _zip_in_zip(name, info.filename)
+    if inner and not parts:
+        raise _zip_in_zip(name, inner)
+    return parts
+
+
+def _zip_in_zip(name: str, inner: str) -> Refused:
+    message = f"the zip file holds another zip file, {inner[:120]}."
+    return _refused(name, message, "Unpack it, and import the inner file or its folder.")
+
+
+def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
+    """How many bytes will be read of a file of `size` bytes: of a zip, what it unpacks to.
+
+    A zip that cannot be read is as large as it is. Raises `Refused` as `open_zip` does.
+    """
+    try:
+        if not zipfile.is_zipfile(file):
+            return size
+        with open_zip(name, file) as archive:
+            return max(size, sum(info.file_size for info in archive.infolist()))
+    except BROKEN_ZIP:
+        return size
+    finally:
+        file.seek(0)
+
+
+def _bundle(name: str, parts: dict[str, bytes]) -> Bundle:
+    items = next((part for part in _ITEMS if part in parts), None)
+    if items is None:
+        raise _refused(
+            name, "the bundle has no items.jsonl.", "Put items.jsonl and dataset.json into it."
+        )
+    if "dataset.json" not in parts:
+        raise _refused(
+            name, "the bundle has no dataset.json.", "Add it, or import items.jsonl by itself."
+        )
+    dataset = _dataset(name, parts["dataset.json"])
+    stated = dataset.get("sha256")
+    if stated and stated != hashlib.sha256(parts[items]).hexdigest():
+        raise _refused(
+            name,
+            f"{items} is not the file that dataset.json describes: their sha256 differ.",
+            "Take both from one bundle, or remove sha256 from dataset.json.",
+        )
+    personas, words = parts.get("personas.jsonl"), parts.get("persona_features.csv")
+    return Bundle(
+        name,
+        File(items, parts[items]),
+        dataset,
+        File("personas.jsonl", personas) if personas is not None else None,
+        File("persona_features.csv", words) if words is not None else None,
+    )
+
+
+def _dataset(name: str, data: bytes) -> dict[str, Any]:
+    try:
+        dataset = json.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise _refused(name, f"dataset.json is not JSON: {error}.", "Mend it.") from error
+    if b"\\u0000" in data:
+        raise _refused(name, "dataset.json holds the character U+0000.", "Remove it.")
+    if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
+        raise _refused(
+            name, f"dataset.json does not say format “{FORMAT}”.", "Write what the file is."
+        )
+    version = str(dataset.get("format_version", ""))
+    if version.partition(".")[0] != "1":
+        raise _refused(
+            name,
+            f"dataset.json has format_version “{version}”; this program reads 1.",
+            "Write the bundle in version 1.0.",
+        )
+    for key, kind in (("source", dict), ("title", str), ("name", str), ("language", str)):
+        if not isinstance(dataset.get(key, kind()), kind):
+            what = "an object" if kind is dict else "text"
+            raise _refused(name, f"{key} in dataset.json must be {what}.", "Mend it.")
+    word = dataset.get("source", {}).get("redistribution")
+    if word and word not in REDISTRIBUTION:
+        raise _refused(
+            name,
+            f"source.redistribution in dataset.json is “{word}”.",
+            f"Use one of: {', '.join(REDISTRIBUTION)}.",
+        )
+    return dataset
+
+
+def _sized(path: Path) -> Path:
+    if path.stat().st_size > MAX_BYTES:
+        raise _too_big(path.name)
+    return path
+
+
+def _too_big(name: str) -> Refused:
+    return _refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
+
+
+def _refused(name: str, message: str, remedy: str) -> Refused:
+    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])

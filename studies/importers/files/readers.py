@@ -1,0 +1,283 @@
+"""From the bytes of a file to raw rows with line numbers."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import IO, Any, NoReturn
+
+from studies.exporters.csv_out import as_typed
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault
+from studies.importers.files.lines import BadLine, is_too_deep, lines_of
+from studies.importers.files.table import missing_column, not_utf8, records, table_rows
+from studies.importers.items.personas import feature
+from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
+
+Rows = Iterator[tuple[int, Any]]
+
+COLUMNS = (
+    "id", "group", "task", "persona_id", "persona_text", "question", "context", "context_title",
+    "response_1", "response_2", "prompt_1", "prompt_2", "generated_by_1", "generated_by_2",
+    "provider_1", "provider_2", "score_1", "score_2", "first_person", "tie", "split", "topic",
+    "language", "shuffle", "metadata",
+    # Columns that our own exports add, so that a CSV comes back as it went.
+    "persona_features", "persona_history", "kind_1", "kind_2", "family_1", "family_2",
+    "first_person_source", "label_confidence", "margin", "fixed_first", "check_correct",
+    "check_instruction", "warnings", "extra",
+)  # fmt: skip
+REQUIRED = ("id", "persona_id", "response_1", "response_2")
+_WORDS = ("key", "label", "template")
+_LONGEST_NAME = 60  # of a column that may be misspelt
+_SIDES = {"r1": "1", "r2": "2"}
+_LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
+
+
+def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each object of a JSON Lines file with its line number; blank lines are skipped."""
+    return json_lines(io.BytesIO(file.data), file.name)
+
+
+def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each object of the JSON Lines file `name`, which need not be in memory."""
+    try:
+        yield from _json_lines(lines_of(stream, name), name)
+    except BadLine as bad:
+        yield bad
+
+
+def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
+    for line, data in enumerate(lines, start=1):
+        try:
+            text = data.decode("utf-8-sig" if line == 1 else "utf-8")
+        except UnicodeDecodeError:
+            yield BadLine(not_utf8(line, name))
+            continue
+        if not text.strip():
+            continue
+        try:
+            found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
+            if is_too_deep([found]):
+                raise ValueError("objects and lists lie too deep inside each other")
+            yield line, found
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            yield BadLine(
+                Fault(
+                    line, "", "not JSON", f"this is not JSON ({reason}).",
+                    "Write one JSON object a line.", text.strip()[:80], name,
+                )
+            )  # fmt: skip
+
+
+def read_csv(
+    file: File, words: dict[str, dict[str, str]], own: str = ""
+) -> Iterator[tuple[int, Any] | BadLine]:
+    """Each record of a CSV file in the shape of a JSON item, with the line it starts on.
+
+    `words` gives label and sentence of the feature columns; `own` is the column with the person's
+    own answer, where the file gives it another name.
+    """
+    for found in records(io.BytesIO(file.data), file.name, header_faults=_header_faults):
+        if isinstance(found, BadLine):
+            yield found
+            continue
+        line, cells = found
+        if own:
+            answer = cells.pop(own).strip()
+            cells["first_person"] = _SIDES.get(answer, answer)
+        try:
+            yield line, _item(line, cells, words, file.name)
+        except BadLine as bad:
+            yield bad
+
+
+def own_answer_column(file: File) -> str:
+    """The column that holds the person's own answers under another name; "" if there is none.
+
+    It is the only one with such a name in a file without first_person, and says 1, 2, r1, r2 or
+    tie, or nothing, in every row.
+    """
+    named: list[str] = []
+    filled = False
+    for found in records(io.BytesIO(file.data), file.name, header_faults=lambda *_: []):
+        if isinstance(found, BadLine):
+            return ""
+        cells = found[1]
+        named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
+        if "first_person" in cells or len(named) != 1:
+            return ""
+        answer = cells[named[0]].strip()
+        if answer not in _LABELS and answer not in _SIDES:
+            return ""
+        filled = filled or bool(answer)
+    return named[0] if filled else ""
+
+
+def read_feature_words(file: File) -> dict[str, dict[str, str]]:
+    """The dictionary of features: {key: {label, template}}, in its order. Raises `BadLine`."""
+    rows = []
+    for found in table_rows(io.BytesIO(file.data), file.name, required=_WORDS):
+        if isinstance(found, BadLine):
+            raise found
+        rows.append(found[1])
+    rows.sort(key=lambda row: int(order) if (order := row.get("order", "")[:9]).isdecimal() else 0)
+    return {row["key"]: {"label": row["label"], "template": row["template"]} for row in rows}
+
+
+def _item(
+    line: int, cells: dict[str, str], words: dict[str, dict[str, str]], name: str
+) -> dict[str, Any]:
+    cells = {column: as_typed(cell) for column, cell in cells.items()}
+    label = cells.get("first_person", "").strip()
+    if label not in _LABELS:
+        raise BadLine(
+            Fault(
+                line, "first_person", "label is not allowed",
+                f"first_person “{label}” is not allowed; use 1, 2, tie or leave empty.",
+                "Sides A and B are decided when the item is shown.", label, name,
+            )
+        )  # fmt: skip
+    parsed = _Cells(line, cells, name)
+    order = {"shuffle": parsed.truth("shuffle"), "fixed_first": cells.get("fixed_first") or None}
+    item = {
+        "id": cells["id"].strip(),
+        "persona": {
+            "id": cells["persona_id"].strip(),
+            "features": parsed.json("persona_features") or _features(cells, words),
+            "text": cells.get("persona_text") or None,
+            "history": parsed.json("persona_history"),
+        },
+        "responses": [_response(parsed, number) for number in (1, 2)],
+        "first_person": {
+            "label": _LABELS[label],
+            "tie": parsed.truth("tie"),
+            "margin": parsed.number("margin"),
+            "source": cells.get("first_person_source") or None,
+            "label_confidence": parsed.number("label_confidence"),
+        },
+        "order": order,
+        "metadata": parsed.json("metadata"),
+        "warnings": parsed.json("warnings"),
+    }
+    plain = ("group", "task", "question", "context", "context_title", "split", "topic", "language")
+    item |= {column: cells[column] for column in plain if cells.get(column)}
+    if cells.get("check_correct") or cells.get("check_instruction"):
+        item["check"] = {
+            "correct": cells.get("check_correct"),
+            "instruction": cells.get("check_instruction"),
+        }
+    unknown = [c for c in cells if c not in COLUMNS and not c.startswith("feature:")]
+    extra = parsed.json("extra")
+    item = (extra if isinstance(extra, dict) else {}) | item
+    return item | {column: cells[column] for column in unknown if cells[column]}
+
+
+class _Cells:
+    """Cells that are not text, read or refused."""
+
+    def __init__(self, line: int, cells: dict[str, str], name: str) -> None:
+        self.line, self.cells, self.name = line, cells, name
+
+    def get(self, column: str) -> str:
+        return self.cells.get(column, "").strip()
+
+    def truth(self, column: str) -> bool | None:
+        cell = self.get(column).lower()
+        known = {"": None, "true": True, "1": True, "yes": True, "false": False, "0": False}
+        known["no"] = False
+        if cell not in known:
+            self._refuse(column, "true or false")
+        return known[cell]
+
+    def number(self, column: str) -> int | float | None:
+        cell = self.get(column)
+        if not cell:
+            return None
+        try:
+            return int(cell)
+        except ValueError:
+            pass
+        try:
+            return float(cell)
+        except ValueError:
+            self._refuse(column, "a number")
+
+    def json(self, column: str) -> Any:
+        cell = self.get(column)
+        if not cell:
+            return None
+        try:
+            return json.loads(cell, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            self._refuse(column, "JSON")
+
+    def _refuse(self, column: str, wanted: str) -> NoReturn:
+        cell = self.get(column)
+        raise BadLine(
+            Fault(
+                self.line, column, f"{column} is not {wanted}",
+                f"{column} “{cell[:80]}” is not {wanted}.", value=cell[:80], file=self.name,
+            )
+        )  # fmt: skip
+
+
+def _response(parsed: _Cells, number: int) -> dict[str, Any]:
+    name = parsed.cells.get(f"generated_by_{number}") or None
+    provider = parsed.cells.get(f"provider_{number}") or None
+    family = parsed.cells.get(f"family_{number}") or None
+    # The basic columns name models alone: what has a name and no kind is one.
+    kind = parsed.cells.get(f"kind_{number}") or ("model" if name else None)
+    maker = {"kind": kind, "name": name, "provider": provider, "family": family}
+    return {
+        "key": f"r{number}",
+        "text": parsed.cells[f"response_{number}"],
+        "prompt": parsed.cells.get(f"prompt_{number}") or None,
+        "generated_by": maker if any(maker.values()) else None,
+        "score": parsed.number(f"score_{number}"),
+    }
+
+
+def _features(cells: dict[str, str], words: dict[str, dict[str, str]]) -> list[dict[str, str]]:
+    """Feature columns with a value, in the order of the dictionary, then of the header."""
+    given = {
+        column.removeprefix("feature:").strip(): cell.strip()
+        for column, cell in cells.items()
+        if column.startswith("feature:") and cell.strip()
+    }
+    order = [key for key in words if key in given] + [key for key in given if key not in words]
+    found = []
+    for key in order:
+        word = words.get(key, {})
+        sentence = word.get("template", "").replace("{value}", given[key])
+        found.append(feature(key, word.get("label", ""), given[key], sentence))
+    return found
+
+
+def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
+    faults = []
+    names = [column for column in header if len(column) <= _LONGEST_NAME]
+    for column in REQUIRED:
+        if column not in header:
+            close = get_close_matches(column, names, n=1, cutoff=0.7)
+            hint = f"Did you mean {close[0]}?" if close else "Add it, or rename the one you mean."
+            faults.append(missing_column(line, column, header, hint, name))
+    faults += [
+        Fault(line, c, "column appears twice", f"the column {c} appears twice.", file=name)
+        for c, count in sorted(Counter(header).items())
+        if count > 1
+    ]
+    return [BadLine(fault) for fault in faults]
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key “{name}” appears twice")
+    return found

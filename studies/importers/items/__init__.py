@@ -1,0 +1,1 @@
+"""Items: reading, checking and storing them."""

@@ -1,0 +1,136 @@
+"""What an import says about itself: rows, items, what was left out and why, a preview."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from studies.importers.items.read import ReadItems
+from studies.importers.items.records import ItemRecord
+
+PREVIEWED = 5
+_SHOWN = 120
+_LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """`facts` are names with what to say of them; `preview` are the first items, shortened."""
+
+    facts: tuple[tuple[str, str], ...]
+    preview: tuple[dict[str, str], ...]
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {text}" for name, text in self.facts]
+        for number, item in enumerate(self.preview, start=1):
+            lines.append(f"Item {number}: {item['asked']}")
+            lines += [f"  {side}: {item[side]}" for side in ("r1", "r2")]
+            lines.append(f"  own answer: {item['own']}; person: {item['person']}")
+        return "\n".join(lines)
+
+
+def report_on(files: Sequence[ReadItems]) -> ImportReport:
+    """The report on files that were read together."""
+    items = [item for file in files for item in file.items]
+    made = [f"{len(items):,}"]
+    if left := [f"limit {file.limit:,}" for file in files if file.limit is not None]:
+        made.append(f"({left[0]})")
+    found = [file.ties for file in files if file.ties is not None]
+    personas = {item.persona.key for item in items}
+    facts = [
+        ("Rows read", _counts(_summed(file.rows for file in files))),
+        ("Items made", " ".join(made)),
+        ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
+        ("Changed", _counts(_summed(file.notes for file in files))),
+        ("Ties found", f"{sum(found):,}" if found else ""),
+        ("Personas", f"{len(personas):,}"),
+        ("Person's own answer", _labels(items)),
+        ("Characters (median, 95 %, longest)", _lengths(items)),
+        ("Languages", _languages(items, files)),
+        ("Licence", "; ".join(dict.fromkeys(filter(None, map(_licence, files))))),
+        ("Made by", "; ".join(filter(None, map(_made_by, files)))),
+    ]
+    return ImportReport(
+        facts=tuple((name, text) for name, text in facts if text),
+        preview=tuple(_preview(item) for item in items[:PREVIEWED]),
+    )
+
+
+def quantiles(values: Iterable[int]) -> tuple[int, int, int]:
+    """Median, 95th percentile and maximum, each a value that occurs (nearest rank)."""
+    ordered = sorted(values)
+    middle, high = (math.ceil(share * len(ordered)) - 1 for share in (0.5, 0.95))
+    return ordered[middle], ordered[high], ordered[-1]
+
+
+def _summed(counts: Iterable[Any]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return total
+
+
+def _counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _labels(items: Sequence[ItemRecord]) -> str:
+    counts = Counter(str(item.values["first_person"]) for item in items)
+    said = [f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label]]
+    return ", ".join(said)
+
+
+def _lengths(items: Sequence[ItemRecord]) -> str:
+    responses = [item.values[side] for item in items for side in ("r1", "r2")]
+    people = {item.persona.key: item.persona for item in items}.values()
+    texts = {
+        "question": [item.values["question"] for item in items],
+        "context": [item.values["context"] for item in items],
+        "prompt": [response.get("prompt") or "" for response in responses],
+        "response": [response["text"] for response in responses],
+        "persona": [" ".join([*(f["text"] for f in p.features), p.text]).strip() for p in people],
+    }
+    said = []
+    for name, values in texts.items():
+        if any(values):
+            median, high, longest = quantiles(len(value) for value in values)
+            said.append(f"{name} {median:,}, {high:,}, {longest:,}")
+    return "; ".join(said)
+
+
+def _languages(items: Sequence[ItemRecord], files: Sequence[ReadItems]) -> str:
+    counts = Counter(item.values["language"] or "not said" for item in items)
+    if set(counts) == {"not said"}:
+        return ", ".join(str(f.dataset["language"]) for f in files if f.dataset.get("language"))
+    return _counts(counts)
+
+
+def _licence(file: ReadItems) -> str:
+    source = file.dataset.get("source", {})
+    licence, passing_on = source.get("licence", ""), source.get("redistribution", "")
+    return f"{licence} (passing on: {passing_on})" if licence and passing_on else str(licence)
+
+
+def _made_by(file: ReadItems) -> str:
+    made = file.dataset.get("importer")
+    if not isinstance(made, dict) or "seed" not in made or file.ties is None:
+        return ""
+    return f"{made['name']} {made['version']} with seed {made['seed']}"
+
+
+def _preview(item: ItemRecord) -> dict[str, str]:
+    values = item.values
+    asked = values["question"] or values["context"] or values["r1"].get("prompt") or ""
+    return {
+        "asked": _short(asked),
+        "r1": _short(values["r1"]["text"]),
+        "r2": _short(values["r2"]["text"]),
+        "own": _LABELS[values["first_person"]],
+        "person": _short(", ".join(f["value"] for f in item.persona.features) or item.persona.text),
+    }
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"

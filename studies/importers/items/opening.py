@@ -1,0 +1,175 @@
+"""From what somebody names (files, folders, zips) to checked items, whatever the format."""
+
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from studies.errors import BadOption
+from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_path, open_zip
+from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.readers import REQUIRED
+from studies.importers.items.read import ReadItems, read_bundle
+from studies.importers.items.records import ItemRecord
+from studies.importers.items.validate import Validator
+from studies.importers.sets import SETS
+from studies.importers.sets.base import DEFAULT_SEED, DataSet
+from studies.importers.sets.files import Files, Part, parts_of, role_of
+from studies.importers.sets.options import parse_options
+from studies.importers.sets.tally import Tally, Watch
+
+FORMATS = ("auto", "jsonl", "csv", "prism", "opinionqa", "ec", "pr", "personalized-judge")
+_BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
+_NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
+
+
+def read_paths(
+    paths: Sequence[Path],
+    *,
+    format: str = "auto",
+    task: str,
+    limit: int | None = None,
+    options: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    watch: Watch | None = None,
+) -> list[ReadItems]:
+    """Read and check what lies at `paths`; the files of a data set are read as one.
+
+    Raises `Refused` with every fault, and `BadOption` for an option that the format has not.
+    """
+    parts: dict[Path, list[Part]] = {}
+    if format == "auto" or format in SETS:
+        parts = {path: [] if _is_bundle(path) else parts_of(path) for path in paths}
+    if format == "auto":
+        format = _recognised(parts)
+    if format in SETS:
+        names = tuple(path.name for path in paths)
+        found = [part for of_one in parts.values() for part in of_one]
+        return [read_set(SETS[format], names, found, limit, options or {}, seed, watch)]
+    if options or seed is not None:
+        name = next(iter(options or {"seed": ""}))
+        message = f"{name} belongs to a data set: {', '.join(SETS)}. These files are {format}."
+        raise BadOption(name, message)
+    return [
+        read_bundle(open_path(path), format=format, task=task, limit=limit, watch=watch)
+        for path in paths
+    ]
+
+
+def read_set(
+    dataset: DataSet,
+    names: tuple[str, ...],
+    parts: Sequence[Part],
+    limit: int | None,
+    options: Mapping[str, str],
+    seed: int | None,
+    watch: Watch | None = None,
+) -> ReadItems:
+    """Make the items of a data set, or the first `limit` of them, and check each."""
+    chosen = parse_options(dataset.options, options)
+    seed = DEFAULT_SEED if seed is None else seed
+    files = Files(dataset.title, dataset.roles, parts)
+    tally = Tally(watch=watch)
+    items: list[ItemRecord] = []
+    validators: dict[str, Validator] = {}
+    try:
+        if watch is not None:
+            watch.total += sum(_lines(part) for part in files.used())
+        for file, line, raw in islice(dataset.read(files, chosen, seed, tally), limit):
+            validator = validators.get(file)
+            if validator is None:
+                validator = Validator(file=file, task=dataset.task, faults=tally.faults)
+                validators[file] = validator
+            item = validator.item(line, raw)
+            if item is not None:
+                items.append(item)
+    except BROKEN_ZIP as error:
+        raise bad_zip(", ".join(names), error) from error
+    except Refused as error:
+        if not error.is_cut:
+            raise
+        raise Refused(_named(error.faults, parts), is_cut=True) from error
+    unused = [part.name for part in parts if part not in files.used() and "/" not in part.name]
+    if unused:
+        tally.notes[f"files that are not used here ({', '.join(unused)})"] = len(unused)
+    faults: list[Fault] = tally.faults
+    if not items and not faults:
+        said = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items())
+        message = f"no item could be made. Left out: {said or 'nothing; the files have no rows'}."
+        faults = [Fault(None, "", "no items", message, "Change the options.", file=names[0])]
+    if faults:
+        raise Refused(_named(faults, parts))
+    return ReadItems(
+        names=names,
+        dataset=dataset.dataset(chosen, seed),
+        format=dataset.name,
+        task=dataset.task,
+        items=items,
+        warnings=[warning for v in validators.values() for warning in v.warnings],
+        rows=tally.rows,
+        limit=limit,
+        dropped=tally.dropped,
+        notes=tally.notes,
+        ties=tally.ties,
+    )
+
+
+def _named(faults: Iterable[Fault], parts: Sequence[Part]) -> list[Fault]:
+    """The faults, which name their file where there are several."""
+    return [replace(fault, names_file=len(parts) > 1) for fault in faults]
+
+
+def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
+    """The data set that the files clearly are; “auto” where they are neutral or unknown.
+
+    A data set shows in the file that it cannot do without. A bundle, and a file with the columns
+    of the neutral format, are never one. Raises `Refused` where both stand beside each other.
+    """
+    kinds = {path: _set_of(of_one) for path, of_one in parts.items()}
+    found = sorted({kind for kind in kinds.values() if kind})
+    if not found:
+        return "auto"
+    neutral = [
+        path
+        for path, of_one in parts.items()
+        if _is_bundle(path) or any(_is_neutral(part) for part in of_one)
+    ]
+    if len(found) > 1 or neutral:
+        said = [f"{path.name} ({kind})" for path, kind in kinds.items() if kind]
+        said += [f"{path.name} (items)" for path in neutral]
+        message = f"the files are of different kinds: {', '.join(said)}."
+        remedy = "Import each kind by itself."
+        raise Refused([Fault(None, "", "file cannot be used", message, remedy)])
+    return found[0]
+
+
+def _set_of(parts: Sequence[Part]) -> str | None:
+    for dataset in SETS.values():
+        marks = [role for role in dataset.roles if role.is_mark]
+        if any(role_of(marks, part) and not _is_neutral(part) for part in parts):
+            return dataset.name
+    return None
+
+
+def _is_bundle(path: Path) -> bool:
+    """Whether a folder or a zip has the files of a bundle, where a bundle has them."""
+    if path.is_dir():
+        return any((path / name).is_file() for name in _BUNDLE)
+    if not zipfile.is_zipfile(path):
+        return False
+    try:
+        with open_zip(path.name, path) as archive:
+            names = archive.namelist()
+    except BROKEN_ZIP as error:
+        raise bad_zip(path.name, error) from error
+    return any(n.rpartition("/")[2] in _BUNDLE and n.count("/") <= 1 for n in names)
+
+
+def _is_neutral(part: Part) -> bool:
+    return any(part.columns.issuperset(columns) for columns in _NEUTRAL)
+
+
+def _lines(part: Part) -> int:
+    with part.open() as stream:
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))

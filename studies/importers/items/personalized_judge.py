@@ -1,0 +1,223 @@
+"""Result files released with “Can LLM be a Personalized Judge?”: items and answers in one row.
+
+A row shows the response of side A first, so `r1` is the file's A and `r2` its B. Another file
+may show the same item the other way round: ids depend on content alone, and `aligned` turns a
+row to the sides of the item that is already known.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.items.persona_sentences import split_features
+from studies.models import Choice, Side, Task
+from studies.text import digest, fold, plain, storable
+
+_PROFILE = re.compile(r"\[User Profile\]\n([^\n]*)")
+_PAIRS = re.compile(
+    r"\[Question-Answer Pair A\]\nQuestion:(?P<prompt_a>.*?)\nAnswer:(?P<text_a>.*?)"
+    r"\n\s*\[Question-Answer Pair B\]\nQuestion:(?P<prompt_b>.*?)\nAnswer:(?P<text_b>.*)"
+    r"\n\s*\[Answer\]",
+    re.DOTALL,
+)
+_CERTAINTY = re.compile(r"[0-9]{1,9}")
+_CHOICES = {"A": Choice.R1.value, "B": Choice.R2.value}
+_SWAP = {"r1": "r2", "r2": "r1", "tie": "tie", "": ""}
+
+
+@dataclass(frozen=True)
+class ReleasedResponse:
+    text: str
+    prompt: str = ""
+
+
+@dataclass(frozen=True)
+class ReleasedRow:
+    """One row of a released file: an item, and what a model answered to it.
+
+    `truth` and `choice` are content terms (`r1`, `r2`, `tie`; "" where there is none). A reply
+    that is no verdict keeps its first character in `raw_answer`; `raw_certainty` is as the file
+    has it, "" when missing. `has_persona` is False where the model was shown no profile.
+    """
+
+    line: int
+    item_id: str
+    persona_id: str
+    user_info: str
+    features: tuple[dict[str, str], ...]
+    task: str
+    question: str
+    context: str
+    r1: ReleasedResponse
+    r2: ReleasedResponse
+    topic: str
+    truth: str
+    choice: str
+    raw_answer: str
+    raw_certainty: str
+    certainty_max: int | None
+    raw_text: str
+    setting: str
+    has_persona: bool
+    shown_first: str = Side.R1.value
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def certainty(self) -> int | None:
+        """Certainty on the scale from 1 to 100; another scale or another value is missing."""
+        if self.certainty_max != 100 or not _CERTAINTY.fullmatch(self.raw_certainty):
+            return None
+        number = int(self.raw_certainty)
+        return number if 1 <= number <= 100 else None
+
+    @property
+    def feature_keys(self) -> list[str]:
+        """Keys of the features that the model was shown."""
+        return [feature["key"] for feature in self.features] if self.has_persona else []
+
+
+def aligned(row: ReleasedRow, r1: Mapping[str, Any]) -> ReleasedRow:
+    """`row` in terms of an item whose response 1 is `r1`, its sides turned if need be."""
+    known = ReleasedResponse(r1["text"], r1.get("prompt") or "")
+    if row.r1 == known or row.r2 != known:
+        return row
+    return replace(
+        row,
+        r1=row.r2,
+        r2=row.r1,
+        truth=_SWAP[row.truth],
+        choice=_SWAP[row.choice],
+        shown_first=_SWAP[row.shown_first],
+    )
+
+
+def looks_released(raw: dict[str, Any]) -> bool:
+    """Whether the first object of a file is a row of a released result file."""
+    return {"prompt", "user_info", "ground_truth", "answer"} <= raw.keys()
+
+
+def read_released(path: str | Path) -> list[ReleasedRow]:
+    """Read a released file whole. Raises `Refused` with every fault of it."""
+    path = Path(path)
+    return parse_released(path.name, path.read_bytes())
+
+
+def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
+    """The rows of a released file `name`. Raises `Refused` with every fault of it."""
+    rows: list[ReleasedRow] = []
+    faults = Faults()
+    survey = "opinion" in name.lower()
+    for found in read_json_lines(File(name, data)):
+        if isinstance(found, BadLine):
+            faults.append(found.fault)
+            continue
+        line, raw = found
+        try:
+            rows.append(_row(line, raw, survey=survey))
+        except _Unreadable as error:
+            field, message = error.args
+            remedy = "Use the file as it was released."
+            rule = "not a released result"
+            faults.append(Fault(line, field, rule, message, remedy, file=name))
+    if not rows and not faults:
+        faults.append(Fault(None, "", "empty file", "There are no rows in the file.", file=name))
+    if faults:
+        raise Refused(faults)
+    return rows
+
+
+class _Unreadable(Exception):
+    """A row lacks something; the arguments are the field and the message."""
+
+
+def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
+    if not isinstance(raw, dict):
+        raise _Unreadable("row", "a row must be a JSON object.")
+    prompt = _text(raw, "prompt")
+    profile = _PROFILE.search(prompt)
+    # One released file repeats the last person's `user_info` in every row: what the model was
+    # shown stands in the prompt.
+    user_info = storable(profile[1]) if profile else storable(_text(raw, "user_info"))
+    if not user_info:
+        raise _Unreadable("user_info", "the row says nothing about the person.")
+    task, question, context, r1, r2 = _content(raw, prompt, survey=survey)
+    offers_tie = "[[C]]" in prompt
+    scale = re.search(r"certainty level from 1 to (\d{1,9})(?!\d)", prompt)
+    answer = "" if raw.get("answer") is False else str(raw.get("answer", ""))
+    certainty = raw.get("certainty")
+    choices = _CHOICES | ({"C": Choice.TIE.value} if offers_tie else {})
+    truth = {**_CHOICES, "C": Choice.TIE.value}.get(str(raw.get("ground_truth")))
+    if truth is None:
+        raise _Unreadable(
+            "ground_truth", f"ground_truth “{raw.get('ground_truth')}” is not A, B or C."
+        )
+    warnings = []
+    if fold(r1.text) == fold(r2.text):
+        warnings.append("identical_responses")
+    return ReleasedRow(
+        line=line,
+        item_id=_item_id(question or context, r1, r2),
+        persona_id=f"pj-{digest(user_info)[:16]}",
+        user_info=user_info,
+        features=tuple(split_features(user_info)),
+        task=str(task),
+        question=question,
+        context=context,
+        r1=r1,
+        r2=r2,
+        topic=storable(str(raw.get("conversation_type") or "")),
+        truth=truth,
+        choice=choices.get(answer, ""),
+        raw_answer=answer,
+        raw_certainty="" if certainty in (None, False, "NA") else str(certainty).strip(),
+        certainty_max=int(scale[1]) if scale else None,
+        raw_text=plain(raw["res"] if isinstance(raw.get("res"), str) else answer),
+        setting="tie" if offers_tie else "certainty" if scale else "standard",
+        has_persona=profile is not None,
+        warnings=tuple(warnings),
+    )
+
+
+def _content(
+    raw: dict[str, Any], prompt: str, *, survey: bool
+) -> tuple[str, str, str, ReleasedResponse, ReleasedResponse]:
+    """Task, question, context and both responses of a row."""
+    if "asst_A" not in raw:
+        pairs = _PAIRS.search(prompt)
+        if pairs is None:
+            raise _Unreadable("prompt", "the prompt shows no two question-answer pairs.")
+        sides = [
+            ReleasedResponse(storable(pairs[f"text_{side}"]), storable(pairs[f"prompt_{side}"]))
+            for side in "ab"
+        ]
+        task, question, context = Task.QUESTION_ANSWER_AUTHORSHIP, "", ""
+    else:
+        sides = [ReleasedResponse(storable(_text(raw, f"asst_{side}"))) for side in "AB"]
+        if "article" in raw:
+            task, question, context = Task.AUTHORSHIP, "", storable(_text(raw, "article"))
+        else:
+            task = Task.SURVEY_ANSWER if survey else Task.PREFERENCE
+            question, context = storable(_text(raw, "question")), ""
+        if not question and not context:
+            raise _Unreadable("question", "the row has no question and no article.")
+    if not all(side.text for side in sides):
+        raise _Unreadable("responses", "a response is empty.")
+    return task, question, context, sides[0], sides[1]
+
+
+def _text(raw: dict[str, Any], key: str) -> str:
+    if not isinstance(raw.get(key), str):
+        raise _Unreadable(key, f"{key} is missing or not text.")
+    return str(raw[key])
+
+
+def _item_id(subject: str, r1: ReleasedResponse, r2: ReleasedResponse) -> str:
+    """An id from what is asked and the two responses, whichever of them stands first."""
+    sides = sorted([r1, r2], key=lambda response: (response.text, response.prompt))
+    prompts = [response.prompt for response in sides]
+    return f"pj-{digest([subject, prompts, [response.text for response in sides]])[:16]}"

@@ -1,0 +1,117 @@
+"""Reading the person of an item."""
+
+import re
+from typing import Any
+
+from studies.importers.items.records import PersonaRecord
+from studies.importers.items.row import Row
+
+MAX_FEATURES = 40
+MAX_TEXT = 4_000
+_KEY = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def known_or_read(row: Row, raw: Any, listed: dict[str, PersonaRecord]) -> PersonaRecord | None:
+    """The persona of an item: given in full, or by the id of one that the bundle lists."""
+    if isinstance(raw, dict) and set(raw) == {"id"} and str(raw["id"]) in listed:
+        return listed[str(raw["id"])]
+    return read_persona(row, raw)
+
+
+def read_persona(row: Row, raw: Any) -> PersonaRecord | None:
+    """Features, text and history of a persona; None when it has no usable id."""
+    if not isinstance(raw, dict) or not raw.get("id"):
+        row.fault("persona.id", "persona without id", "persona has no id.", "Give persona.id.")
+        return None
+    key = row.text(raw, "id", name="persona.id", limit=120)
+    features = _features(row, raw.get("features"))
+    text = row.text(raw, "text", name="persona text", limit=MAX_TEXT)
+    if not raw.get("features") and not text:
+        row.fault("persona", "persona is empty", "the persona needs features or text.")
+    return PersonaRecord(key, features, text, _history(row, raw.get("history")))
+
+
+def feature(key: str, label: str, value: str, text: str) -> dict[str, str]:
+    """A feature in stored form; label and sentence follow from key and value where absent."""
+    label = label or key.replace("_", " ").capitalize()
+    return {"key": key, "label": label, "value": value, "text": text or f"{label}: {value}."}
+
+
+def _features(row: Row, raw: Any) -> list[dict[str, str]]:
+    raw = [] if raw is None else raw
+    if not isinstance(raw, list):
+        row.fault("persona.features", "features are no list", "persona features must be a list.")
+        return []
+    if len(raw) > MAX_FEATURES:
+        row.fault(
+            "persona.features", "too many features",
+            f"the persona has {len(raw)} features; the limit is {MAX_FEATURES}.",
+        )  # fmt: skip
+    found: dict[str, dict[str, str]] = {}
+    for number, entry in enumerate(raw, start=1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("key"), str):
+            row.fault(
+                "persona.features", "feature without key", f"persona feature {number} has no key."
+            )
+            continue
+        key = entry["key"]
+        if not _KEY.fullmatch(key):
+            row.fault(
+                "persona.features", "feature key",
+                f"persona feature “{key}” must start with a small letter and use only small "
+                "letters, digits and _.", value=key,
+            )  # fmt: skip
+        elif key in found:
+            row.fault(
+                "persona.features", "feature appears twice",
+                f"persona feature “{key}” appears twice.", value=key,
+            )  # fmt: skip
+        else:
+            found[key] = _feature(row, key, entry)
+    return list(found.values())
+
+
+def _feature(row: Row, key: str, entry: dict[str, Any]) -> dict[str, str]:
+    value = entry.get("value")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        entry = {**entry, "value": str(value)}
+    value = row.text(entry, "value", name=f"value of persona feature “{key}”", limit=1_000)
+    label = row.text(entry, "label", name=f"label of persona feature “{key}”", limit=120)
+    text = row.text(entry, "text", name=f"text of persona feature “{key}”", limit=2_000)
+    if not value and _is_blank(entry.get("value")):
+        row.fault(
+            "persona.features", "feature without value",
+            f"persona feature “{key}” has no value.", "Leave out what is not known of a person.",
+        )  # fmt: skip
+    return feature(key, label, value, text)
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether nothing was given: what is given and no text was reported as that."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _history(row: Row, raw: Any) -> list[dict[str, str]]:
+    raw = [] if raw is None else raw
+    if not isinstance(raw, list):
+        row.fault("persona.history", "history is no list", "persona history must be a list.")
+        return []
+    entries = []
+    for number, entry in enumerate(raw, start=1):
+        if not isinstance(entry, dict):
+            row.fault("persona.history", "history entry", f"history entry {number} is no object.")
+            continue
+        texts = {
+            name: row.text(entry, name, name=f"{name} of history entry {number}", limit=8_000)
+            for name in ("prompt", "chosen", "rejected")
+        }
+        if any(not texts[name] and _is_blank(entry.get(name)) for name in ("prompt", "chosen")):
+            row.fault(
+                "persona.history", "history entry",
+                f"history entry {number} needs a prompt and the chosen response.",
+            )  # fmt: skip
+            continue
+        if not texts["prompt"] or not texts["chosen"]:
+            continue  # it is no text, and said to be none
+        entries.append({name: text for name, text in texts.items() if text})
+    return entries

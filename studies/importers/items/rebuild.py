@@ -1,0 +1,99 @@
+"""Getting the items of an export back whose source forbids passing their texts on.
+
+Such an export lists ids and content hashes. Whoever has the source's own files imports them
+`like` that list: exactly its items, each with the content that was judged.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from studies.importers.files.faults import Fault, Refused
+from studies.importers.items.read import ReadItems
+from studies.importers.items.records import ItemRecord
+from studies.importers.sets import SETS
+from studies.importers.sets.options import as_text
+
+_OF_A_SET = ("files", "format", "task", "options", "seed", "limit")
+
+
+def read_list(path: Path) -> dict[str, str]:
+    """The content hash of each item that an export's items.jsonl lists. Raises `Refused`."""
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        return {row["id"]: row["content_hash"] for row in rows}
+    except OSError as error:
+        raise _refused(path, f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _refused(path, f"{path} does not list items by id and content_hash.") from error
+
+
+def only_listed(
+    files: Sequence[ReadItems], listed: dict[str, str], known: dict[str, str]
+) -> list[ReadItems]:
+    """The items of `files` that `listed` names.
+
+    `known` are the content hashes of items that an earlier import has brought already. Raises
+    `Refused` unless all that are listed are there unchanged.
+    """
+    kept: list[ReadItems] = []
+    found = {key for key, content_hash in known.items() if listed.get(key) == content_hash}
+    other: dict[str, ItemRecord] = {}
+    for file in files:
+        same = [item for item in file.items if listed.get(item.key) == item.content_hash]
+        kept.append(replace(file, items=same))
+        found.update(item.key for item in same)
+        other |= {item.key: item for item in file.items if item.key in listed}
+    faults = [_fault(key, other.get(key)) for key in listed if key not in found]
+    if faults:
+        raise Refused(faults)
+    return kept
+
+
+def _fault(key: str, item: ItemRecord | None) -> Fault:
+    remedy = "Give the files, in the revision and order, that the export's README.md names."
+    if item is None:
+        return Fault(
+            None, "id", "item is missing", f"item “{key}” is in none of the files.", remedy, key
+        )
+    message = f"item “{key}” has other content than the exported one."
+    return Fault(item.line, "id", "item has other content", message, remedy, key, item.file)
+
+
+def _refused(path: Path, message: str) -> Refused:
+    remedy = "Give the file jsonl/items.jsonl of an export."
+    return Refused([Fault(None, "", "list of items", message, remedy, file=path.name)])
+
+
+def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Commands that read a study's items again, the last of them held against the list.
+
+    `readings` are what the study's log says of each import. Files in the neutral format are read
+    together where there is nothing else; a data set is read with every option and its seed.
+    """
+    neutral = [reading for reading in readings if reading["format"] not in SETS]
+    hows: list[dict[str, Any]] = []
+    if neutral:
+        files = dict.fromkeys(name for reading in neutral for name in reading["files"])
+        limit = neutral[0]["limit"] if len(neutral) == 1 else None
+        hows.append({"files": list(files), "task": neutral[0]["task"], "limit": limit})
+    for reading in readings:
+        how = {name: reading[name] for name in _OF_A_SET}
+        if reading["format"] in SETS and how not in hows:
+            hows.append(how)
+    return [_command(slug, how, is_last=how is hows[-1]) for how in hows]
+
+
+def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:
+    words = ["manage.py", "import_items", slug, *how["files"], "--create", "--task", how["task"]]
+    if "format" in how:
+        words += ["--format", how["format"]]
+        for name, value in how["options"].items():
+            words += ["--option", f"{name}={as_text(value)}"]
+        words += ["--seed", str(how["seed"])]
+    if how["limit"]:
+        words += ["--limit", str(how["limit"])]
+    return shlex.join([*words, "--like", "jsonl/items.jsonl"] if is_last else words)

@@ -1,0 +1,63 @@
+"""What a file says, checked and normalised, before any of it is stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from studies.text import digest
+
+# What makes an item what it is: the columns that an import fills and a freeze fixes.
+CONTENT = (
+    "key", "split", "task", "group", "topic", "language", "question", "context", "context_title",
+    "r1", "r2", "first_person", "first_person_source", "label_confidence", "margin", "fixed_first",
+    "shuffle_sides", "check_answer", "check_instruction", "warnings", "metadata",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PersonaRecord:
+    key: str
+    features: list[dict[str, str]]
+    text: str = ""
+    history: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        return {"features": self.features, "text": self.text, "history": self.history}
+
+
+@dataclass(frozen=True)
+class ItemRecord:
+    """An item as it will be stored: `values` has a value for every name in `CONTENT`.
+
+    `is_released` marks a row of a released result file, whose sides and persona text may vary.
+    """
+
+    line: int
+    file: str
+    persona: PersonaRecord
+    values: Mapping[str, Any]
+    is_released: bool = False
+
+    @property
+    def key(self) -> str:
+        return str(self.values["key"])
+
+    @cached_property
+    def content_hash(self) -> str:
+        return content_hash(self.values, self.persona.key, self.persona.content)
+
+
+def content_hash(values: Mapping[str, Any], persona_key: str, persona: Mapping[str, Any]) -> str:
+    """SHA-256 of everything that a person or a model may be shown, and of the truth."""
+    return digest([{name: values[name] for name in CONTENT}, persona_key, persona])
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Something odd that keeps nothing from being imported."""
+
+    line: int
+    message: str
+    file: str = ""

@@ -1,0 +1,69 @@
+"""Signing in and changing a password; how often somebody may try is limited."""
+
+import datetime as dt
+from typing import Any
+
+from django import forms
+from django.contrib.admin.forms import AdminAuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from studies.errors import TooManyAttempts
+from studies.pages.client_address import client_address
+from studies.services import sign_ins
+
+
+class LimitedSignIn(forms.Form):
+    """An authentication form whose attempts are counted, by account and by address."""
+
+    request: HttpRequest | None
+    wait: dt.timedelta | None = None
+
+    def clean(self) -> dict[str, Any]:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if not name or not password or self.request is None:
+            return super().clean() or self.cleaned_data
+        try:
+            attempt = sign_ins.begin(name=name, address=client_address(self.request))
+        except TooManyAttempts as error:
+            self.wait = error.wait
+            raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
+        try:
+            cleaned = super().clean() or self.cleaned_data
+        except ValidationError:
+            sign_ins.fail(attempt)
+            raise
+        sign_ins.succeed(attempt)
+        return cleaned
+
+
+class SignInForm(LimitedSignIn, AuthenticationForm):
+    pass
+
+
+class AdminSignInForm(LimitedSignIn, AdminAuthenticationForm):
+    pass
+
+
+class ChangePasswordForm(PasswordChangeForm):
+    """The present password counts as a sign-in: who finds an open browser cannot guess it."""
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        self.request = request
+        super().__init__(*args, **kwargs)
+
+    def clean_old_password(self) -> str:
+        try:
+            attempt = sign_ins.begin(
+                name=self.user.get_username(), address=client_address(self.request)
+            )
+        except TooManyAttempts as error:
+            raise ValidationError(sign_ins.sentence(error.wait), code="wait") from error
+        try:
+            password = super().clean_old_password()
+        except ValidationError:
+            sign_ins.fail(attempt)
+            raise
+        sign_ins.succeed(attempt)
+        return password

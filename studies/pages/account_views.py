@@ -1,0 +1,71 @@
+"""Signing in, and changing or resetting a password."""
+
+import math
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import views as auth
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.forms import PasswordResetForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from studies.pages.account_forms import ChangePasswordForm, SignInForm
+from studies.pages.client_address import client_address
+from studies.pages.password_reset import ask_for_reset
+
+_REFUSED = 422
+_TOO_MANY = 429
+
+
+class SignIn(auth.LoginView):
+    form_class = SignInForm
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        if form.wait:
+            response.status_code = _TOO_MANY
+            response.headers["Retry-After"] = str(math.ceil(form.wait.total_seconds()))
+        return response
+
+
+class NewPassword(auth.PasswordResetConfirmView):
+    """Where the link of an e-mail leads; it works once, and for a limited time."""
+
+    template_name = "registration/new_password.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, "Your password was changed. Sign in with the new one.")
+        return super().form_valid(form)
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@login_required
+def change_password(request: HttpRequest) -> HttpResponse:
+    """A new password, for who knows the present one; other browsers are signed out."""
+    form = ChangePasswordForm(request.user, request.POST or None, request=request)
+    if form.is_valid():
+        update_session_auth_hash(request, form.save())
+        messages.success(request, "Your password was changed. Other browsers were signed out.")
+        return redirect("studies:list")
+    status = _REFUSED if form.is_bound else 200
+    return render(request, "registration/change_password.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def reset_password(request: HttpRequest) -> HttpResponse:
+    """Ask for a link by e-mail; the page says the same whether there is such an account or not."""
+    form = PasswordResetForm(request.POST or None)
+    sent = bool(settings.EMAIL_HOST) and form.is_valid()
+    if sent:
+        ask_for_reset(email=form.cleaned_data["email"], address=client_address(request))
+    context = {"form": form, "sent": sent, "by_email": bool(settings.EMAIL_HOST)}
+    status = _REFUSED if form.errors else 200
+    return render(request, "registration/reset_password.html", context, status=status)

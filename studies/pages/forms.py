@@ -1,0 +1,174 @@
+"""What researchers send: shapes only; services decide."""
+
+from typing import Any
+
+from django import forms
+
+from studies.errors import BadOption
+from studies.importers.files.bundle import MAX_BYTES
+from studies.importers.sets.base import DEFAULT_SEED, DataSet
+from studies.importers.sets.options import Option, as_text, parse_options
+from studies.importers.uploads import Reading
+from studies.models import Study, Task
+
+
+class StateForm(forms.Form):
+    state = forms.ChoiceField(
+        choices=[(s, s) for s in (Study.State.OPEN, Study.State.PAUSED, Study.State.CLOSED)]
+    )
+
+
+REPLACING = ("replace", "seen")
+
+
+class FilesInput(forms.FileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """One or more files; each is checked as a single one would be."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        files = data if isinstance(data, list) else [data]
+        cleaned = [super(FilesField, self).clean(file, initial) for file in files or [None]]
+        names = [file.name for file in cleaned]
+        if len(set(names)) != len(names):
+            raise forms.ValidationError("Two files have the same name. Zip their folders instead.")
+        return cleaned
+
+
+class ImportForm(forms.Form):
+    """Files with items or, with a `dataset`, its files as they were released and its options."""
+
+    file = FilesField(
+        label="Files with items",
+        help_text="JSON Lines, CSV, a zip of a bundle, released result files; 200 MB each at most.",
+        error_messages={"required": "Choose a file.", "empty": "The file is empty."},
+    )
+    task = forms.ChoiceField(
+        label="Task of items that name none",
+        choices=Task.choices,
+        help_text="It decides how the question is put to people and to models.",
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        dataset: DataSet | None = None,
+        there: tuple[int, int] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """`there`: the items and personas that may be replaced."""
+        super().__init__(*args, **kwargs)
+        self.dataset = dataset
+        if dataset is not None:
+            self._ask_of(dataset)
+        if there is not None:
+            items, personas = there
+            self.fields["replace"] = forms.BooleanField(
+                label=f"Replace the {items:,} items and {personas:,} personas of this study",
+                required=False,
+                help_text="They are removed, and these items are imported in their place. Nobody "
+                "has answered any of them yet.",
+            )
+            self.fields["seen"] = forms.IntegerField(
+                widget=forms.HiddenInput, initial=items, required=False, min_value=0
+            )
+
+    def replaces(self) -> int | None:
+        """How many items are to be replaced, as the page showed them; None for none."""
+        data = self.cleaned_data
+        return data.get("seen") or 0 if data.get("replace") else None
+
+    def _ask_of(self, dataset: DataSet) -> None:
+        del self.fields["task"]
+        self.fields["file"].label = f"Files of {dataset.title}"
+        self.fields["file"].help_text = f"{dataset.files}; 200 MB each at most."
+        for option in dataset.options:
+            self.fields[option.name] = _field_of(option)
+        self.fields["seed"] = forms.IntegerField(
+            label="Seed",
+            required=False,
+            initial=DEFAULT_SEED,
+            help_text="The same files, options and seed give the same items.",
+        )
+        self.fields["limit"] = forms.IntegerField(
+            label="First items only",
+            required=False,
+            min_value=1,
+            max_value=1_000_000,
+            help_text="Empty takes all that are made.",
+        )
+
+    def option_fields(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in ("file", "task", *REPLACING)]
+
+    def replace_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in REPLACING if name in self.fields]
+
+    def clean_file(self) -> Any:
+        files = self.cleaned_data["file"]
+        for file in files:
+            if file.size > MAX_BYTES:
+                raise forms.ValidationError(
+                    f"{file.name} is larger than 200 MB. Import it in parts."
+                )
+        return files
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if self.data.get("replace") and "replace" not in self.fields:
+            raise forms.ValidationError(
+                "The items of this study cannot be replaced any more: somebody has answered or was "
+                "given some of them, or there are none. Nothing was imported."
+            )
+        if self.dataset is not None:
+            try:
+                parse_options(self.dataset.options, self._options(data))
+            except BadOption as error:
+                self.refuse(error)
+        return data
+
+    def refuse(self, error: BadOption) -> None:
+        """Say at the field of an option what is wrong with it."""
+        self.add_error(error.name if error.name in self.fields else None, str(error))
+
+    def reading(self) -> Reading:
+        data = self.cleaned_data
+        if self.dataset is None:
+            return Reading(task=data["task"])
+        return Reading(
+            task=self.dataset.task,
+            format=self.dataset.name,
+            limit=data["limit"],
+            options=self._options(data),
+            seed=data["seed"],
+        )
+
+    def _options(self, data: dict[str, Any]) -> dict[str, str]:
+        """The options that were filled in, as they would be written in a command."""
+        names = [option.name for option in self.dataset.options] if self.dataset else []
+        return {name: as_text(data[name]) for name in names if data.get(name) not in (None, "")}
+
+
+def _field_of(option: Option) -> forms.Field:
+    label = option.label or option.name.replace("_", " ").capitalize()
+    about: dict[str, Any] = {
+        "label": label,
+        "help_text": option.meaning,
+        "initial": option.default if isinstance(option.default, bool) else as_text(option.default),
+        "required": False,
+    }
+    if isinstance(option.default, bool):
+        return forms.BooleanField(**about)
+    if isinstance(option.default, (int, float)):
+        step = "1" if isinstance(option.default, int) else "any"
+        return forms.CharField(**about, widget=forms.NumberInput(attrs={"step": step}))
+    if option.words and not option.is_open and not option.is_list:
+        return forms.ChoiceField(**about, choices=[(word, word) for word in option.words])
+    if option.words:
+        also = "" if option.is_open else "all, or some of "
+        about["help_text"] += f" Write {also}{', '.join(option.words)}."
+    return forms.CharField(**about)

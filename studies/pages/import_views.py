@@ -1,0 +1,113 @@
+"""Importing items on a page: small files at once, large ones by a worker that the page follows."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from studies.errors import BadOption, StudyError
+from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
+from studies.importers.items.replacement import replaceable
+from studies.importers.sets import SETS
+from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
+from studies.models import ImportJob, Membership
+from studies.pages.forms import ImportForm
+from studies.selectors import get_study
+from studies.tasks import import_file
+
+_REFUSED = 422
+_REFRESH_SECONDS = 2
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def import_page(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    dataset = SETS.get(request.GET.get("set", ""))
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = ImportForm(
+        *sent, dataset=dataset, initial={"task": study.task}, there=replaceable(study)
+    )
+    context: dict[str, Any] = {
+        "study": study,
+        "form": form,
+        "dataset": dataset,
+        "sets": SETS.values(),
+    }
+    if form.is_valid():
+        uploads, reading = form.cleaned_data["file"], form.reading()
+        dry_run, user = "check" in request.POST, cast(User, request.user)
+        try:
+            quick = is_quick(uploads, reading)
+        except Refused as error:
+            context |= _refusal(error.faults, is_cut=False)
+            return render(request, "studies/import.html", context, status=_REFUSED)
+        if not quick:
+            job = keep_for_import(
+                uploads,
+                study_id=study.pk,
+                reading=reading,
+                dry_run=dry_run,
+                replace=form.replaces(),
+                user=user,
+            )
+            import_file.delay_on_commit(job.pk)  # type: ignore[attr-defined]
+            return redirect("studies:import-job", slug, job.public_id)
+        try:
+            result, report = import_now(
+                uploads,
+                slug=slug,
+                reading=reading,
+                dry_run=dry_run,
+                replace=form.replaces(),
+                user=user,
+            )
+        except Refused as error:
+            context |= _refusal(error.faults, is_cut=error.is_cut)
+            return render(request, "studies/import.html", context, status=_REFUSED)
+        except BadOption as error:
+            form.refuse(error)
+        except StudyError as error:
+            form.add_error(None, str(error))
+        else:
+            if not dry_run:
+                messages.success(request, str(result))
+                for sentence in warnings_shown(result):
+                    messages.warning(request, sentence)
+                return redirect("studies:detail", slug)
+            context |= {"result": result, "report": report}
+    status = _REFUSED if form.errors else 200
+    return render(request, "studies/import.html", context, status=status)
+
+
+@require_GET
+@login_required
+def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """How far an import is, or what came out; loads itself again until it is over."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    job = get_object_or_404(ImportJob, study=study, public_id=public_id)
+    context: dict[str, Any] = {"study": study, "job": job}
+    if job.faults:
+        faults = [Fault(**fault) for fault in job.faults]
+        context |= _refusal(faults, is_cut=STOPPED.strip() in job.message)
+    response = render(request, "studies/import_job.html", context)
+    if job.is_open:
+        response.headers["Refresh"] = str(_REFRESH_SECONDS)
+    return response
+
+
+def _refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:
+    """The faults by rule, and all of them as a file that needs nothing stored here."""
+    data = base64.b64encode(faults_csv(faults).encode()).decode()
+    return {
+        "groups": group(faults),
+        "count": len(faults),
+        "faults_url": f"data:text/csv;charset=utf-8;base64,{data}",
+        "is_cut": is_cut,
+    }

@@ -1,0 +1,167 @@
+"""The settings of a study as researchers edit them, in the groups in which they are shown."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.utils.text import slugify
+
+from studies.models import Study
+from studies.money import major_units, minor_units
+from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
+
+GROUPS = (
+    ("The study", ("title", "slug", "task", "language", "entry", "contact")),
+    (
+        "What people are asked",
+        (
+            "ask_certainty",
+            "certainty_control",
+            "allow_tie",
+            "allow_changes",
+            "persona_style",
+            "show_history",
+        ),
+    ),
+    ("How many answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
+    ("Time and pay", ("minutes", "pay", "currency")),
+    ("How it is read", ("certainty_threshold", "equivalence_margin")),
+    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
+    ("Other texts", ("instructions", "debrief")),
+)
+TRANSLATED = (("en", "English"), ("de", "Deutsch"))
+_LABELS = {
+    "slug": "Short name",
+    "entry": "How people come",
+    "contact": "Contact address",
+    "ask_certainty": "Ask how certain people are",
+    "certainty_control": "How the certainty is entered",
+    "allow_tie": "Offer “No clear difference”",
+    "allow_changes": "Let people change their answers",
+    "persona_style": "Profiles are shown as",
+    "show_history": "Earlier choices of the person that are shown",
+    "items_per_annotator": "Items a person judges",
+    "annotations_per_item": "Answers an item gets",
+    "human_sample": "Items that people get",
+    "minutes": "Minutes it takes",
+    "currency": "Currency",
+    "certainty_threshold": "High certainty from",
+    "equivalence_margin": "Margin for “comparable”",
+    "researchers": "Who asks",
+    "storage": "Where and how long answers are kept",
+    "ethics": "Ethics approval",
+    "consent": "Consent text",
+    "ai_policy": "Policy on AI assistants",
+}
+_HINTS = {
+    "title": "Annotators read it at the top of every page.",
+    "slug": "In addresses and commands: letters, digits, - and _. Empty makes it of the title. "
+    "It cannot change later.",
+    "task": "It decides how the question is put to people and to models.",
+    "language": "Of every page that annotators see.",
+    "contact": "Annotators may write there.",
+    "ask_certainty": "A number from 1 to 100 with every choice.",
+    "certainty_control": "A slider starts without a value and always has a box beside it.",
+    "allow_tie": "A third answer below both responses.",
+    "allow_changes": "Until they finish; every change is kept.",
+    "show_history": "0 shows none.",
+    "human_sample": "Drawn by topic; empty means all. Judges may read them all.",
+    "minutes": "Pay, the time limit and the number of attention checks follow from it.",
+    "currency": "Three letters, for example USD.",
+    "certainty_threshold": "1 to 100; the report splits answers there.",
+    "equivalence_margin": "Set it before the data: the largest difference in accuracy that still "
+    "counts as comparable. 0.05 is five points.",
+    "instructions": "Markdown. Empty uses the standard instructions of the task.",
+    "researchers": "Names and institution, for example Ada Lovelace, University of Exampleton.",
+    "storage": "For example: on servers of the university in the EU, for ten years.",
+    "ethics": "Board and reference, for example Ethics Committee 2026/17.",
+    "consent": "Markdown. Empty uses the standard text. Time, pay, contact and the three facts "
+    "above are always added.",
+    "debrief": "Markdown. Empty uses the standard text.",
+    "ai_policy": "Markdown. Part of consent, and repeated at every item. Empty says nothing.",
+}
+_LATE = " There are answers already: a change is logged, and every report says that it came late."
+
+
+class SettingsForm(forms.ModelForm):
+    """A new study, or the settings of one; what answers rest on is fixed with the first."""
+
+    pay = forms.DecimalField(
+        label="Pay in total",
+        min_value=0,
+        max_value=10_000,
+        decimal_places=2,
+        help_text="For the whole study, for example 4.50. Empty or 0 for none.",
+        required=False,
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    class Meta:
+        model = Study
+        fields = [name for _, names in GROUPS for name in names if name != "pay"]
+        labels = _LABELS
+        help_texts = _HINTS
+        widgets = {
+            name: forms.Textarea(attrs={"rows": 5, "cols": 72})
+            for name in ("instructions", "consent", "debrief", "ai_policy")
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        study = self.instance
+        self.fields["language"] = forms.ChoiceField(
+            label="Language", help_text=_HINTS["language"], choices=_languages(study.language)
+        )
+        self.fields["slug"].required = False
+        reward = self.initial.pop("reward", study.reward)
+        self.initial.setdefault("pay", major_units(reward, study.currency))
+        self.initial["version"] = study.version
+        fixed = () if self.is_new else ("slug", *(FROZEN_FIELDS if study.frozen_at else ()))
+        for name in fixed:
+            self.fields[name].disabled = True
+        for name in READING_FIELDS if study.frozen_at else ():
+            self.fields[name].help_text += _LATE
+
+    @property
+    def is_new(self) -> bool:
+        return self.instance.pk is None
+
+    def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
+        for title, names in GROUPS:
+            yield title, [self[name] for name in names]
+
+    def clean_currency(self) -> str:
+        return str(self.cleaned_data["currency"]).upper()
+
+    def clean_slug(self) -> str:
+        """The name as given, or made of the title."""
+        slug = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:60]
+        if not slug:
+            raise forms.ValidationError("Enter a short name: none can be made of the title.")
+        return str(slug)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if "currency" in data and "pay" in data:
+            self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
+        return data
+
+    def validate_unique(self) -> None:
+        """Whether a name is taken is said by whoever takes it, in words of its own."""
+
+    def values(self) -> dict[str, Any]:
+        """The settings that were sent, under the names of the study's fields."""
+        names = [name for name in self.Meta.fields if name != "slug"]
+        return {name: self.cleaned_data[name] for name in names} | {"reward": self.instance.reward}
+
+    def changed_fields(self) -> list[str]:
+        """What was changed, under the names of the study's fields."""
+        changed = [name for name in self.changed_data if name != "version"]
+        return ["reward" if name == "pay" else name for name in changed]
+
+
+def _languages(current: str) -> list[tuple[str, str]]:
+    """The languages that the annotators' pages have, and the study's own if it has another."""
+    known = [*TRANSLATED]
+    return known if current in dict(known) else [*known, (current, current)]

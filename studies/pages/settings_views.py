@@ -1,0 +1,96 @@
+"""A new study, and the settings of one, as forms."""
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from studies.errors import FrozenStudy, StaleVersion, StudyError
+from studies.models import Membership, Study
+from studies.pages.settings_form import SettingsForm
+from studies.selectors import get_study
+from studies.services.presets import PRESETS
+from studies.services.settings import save_settings
+from studies.services.studies import create_study
+
+_REFUSED = 422
+MAY_CREATE = "studies.add_study"
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def new(request: HttpRequest) -> HttpResponse:
+    """Start a study, from a `?preset=` if one is named; it is a draft, and its maker owns it."""
+    user = cast(User, request.user)
+    if not user.has_perm(MAY_CREATE):
+        raise PermissionDenied
+    chosen = PRESETS.get(request.GET.get("preset", ""))
+    data = request.POST if request.method == "POST" else None
+    form = SettingsForm(data, instance=Study(), initial=dict(chosen.settings) if chosen else {})
+    if form.is_valid():
+        try:
+            study = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values())
+        except StudyError as error:
+            form.add_error("slug", str(error))
+        except ValidationError as error:
+            form.add_error("slug" if "slug" in error.message_dict else None, _plain(error))
+        else:
+            messages.success(request, "The study is made, as a draft. Now import its items.")
+            return redirect("studies:detail", study.slug)
+    context = {"form": form, "presets": PRESETS, "chosen": request.GET.get("preset", "")}
+    return _page(request, "studies/new.html", form, context)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def settings(request: HttpRequest, slug: str) -> HttpResponse:
+    """Edit a study; what its answers rest on is fixed with the first of them."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    data = request.POST if request.method == "POST" else None
+    form = SettingsForm(data, instance=study)
+    if form.is_valid():
+        try:
+            save_settings(
+                form.instance,
+                changed=form.changed_fields(),
+                user=cast(User, request.user),
+                version=form.cleaned_data["version"],
+            )
+        except (StaleVersion, FrozenStudy) as error:
+            return _overtaken(request, slug, form, str(error))
+        messages.success(request, "The settings are saved.")
+        return redirect("studies:detail", slug)
+    return _page(request, "studies/settings.html", form, {"study": study, "form": form})
+
+
+def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) -> HttpResponse:
+    """Show what was sent beside what stands there now; saving again is then a choice."""
+    stored = Study.objects.get(slug=slug)
+    theirs = SettingsForm(instance=stored)
+    sent = request.POST.copy()
+    sent["version"] = str(stored.version)
+    again = SettingsForm(sent, instance=stored)
+    differing = [
+        (field.label, theirs[field.name].value(), form[field.name].value())
+        for _, fields in form.groups()
+        for field in fields
+        if not field.field.disabled
+        and str(theirs[field.name].value() or "") != str(form[field.name].value() or "")
+    ]
+    context = {"study": stored, "form": again, "fault": fault, "differing": differing}
+    return render(request, "studies/settings.html", context, status=_REFUSED)
+
+
+def _page(
+    request: HttpRequest, template: str, form: SettingsForm, context: dict[str, Any]
+) -> HttpResponse:
+    return render(request, template, context, status=_REFUSED if form.errors else 200)
+
+
+def _plain(error: ValidationError) -> str:
+    return " ".join(text for texts in error.message_dict.values() for text in texts)

@@ -1,0 +1,16 @@
+from django.urls import path
+
+from studies.pages import import_views, settings_views, views
+
+app_name = "studies"
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("new/", settings_views.new, name="new"),
+    path("<slug:slug>/", views.detail, name="detail"),
+    path("<slug:slug>/settings/", settings_views.settings, name="settings"),
+    path("<slug:slug>/state/", views.change_state, name="state"),
+    path("<slug:slug>/import/", import_views.import_page, name="import"),
+    path("<slug:slug>/import/<str:public_id>/", import_views.import_job, name="import-job"),
+    path("<slug:slug>/items/", views.items, name="items"),
+    path("<slug:slug>/items/<str:key>/", views.item, name="item"),
+]

@@ -1,0 +1,177 @@
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from studies.errors import StudyError
+from studies.models import Item, Membership, Side, Study
+from studies.pages.csv_response import csv_response
+from studies.pages.forms import StateForm
+from studies.pages.listing import list_studies, role_of, study_figures
+from studies.prompts import build_prompt
+from studies.selectors import get_study
+from studies.services.studies import set_state
+
+_PER_PAGE = 50
+_EDITORS = (Membership.Role.OWNER, Membership.Role.EDITOR)
+
+
+@require_GET
+@login_required
+def list_page(request: HttpRequest) -> HttpResponse:
+    chosen = {name: request.GET.get(name, "") for name in ("search", "state", "sort")}
+    sort = chosen["sort"] or "-created"
+    found = list_studies(
+        request.user, search=chosen["search"].strip(), state=chosen["state"], sort=sort
+    )
+    if request.GET.get("format") == "csv":
+        return _list_csv(found)
+    context = {
+        "studies": found,
+        "chosen": chosen,
+        "states": Study.State.choices,
+        "is_filtered": bool(chosen["search"] or chosen["state"]),
+        "columns": _columns(request, sort),
+        "csv_query": _query(request, format="csv"),
+    }
+    return render(request, "studies/list.html", context)
+
+
+@require_GET
+@login_required
+def detail(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "figures": study_figures(study),
+        "may_edit": role_of(request.user, study) in _EDITORS,
+        "entry_url": settings.PUBLIC_BASE_URL + _entry(study),
+        "panels": [
+            ("People", reverse("people:panel", args=[slug])),
+            ("Judges", reverse("judging:panel", args=[slug])),
+            ("Report", reverse("analysis:panel", args=[slug])),
+            ("Exports", reverse("exports:panel", args=[slug])),
+        ],
+        "log": study.log.select_related("user")[:10],
+    }
+    return render(request, "studies/detail.html", context)
+
+
+@require_POST
+@login_required
+def change_state(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = StateForm(request.POST)
+    if not form.is_valid():
+        return HttpResponse("Choose open, paused or closed.", status=400, content_type="text/plain")
+    try:
+        study = set_state(study_id=study.pk, state=form.cleaned_data["state"], user=_user(request))
+    except StudyError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The study is {study.state}.")
+    return redirect("studies:detail", slug)
+
+
+@require_GET
+@login_required
+def items(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    found = Item.everything.filter(study=study).order_by("key")
+    search = request.GET.get("search", "").strip()
+    if search:
+        found = found.filter(question__icontains=search) | found.filter(key__icontains=search)
+    split = request.GET.get("split", "")
+    if split in Item.Split.values:
+        found = found.filter(split=split)
+    page = Paginator(found.defer("r1", "r2", "metadata"), _PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {
+        "study": study,
+        "page": page,
+        "search": search,
+        "split": split,
+        "splits": Item.Split.choices,
+        "older": _query(request, page=page.previous_page_number()) if page.has_previous() else "",
+        "newer": _query(request, page=page.next_page_number()) if page.has_next() else "",
+    }
+    return render(request, "studies/items.html", context)
+
+
+@require_GET
+@login_required
+def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    found = get_object_or_404(
+        Item.everything.select_related("persona", "study"), study=study, key=key
+    )
+    setting = "tie" if study.allow_tie else "certainty" if study.ask_certainty else "standard"
+    prompt = build_prompt(found, setting=setting, shown_first=Side.R1)
+    context = {
+        "study": study,
+        "item": found,
+        "responses": [("Response 1", found.r1), ("Response 2", found.r2)],
+        "prompt": prompt,
+        "setting": setting,
+    }
+    return render(request, "studies/item.html", context)
+
+
+def _user(request: HttpRequest) -> User:
+    """Who is signed in; `login_required` let nobody else through."""
+    return cast(User, request.user)
+
+
+def _entry(study: Study) -> str:
+    """The participants' address, with the placeholders that Prolific fills in."""
+    path = reverse("annotation:entry", args=[study.slug])
+    if study.entry != Study.Entry.PROLIFIC:
+        return path
+    names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    return path + "?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
+
+
+def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
+    """Headers of the list: what each is called, how it is sorted now, and what a click sorts."""
+    headers = [
+        ("title", "Name"),
+        ("state", "State"),
+        ("items", "Items"),
+        ("answers", "Answers"),
+        ("created", "Created"),
+    ]
+    columns = []
+    for name, label in headers:
+        down = sort == f"-{name}"
+        now = "descending" if down else "ascending" if sort == name else "none"
+        then = name if down or sort != name else f"-{name}"
+        columns.append({"label": label, "now": now, "query": _query(request, sort=then)})
+    return columns
+
+
+def _query(request: HttpRequest, **changes: object) -> str:
+    """The query of this address with some of it changed."""
+    query = request.GET.copy()
+    for name, value in changes.items():
+        query[name] = str(value)
+    return f"?{query.urlencode()}"
+
+
+def _list_csv(found: Any) -> HttpResponse:
+    header = ["study", "title", "state", "items", "answers", "seats", "created_at"]
+    rows = (
+        [
+            study.slug, study.title, study.state, study.items, study.answers, study.seats,
+            study.created_at.isoformat(timespec="minutes"),
+        ]
+        for study in found
+    )  # fmt: skip
+    return csv_response("studies", header, rows)

@@ -1,0 +1,1 @@
+"""A persona as text, and the named sets of its features."""

@@ -1,0 +1,47 @@
+"""One hash for everything that people and models are shown in a study."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import to_locale
+
+from studies.models import Item, Study
+from studies.prompts import SETTINGS, wording
+from studies.text import digest
+
+# Complete, so its originals are the English texts of the participants' pages.
+_COMPLETE = "de"
+
+
+def study_content_hash(study: Study) -> str:
+    """SHA-256 of items, instructions, consent, language and words; never of numbers or pay."""
+    items = Item.everything.filter(study=study).order_by("key").values_list("key", "content_hash")
+    words = [wording(study.task, setting).sha256 for setting in SETTINGS]
+    return digest(
+        [
+            study.language,
+            study.instructions,
+            "\n".join(
+                filter(None, [study.consent, study.researchers, study.storage, study.ethics])
+            ),
+            words,
+            interface_version(study.language),
+            list(items),
+        ]
+    )
+
+
+@cache
+def interface_version(language: str) -> str:
+    """SHA-256 of the words of the participants' pages in `language`; untranslated means English."""
+    for name in (to_locale(language), to_locale(language).partition("_")[0]):
+        if (own := _catalogue(name)).is_file():
+            return digest(own.read_text("utf-8"))
+    text = _catalogue(_COMPLETE).read_text("utf-8")
+    return digest(re.findall(r"^msgid.*", text, re.MULTILINE))
+
+
+def _catalogue(locale: str) -> Path:
+    return Path(settings.LOCALE_PATHS[0]) / locale / "LC_MESSAGES/django.po"

@@ -1,0 +1,62 @@
+"""Changes to the settings of a study."""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from studies.errors import FrozenStudy, StaleVersion
+from studies.models import Study
+from studies.services.content_hash import study_content_hash
+from studies.services.sampling import seat_items
+from studies.services.studies import lock_study, record
+
+# What people and models have seen once the first answer is in.
+FROZEN_FIELDS = (
+    "task", "allow_tie", "ask_certainty", "certainty_control", "persona_style", "show_history",
+    "language", "instructions", "consent", "researchers", "storage", "ethics",
+)  # fmt: skip
+
+# How answers are read: may change after the first of them, but never unseen.
+READING_FIELDS = ("certainty_threshold", "equivalence_margin")
+# The event of the log that holds such a change: its field, and what it was before and after.
+READ_OTHERWISE = "read otherwise after the first answer"
+
+
+@transaction.atomic
+def save_settings(
+    study: Study, *, changed: Collection[str], user: User | None = None, version: int | None = None
+) -> None:
+    """Store the `changed` fields of an edited study, with what follows from them.
+
+    Seats follow `annotations_per_item` and `human_sample`. How answers are read may still change
+    after the first of them; the log then has the old value and the new one. Raises `FrozenStudy`
+    when a first answer has come in while somebody was editing what it rests on, and `StaleVersion`
+    when `version` is given and somebody else has saved the study since.
+    """
+    locked = lock_study(study.pk)
+    if version is not None and version != locked.version:
+        raise StaleVersion(
+            f"Somebody else has changed “{study.slug}” since you opened this page. "
+            "Nothing was saved: compare your settings with theirs, then save again."
+        )
+    changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
+    if not changed:
+        return
+    if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):
+        raise FrozenStudy(
+            f"“{study.slug}” has answers: {', '.join(fixed)} can no longer change. "
+            "Nothing was saved. Start a new study for other words."
+        )
+    before = {name: getattr(locked, name) for name in READING_FIELDS if name in changed}
+    for name in changed:
+        setattr(locked, name, getattr(study, name))
+    locked.version += 1
+    locked.save(update_fields=[*changed, "version"])
+    seat_items(locked)
+    locked.content_hash = study_content_hash(locked)
+    locked.save(update_fields=["content_hash"])
+    record(locked, "settings changed", user=user, fields=sorted(changed))
+    for name, value in before.items() if locked.frozen_at else ():
+        after = getattr(locked, name)
+        record(locked, READ_OTHERWISE, user=user, field=name, before=value, after=after)

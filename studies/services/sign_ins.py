@@ -1,0 +1,113 @@
+"""How often somebody may try to sign in, counted in the database that all servers share.
+
+Nobody can lock somebody else out: what counts tightly is the account together with the address.
+The two other limits are far higher, and do not hold where the account was signed in to before
+from the same address.
+"""
+
+import datetime as dt
+import logging
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from studies.errors import TooManyAttempts
+from studies.models import SignIn
+from studies.services.rate_limits import Limit, minutes
+
+logger = logging.getLogger(__name__)
+
+_KEPT_FOR = dt.timedelta(days=90)
+
+
+# One account from one address; one address over all accounts, where a whole university may sit;
+# one account from all addresses together.
+PAIR = Limit(5, dt.timedelta(minutes=15))
+ADDRESS = Limit(50, dt.timedelta(minutes=15))
+ACCOUNT = Limit(100, dt.timedelta(hours=1))
+# Links that reset a password: nobody's mailbox is flooded.
+RESET_ACCOUNT = Limit(3, dt.timedelta(hours=1))
+RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
+
+
+def begin(*, name: str, address: str) -> SignIn:
+    """Store an attempt to sign in as `name`; it counts as failed until `succeed`.
+
+    It is stored before the password is looked at, so that attempts that arrive together see each
+    other. Raises `TooManyAttempts`; an attempt that is refused does not count, so that waiting
+    always ends.
+    """
+    attempt = SignIn.objects.create(
+        account=_account(name),
+        user=get_user_model().objects.filter(username=name).first(),
+        address=address,
+    )
+    if wait := _wait(attempt):
+        attempt.delete()
+        logger.warning(
+            "sign-in refused, too many attempts: account %s, address %s", _named(attempt), address
+        )
+        raise TooManyAttempts(wait)
+    return attempt
+
+
+def succeed(attempt: SignIn) -> None:
+    """Mark an attempt as a sign-in; attempts of long ago are forgotten with it."""
+    attempt.outcome = SignIn.Outcome.SUCCEEDED
+    attempt.save(update_fields=["outcome"])
+    SignIn.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
+
+
+def fail(attempt: SignIn) -> None:
+    """Log an attempt that the password did not fit."""
+    logger.warning("sign-in failed: account %s, address %s", _named(attempt), attempt.address)
+
+
+def may_ask_for_reset(*, email: str, address: str) -> bool:
+    """Whether a link that resets a password may be sent now; counts the request if so."""
+    asked = SignIn.objects.filter(outcome=SignIn.Outcome.RESET)
+    account = _account(email)
+    if RESET_ACCOUNT.wait(asked.filter(account=account)) or RESET_ADDRESS.wait(
+        asked.filter(address=address)
+    ):
+        logger.warning("reset link refused, too many requests: address %s", address)
+        return False
+    SignIn.objects.create(account=account, address=address, outcome=SignIn.Outcome.RESET)
+    return True
+
+
+def sentence(wait: dt.timedelta) -> str:
+    """What somebody reads who has to wait."""
+    number = minutes(wait)
+    time = "1 minute" if number == 1 else f"{number} minutes"
+    return f"Too many failed attempts to sign in. Wait {time}, then try again."
+
+
+def _wait(attempt: SignIn) -> dt.timedelta | None:
+    others = SignIn.objects.exclude(pk=attempt.pk)
+    failed = others.filter(outcome=SignIn.Outcome.FAILED)
+    signed_in = others.filter(
+        outcome=SignIn.Outcome.SUCCEEDED, account=attempt.account, address=attempt.address
+    )
+    last = signed_in.order_by("-created_at").first()
+    pair = failed.filter(account=attempt.account, address=attempt.address)
+    if last is not None:
+        return PAIR.wait(pair.filter(created_at__gt=last.created_at))
+    return (
+        PAIR.wait(pair)
+        or ADDRESS.wait(failed.filter(address=attempt.address))
+        or ACCOUNT.wait(failed.filter(account=attempt.account))
+    )
+
+
+def _account(name: str) -> str:
+    """The keyed hash of a name; however it is written, it is one account."""
+    return salted_hmac(
+        "studies.sign_ins", name.strip().casefold(), secret=settings.SECRET_KEY, algorithm="sha256"
+    ).hexdigest()
+
+
+def _named(attempt: SignIn) -> str:
+    return str(attempt.user_id) if attempt.user_id else "unknown"
