@@ -37,8 +37,8 @@ from analysis.juries import with_juries
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator, QuotaCell
 from annotation.quality.flags import quality_of
-from judging.conditions import conditions_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.runs.request_conditions import conditions_of
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study, StudyLog
 from studies.prompts import wording

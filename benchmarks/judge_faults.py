@@ -86,8 +86,9 @@ def judge_through(
 ) -> Outcome:
     """Judge while requests are spoilt, and say what came of it."""
     from judging.models import Attempt
-    from judging.services import runs, runtime
-    from judging.services.judges import add_judge
+    from judging.runs import lifecycle
+    from judging.runs.judges import add_judge
+    from judging.worker import runtime
 
     judge, _ = add_judge(
         name=f"through {fault['fault']} {url}", backend="openai", model="demo-steady",
@@ -96,7 +97,7 @@ def judge_through(
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
     enqueue = worker is not None
-    started = runs.start_run(study_id=study_id, judge_id=judge.pk, enqueue=enqueue, **run)
+    started = lifecycle.start_run(study_id=study_id, judge_id=judge.pk, enqueue=enqueue, **run)
     if worker is not None:
         while started.is_active:
             worker.check()
@@ -104,7 +105,7 @@ def judge_through(
             started.refresh_from_db()
     else:
         try:
-            runs.work_off(run_id=started.pk)
+            lifecycle.work_off(run_id=started.pk)
         finally:
             runtime.shut_down()
         started.refresh_from_db()

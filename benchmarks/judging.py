@@ -139,11 +139,12 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
 
 
 def run_inline(url: str, items: int, slots: int, name: str) -> Result:
-    from judging.services import runs, runtime
+    from judging.runs import lifecycle
+    from judging.worker import runtime
 
     run_id = _start(url, slots, name, enqueue=False)
     try:
-        result = _measure(lambda: runs.work_off(run_id=run_id), items, time.process_time)
+        result = _measure(lambda: lifecycle.work_off(run_id=run_id), items, time.process_time)
     finally:
         runtime.shut_down()
     _verify(run_id, items)
@@ -218,8 +219,8 @@ def _start(
     setting: str = "certainty",
     limit: int | None = None,
 ) -> int:
-    from judging.services.judges import add_judge
-    from judging.services.runs import start_run
+    from judging.runs.judges import add_judge
+    from judging.runs.lifecycle import start_run
     from studies.models import Study
 
     study = Study.objects.get(slug=SLUG)

@@ -20,8 +20,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.protocol import Question, Reply
-from judging.engine.transformers import LocalModel, TransformersBackend, TransformersSettings
 
 # Answers questions and says how many tokens were read and written.
 Work = Callable[[list[Question]], int]

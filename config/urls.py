@@ -26,7 +26,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("studies/", include("studies.pages.urls")),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
-    path("studies/<slug:slug>/judges/", include("judging.urls")),
+    path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.export_urls")),
     path("shared/", include("analysis.shared_urls")),

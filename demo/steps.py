@@ -31,9 +31,9 @@ from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun, Judgment
+from judging.runs.judges import add_judge
+from judging.runs.lifecycle import start_run
 from judging.selectors import run_progress
-from judging.services.judges import add_judge
-from judging.services.runs import start_run
 from studies.management.progress import ProgressBar
 from studies.models import Item, Study
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from judging.models import Attempt, Judge, JudgeRun, Judgment
-from judging.services.judges import IDENTITY
+from judging.runs.judges import IDENTITY
 from studies.admin import LookOnly
 
 

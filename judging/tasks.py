@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 
-from judging.services import batches, chunks, recovery, runtime, watch
+from judging.worker import batches, chunks, recovery, recovery_thread, runtime
 from studies.queueing import queue
 
 
@@ -39,12 +39,12 @@ def queue_batches(run_id: int) -> None:
 @worker_ready.connect
 def take_up(**_: Any) -> None:
     """A worker looks after the runs by itself: who serves other queues, and when, is not known."""
-    watch.begin(call=queue_chunk, step=queue_batches)
+    recovery_thread.begin(call=queue_chunk, step=queue_batches)
 
 
 @worker_shutdown.connect
 def look_no_more(**_: Any) -> None:
-    watch.end()
+    recovery_thread.end()
 
 
 @worker_shutting_down.connect

@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from judging.engine.limits import Limiter, Permit
-from judging.engine.parsing import looks_like_refusal, parse_reply, says_nothing
 from judging.engine.protocol import (
     Adjusted,
     Answer,
@@ -25,6 +23,8 @@ from judging.engine.protocol import (
     Reply,
     Unreachable,
 )
+from judging.engine.rate_limits import Limiter, Permit
+from judging.protocols.parsing import looks_like_refusal, parse_reply, says_nothing
 
 logger = logging.getLogger(__name__)
 

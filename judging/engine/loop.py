@@ -11,9 +11,9 @@ from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from judging.engine.limits import Limiter, Limits, tightest_of
 from judging.engine.protocol import Backend
-from judging.engine.sharing import Exchange, keep_sharing
+from judging.engine.rate_limit_coordination import Exchange, keep_sharing
+from judging.engine.rate_limits import Limiter, Limits, tightest_of
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from judging.engine.line import Line
+from judging.engine.budget_queue import Line
 
 Side = Literal["A", "B", "C"]
 State = Literal["done", "unparseable", "refused", "error"]

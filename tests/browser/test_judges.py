@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Attempt, Batch, JudgeRun, Judgment
-from judging.services.campaigns import Plan, start_campaign
-from judging.services.chunks import AFTER_PROBE
+from judging.runs.campaigns import Plan, start_campaign
+from judging.worker.chunks import AFTER_PROBE
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import make_item, make_persona, make_study
 from tests.judging.conftest import make_judge

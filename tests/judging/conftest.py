@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from judging.models import Judge
-from judging.services import runtime
-from judging.services.judges import add_judge
+from judging.runs.judges import add_judge
+from judging.worker import runtime
 from tests.judging.llm_server import LlmServer
 
 

@@ -9,11 +9,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.engine.batches import BatchClient, BatchError, Line, read_lines
+from judging.backends.batch_files import BatchClient, BatchError, Line, read_lines
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
+from judging.runs import lifecycle
 from judging.selectors import run_cost
-from judging.services import batches, chunks, recovery, runs, runtime
+from judging.worker import batches, chunks, recovery, runtime
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.simulated import demo_study, simulated_server
@@ -42,11 +43,11 @@ def judge(server):
 
 def start(study, judge, **options):
     options = {"limit": LIMIT, "setting": "certainty", "by_batch": True} | options
-    return runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+    return lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
 
 
 def finish(run):
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
     run.refresh_from_db()
     return run
 
@@ -182,7 +183,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
     with monkeypatch.context() as patch:
         patch.setattr(batches, "_apply", apply_and_die)
         with pytest.raises(KeyboardInterrupt):
-            runs.work_off(run_id=run.pk)
+            lifecycle.work_off(run_id=run.pk)
     assert 0 < run.judgments.filter(state="done").count() < LIMIT
 
     finish(run)
@@ -262,7 +263,7 @@ def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
 def test_a_run_that_is_cancelled_cancels_its_batch_and_keeps_what_came(study, judge, server):
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
-    runs.cancel_run(run_id=run.pk)
+    lifecycle.cancel_run(run_id=run.pk)
 
     batches.advance_run(run_id=run.pk)
     assert server.batches()[0]["status"] in {"cancelling", "cancelled", "completed"}

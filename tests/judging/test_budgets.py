@@ -12,9 +12,9 @@ from django.utils import timezone
 from judging.engine.protocol import AttemptEnd, Crowded, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
+from judging.runs.campaigns import Plan, start_campaign
 from judging.selectors import run_cost
-from judging.services import chunks, ledger
-from judging.services.campaigns import Plan, start_campaign
+from judging.worker import chunks, ledger
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
-from judging.services.campaigns import Plan, feature_grid, read_plan, start_campaign
-from judging.services.runs import work_off
+from judging.runs.campaigns import Plan, feature_grid, read_plan, start_campaign
+from judging.runs.lifecycle import work_off
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
 
@@ -209,7 +209,7 @@ def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, mo
         for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE)[:2]:
             work_off(run_id=run.pk)
 
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     monkeypatch.setattr("judging.management.commands.campaign.time", SimpleNamespace(sleep=work))
 
     out = campaign_command(tmp_path, PLAN, "--wait")
@@ -253,7 +253,7 @@ def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is
 
 def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor, monkeypatch):
     queued: list[int] = []
-    monkeypatch.setattr("judging.services.runs.queue_chunk", queued.append)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", queued.append)
 
     response = press(editor, reverse("judging:new", args=["s"]), NEW)
 
@@ -298,7 +298,7 @@ def test_viewers_start_nothing(study, judges):
 def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     study, judges, llm, editor, monkeypatch
 ):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     plan = Plan(
         name="Panel", judges=["one", "two"], features=["all", "age,sex"], token_budget=10,
         juries={"both": ["one", "two"]},
@@ -326,7 +326,7 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
 def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
     study, judges, llm, editor, monkeypatch
 ):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     campaign = start_campaign(study_id=study.pk, plan=Plan(name="Two", judges=["one", "two"]))
     page = reverse("judging:campaign", args=["s", campaign.public_id])
     states = campaign.runs.order_by("pk").values_list("state", flat=True)
@@ -344,7 +344,7 @@ def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
 
 
 def test_rows_of_a_sweep_differ_in_what_they_say(study, judges, editor, monkeypatch):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     sweeps = ["all", "leave-one-out", "one-only"]
     campaign = start_campaign(
         study_id=study.pk, plan=Plan(name="Sweep", judges=["one"], features=sweeps)

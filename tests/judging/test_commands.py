@@ -34,7 +34,7 @@ def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
 
 def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):
     called: list[int] = []
-    monkeypatch.setattr("judging.services.runs.queue_chunk", called.append)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", called.append)
 
     out = judge_command()
 
@@ -45,7 +45,7 @@ def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monk
 
 def test_wait_follows_the_workers_until_the_end(study, judge, llm, monkeypatch):
     monkeypatch.setattr(
-        "judging.services.runs.queue_chunk",
+        "judging.runs.lifecycle.queue_chunk",
         lambda run_id: JudgeRun.objects.filter(pk=run_id).update(
             state="stopped_budget", sentence="Used up."
         ),
@@ -110,7 +110,7 @@ def test_an_unknown_study_or_judge_is_told(study, db):
 
 
 def test_recorded_replies_are_judged_without_any_server(study, engine, tmp_path):
-    from judging.engine.replay import prompt_sha256
+    from judging.backends.replay import prompt_sha256
     from studies.prompts import build_prompt
 
     item = study.all_items.order_by("key").first()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from judging.engine.complaints import (
+from judging.backends.error_messages import (
     declines_content,
     error_body,
     refused_parameters,

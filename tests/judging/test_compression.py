@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from judging.engine import compression
-from judging.engine.compression import unpacked
+from judging.backends import compression
+from judging.backends.compression import unpacked
 from judging.engine.protocol import Garbage, Misconfigured
 from tests.factories import make_items, make_study
 from tests.judging.llm_server import Answer, completion, error

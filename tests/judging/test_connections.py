@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from judging.engine.connections import Connections
+from judging.backends.connections import Connections
 from tests.judging.llm_server import Answer, completion
 
 OK = completion("[[A]]")

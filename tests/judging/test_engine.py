@@ -7,10 +7,10 @@ import time
 
 import pytest
 
+from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
+from judging.backends.replay import BadRecording, ReplayBackend, read_recording
 from judging.engine.asking import Asker
-from judging.engine.limits import Limiter, Limits
 from judging.engine.loop import EngineLoop
-from judging.engine.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.protocol import (
     Fault,
     Garbage,
@@ -26,7 +26,7 @@ from judging.engine.protocol import (
     ServerError,
     Unreachable,
 )
-from judging.engine.replay import BadRecording, ReplayBackend, read_recording
+from judging.engine.rate_limits import Limiter, Limits
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})

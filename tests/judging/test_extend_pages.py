@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import JudgeRun
-from judging.services import runs
-from judging.services.campaigns import read_plan
-from judging.services.estimates import estimate_plan, estimate_run
-from judging.services.growing import grown, run_for
-from judging.services.making import count_missing, missing_judgments
+from judging.runs import lifecycle
+from judging.runs.campaigns import read_plan
+from judging.runs.estimates import estimate_plan, estimate_run
+from judging.runs.extension import grown, run_for
+from judging.runs.row_creation import count_missing, missing_judgments
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.test_campaigns import press
@@ -45,7 +45,7 @@ def editor(study):
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
 
 
 def url_of(run):
@@ -72,7 +72,7 @@ def test_more_samples_and_the_other_order_ask_only_what_they_add(run, editor, ll
     assert asked(llm) == before
 
     response = press(editor, url_of(run), {**SAME, **change})
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     assert response.url == reverse("judging:run", args=["s", run.public_id])
     run.refresh_from_db()
@@ -87,7 +87,7 @@ def test_items_that_were_added_are_asked_for_the_first_time(run, study, editor, 
 
     page = editor.post(url_of(run), {**SAME, "estimate": "yes"})
     press(editor, url_of(run), SAME)
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     assert facts(page) == (4, 0, 1)
     assert set(asked(llm).values()) == {1}
@@ -111,7 +111,7 @@ def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judg
     told = {**SAME, "samples": "2", "reuse": "on"}
     page = editor.post(url_of(run), {**told, "estimate": "yes"})
     press(editor, url_of(run), told)
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     assert (facts(alone), facts(page)) == ((4, 0, 4), (4, 4, 0))
     assert "Take over 4 answers" in page.content.decode()
@@ -168,7 +168,7 @@ def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm
     assert "raise it under “Change or extend”" in page
 
     press(editor, url_of(run), {**SAME, "budget": "5"})
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert (run.state, run.budget, len(llm.requests)) == ("done", 5, 4)
@@ -244,7 +244,7 @@ def test_a_campaign_counts_what_is_new_and_asks_that(
 
     press(editor, url, {**PLAN, **told})
     for one in JudgeRun.objects.all():
-        runs.work_off(run_id=one.pk)
+        lifecycle.work_off(run_id=one.pk)
 
     assert JudgeRun.objects.count() == count
     assert len(llm.requests) == 4 + questions

@@ -7,8 +7,8 @@ import pytest
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
-from judging.services import runs
-from judging.services.growing import clients
+from judging.runs import lifecycle
+from judging.runs.extension import clients
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
@@ -159,8 +159,8 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
     make_items(study, 2)
     judge = make_judge(base_url="http://localhost:1/v1")
 
-    plain = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
-    batch = runs.start_run(
+    plain = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    batch = lifecycle.start_run(
         study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True, enqueue=False
     )
 

@@ -5,7 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.models import Judge, JudgeRun, Judgment
-from judging.services.imports import import_judgments
+from judging.runs.imports import import_judgments
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from tests.factories import make_item, make_study

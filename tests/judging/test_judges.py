@@ -5,8 +5,8 @@ from django.core.management import CommandError, call_command
 
 from judging.errors import BadJudge
 from judging.models import Judge
-from judging.services.judges import add_judge, api_key
-from judging.services.runs import start_run
+from judging.runs.judges import add_judge, api_key
+from judging.runs.lifecycle import start_run
 from judging.tasks import queue_chunk
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.limits import language_limit
-from judging.services.campaigns import Plan, start_campaign
+from judging.runs.campaigns import Plan, start_campaign
 from studies.models import Study
 from studies.prompts.language import language_note
 from tests.factories import make_item, make_study, sign_in
@@ -54,7 +54,7 @@ def test_nothing_is_said_of_a_study_in_english(study):
 
 
 def test_the_commands_say_so_before_anything_is_asked(study, tmp_path, monkeypatch):
-    monkeypatch.setattr("judging.services.runs.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     plan = tmp_path / "plan.toml"
     plan.write_text('name = "C"\njudges = ["one"]\n')
 

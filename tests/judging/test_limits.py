@@ -2,7 +2,6 @@ import asyncio
 
 import pytest
 
-from judging.engine.limits import CIRCUIT_FAILURES, Limiter, Limits, Permit
 from judging.engine.protocol import (
     Misconfigured,
     Outage,
@@ -11,6 +10,7 @@ from judging.engine.protocol import (
     ServerError,
     Unreachable,
 )
+from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Limits, Permit
 
 
 class Clock:

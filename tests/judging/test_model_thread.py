@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from judging.engine import model_thread
-from judging.engine.model_thread import ModelThread
+from judging.backends import model_thread
+from judging.backends.model_thread import ModelThread
 from judging.engine.protocol import Fault, Misconfigured, Question, Rejected, Reply, ServerError
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
@@ -225,8 +225,8 @@ def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(en
     """What failed in the middle of a run held that question, and all behind it, for ever."""
     failing = [TypeError("one"), KeyError("two")]
     model = MadeUp(lambda questions: failing.pop() if failing else None)
-    monkeypatch.setattr("judging.engine.transformers.LocalModel", lambda settings: model)
-    monkeypatch.setattr("judging.services.judges._need_transformers", lambda: None)
+    monkeypatch.setattr("judging.backends.transformers.LocalModel", lambda settings: model)
+    monkeypatch.setattr("judging.runs.judges._need_transformers", lambda: None)
     judge = make_judge(name="local", backend="transformers", model="made-up")
     study = make_study()
     make_items(study, 7)

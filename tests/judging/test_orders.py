@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from judging.services.orders import shown_first
+from judging.runs.orders import shown_first
 from studies.models import Item
 
 

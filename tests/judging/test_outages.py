@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from judging.engine.limits import Limiter, Limits
 from judging.engine.protocol import Outage, RateLimited, ServerError, TimedOut
-from judging.engine.sharing import Document, settle
+from judging.engine.rate_limit_coordination import Document, settle
+from judging.engine.rate_limits import Limiter, Limits
 from tests.judging.jumping import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults

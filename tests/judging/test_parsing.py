@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.engine.parsing import looks_like_refusal, parse_reply
+from judging.protocols.parsing import looks_like_refusal, parse_reply
 
 CYRILLIC_A = "А"
 

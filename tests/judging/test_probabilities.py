@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from judging.engine.completions import option_probabilities
+from judging.backends.completions import option_probabilities
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error

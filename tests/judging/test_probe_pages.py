@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from analysis.dataset import load_dataset
 from judging.models import Attempt, Campaign, JudgeRun, Judgment
-from judging.services import batches, chunks
-from judging.services.campaigns import Plan, change_campaign, start_campaign
-from judging.services.recovery import recover_runs
-from judging.services.runs import resume_run, work_off
+from judging.runs.campaigns import Plan, change_campaign, start_campaign
+from judging.runs.lifecycle import resume_run, work_off
 from judging.tasks import judge_chunk
+from judging.worker import batches, chunks
+from judging.worker.recovery import recover_runs
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
@@ -55,7 +55,7 @@ def editor(study):
 def queued(monkeypatch):
     """The tokens that a page handed to the workers; `work` is a worker that takes them."""
     tokens: list[int] = []
-    monkeypatch.setattr("judging.services.runs.queue_chunk", tokens.append)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", tokens.append)
     monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
     return tokens
 
@@ -295,7 +295,7 @@ def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, ll
 
 def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, queued, monkeypatch):
     handed: list[int] = []
-    monkeypatch.setattr("judging.services.runs.queue_batches", handed.append)
+    monkeypatch.setattr("judging.runs.lifecycle.queue_batches", handed.append)
     make_judge(name="one", base_url=llm.url, price_input=10, price_output=100, batch_price="0.5")
     campaign = probed(editor, queued, {**PLAN, "judges": ["one"], "batch": "on"})
     run = JudgeRun.objects.get()

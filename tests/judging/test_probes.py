@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.models import JudgeRun
-from judging.services import chunks
-from judging.services.probes import probe_run
-from judging.services.runs import start_run
+from judging.runs.lifecycle import start_run
+from judging.runs.probes import probe_run
+from judging.worker import chunks
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error

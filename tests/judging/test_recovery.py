@@ -10,8 +10,8 @@ from kombu.exceptions import OperationalError
 
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.services import batches, chunks, patience, recovery
-from judging.services.runs import start_run, work_off
+from judging.runs.lifecycle import start_run, work_off
+from judging.worker import batches, chunks, database_outages, recovery
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -208,7 +208,7 @@ def test_work_without_workers_outlives_a_database_that_restarts(llm, engine, mon
         return claim(*arguments, **options)
 
     monkeypatch.setattr(chunks, "claim", claim_when_it_is_back)
-    monkeypatch.setattr(patience, "_PAUSE", 0.0)
+    monkeypatch.setattr(database_outages, "_PAUSE", 0.0)
 
     work_off(run_id=run.pk)
 
@@ -220,7 +220,7 @@ def test_a_database_that_stays_away_is_said_with_what_to_do(monkeypatch):
     def ask():
         raise db.OperationalError("Connection refused\n")
 
-    monkeypatch.setattr(patience, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(database_outages, "RETRY_SECONDS", 0.0)
 
     with pytest.raises(DatabaseAway, match=r"refused\. What was answered is stored; the"):
-        patience.outlive_restart(ask)
+        database_outages.outlive_restart(ask)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from judging.errors import BadJudge, BadRun
 from judging.models import JudgeRun, Judgment
-from judging.services import making, runs
+from judging.runs import lifecycle, row_creation
 from studies.errors import StudyError
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
@@ -64,7 +64,7 @@ def test_both_orders_ask_twice_and_a_fixed_order_once(judge, llm):
 
 
 def test_judgments_are_made_in_the_order_of_keys_and_as_the_model_says(judge, monkeypatch):
-    monkeypatch.setattr(making, "_ROWS_AT_ONCE", 4)
+    monkeypatch.setattr(row_creation, "_ROWS_AT_ONCE", 4)
     study = make_study()
     for key in ("c", "a", "b"):
         make_item(study=study, key=key)
@@ -191,17 +191,17 @@ def test_pausing_stops_sending_and_resuming_finishes(llm, engine):
 
     def answer(body, n):
         if n == 3:
-            assert runs.pause_run(run_id=run.pk)
+            assert lifecycle.pause_run(run_id=run.pk)
             connection.close()  # of the server's thread
         return completion("[[A]]")
 
     llm.answer = answer
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
     run.refresh_from_db()
     assert (run.state, states(run)) == ("paused", {"done": 3, "pending": 3})
 
-    assert runs.resume_run(run_id=run.pk)
-    runs.work_off(run_id=run.pk)
+    assert lifecycle.resume_run(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert (run.state, len(llm.requests)) == ("done", 6)
@@ -212,14 +212,14 @@ def test_a_cancelled_run_keeps_what_it_has_and_is_not_resumed(llm, engine):
     study = make_study()
     make_items(study, 3)
     run = start(study, judge)
-    assert runs.cancel_run(run_id=run.pk)
+    assert lifecycle.cancel_run(run_id=run.pk)
 
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert (run.state, len(llm.requests)) == ("cancelled", 0)
-    assert not runs.resume_run(run_id=run.pk)
-    assert not runs.cancel_run(run_id=run.pk)
+    assert not lifecycle.resume_run(run_id=run.pk)
+    assert not lifecycle.cancel_run(run_id=run.pk)
 
 
 def test_the_first_answer_freezes_the_study_and_a_failure_does_not(llm, engine):
@@ -245,7 +245,7 @@ def test_two_processes_worth_of_threads_never_ask_the_same_question(judge, llm):
 
     def help_out():
         try:
-            runs.work_off(run_id=run.pk)
+            lifecycle.work_off(run_id=run.pk)
         finally:
             connection.close()
 

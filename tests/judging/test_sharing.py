@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from judging.engine.limits import Limiter, Limits
 from judging.engine.protocol import Misconfigured, Outage, RateLimited
-from judging.engine.sharing import (
+from judging.engine.rate_limit_coordination import (
     BURST_SECONDS,
     SILENT_SECONDS,
     Document,
@@ -21,8 +20,9 @@ from judging.engine.sharing import (
     keep_sharing,
     settle,
 )
+from judging.engine.rate_limits import Limiter, Limits
 from judging.models import SharedLimit
-from judging.services import sharing
+from judging.worker import shared_rate_limits
 from tests.judging.llm_server import completion, error
 from tests.judging.site import Site, wait_for, write_items
 from tests.servers import redis_broker
@@ -222,7 +222,7 @@ def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
 
 
 def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
-    monkeypatch.setattr("judging.engine.sharing._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("judging.engine.rate_limit_coordination._RETRY_SECONDS", 0.0)
     document: Document = {}
     calls: list[Report] = []
 
@@ -235,11 +235,11 @@ def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
     async def scenario():
         limiter = Limiter(Limits(concurrency=4), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
-            sharing = asyncio.ensure_future(keep_sharing(limiter, exchange, executor))
+            shared_rate_limits = asyncio.ensure_future(keep_sharing(limiter, exchange, executor))
             permit = await asyncio.wait_for(limiter.acquire(), 5)
             limiter.release(permit)
-            sharing.cancel()
-            await asyncio.gather(sharing, return_exceptions=True)
+            shared_rate_limits.cancel()
+            await asyncio.gather(shared_rate_limits, return_exceptions=True)
 
     asyncio.run(scenario())
 
@@ -253,7 +253,7 @@ def test_processes_that_settle_at_the_same_time_hand_out_no_slot_twice():
     def take_part(number):
         start.wait()
         try:
-            grant = sharing._in_database("endpoint", f"m{number}", report())
+            grant = shared_rate_limits._in_database("endpoint", f"m{number}", report())
             granted.append(grant.slots)
         finally:
             connection.close()
@@ -277,18 +277,18 @@ def redis_url():
 
 def test_redis_hands_out_no_slot_twice(redis_url, settings):
     settings.CELERY_BROKER_URL = redis_url
-    sharing._redis.cache_clear()
+    shared_rate_limits._redis.cache_clear()
     granted, endpoint = [], f"test-{time.time_ns()}"
 
     def take_part(number):
-        granted.append(sharing._in_redis(endpoint, f"m{number}", report()).slots)
+        granted.append(shared_rate_limits._in_redis(endpoint, f"m{number}", report()).slots)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(take_part, range(6)))
 
     assert sum(granted) == 10
-    sharing._redis(os.getpid()).close()
-    sharing._redis.cache_clear()
+    shared_rate_limits._redis(os.getpid()).close()
+    shared_rate_limits._redis.cache_clear()
 
 
 @pytest.mark.e2e

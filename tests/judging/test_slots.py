@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from judging.engine.limits import Limiter
 from judging.engine.protocol import RateLimited, TimedOut
+from judging.engine.rate_limits import Limiter
 from judging.models import Judge
-from judging.services.judges import FIRST_SLOTS, limits_of
+from judging.runs.judges import FIRST_SLOTS, limits_of
 from tests.judging.jumping import simulate
 
 

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import OperationalError
 
-from judging.engine.limits import Limiter, Limits
-from judging.engine.openai import OpenAIBackend, OpenAISettings, connect
+from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.protocol import LedgerFailed, Parameters, Question, Reply, TimedOut
-from judging.engine.sharing import Grant, keep_sharing
+from judging.engine.rate_limit_coordination import Grant, keep_sharing
+from judging.engine.rate_limits import Limiter, Limits
 from judging.models import Attempt, Judgment
-from judging.services import chunks, ledger, runs
-from judging.services.writer import Writer
+from judging.runs import lifecycle
+from judging.worker import chunks, ledger
+from judging.worker.writer import Writer
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
@@ -38,8 +39,8 @@ def test_questions_of_a_chunk_that_does_not_move_are_asked_again(llm, engine, mo
 
     monkeypatch.setattr(OpenAIBackend, "ask", ask_or_hang)
 
-    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
-    runs.work_off(run_id=run.pk)
+    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert run.state == "done"
@@ -117,8 +118,8 @@ def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkey
     make_items(study, 5)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
 
-    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
-    runs.work_off(run_id=run.pk)
+    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert broken == {"Opening", "Closing"}
@@ -142,7 +143,7 @@ def test_a_request_whose_answer_could_not_be_written_is_lost_and_counted(llm, en
     study = make_study()
     make_items(study, 1)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
-    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
 
     with pytest.raises(LedgerFailed):
         chunks.judge_chunk(run_id=run.pk)
@@ -161,8 +162,8 @@ def test_half_a_character_and_a_nul_in_a_reply_are_stored_without(llm, engine):
     make_items(study, 1)
     judge = make_judge(base_url=llm.url)
 
-    run = runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
-    runs.work_off(run_id=run.pk)
+    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    lifecycle.work_off(run_id=run.pk)
 
     assert run.judgments.get().raw_text == "[[A]] ?!"
 
@@ -200,14 +201,14 @@ def test_whatever_a_backend_raises_is_in_the_ledger_and_the_question_goes_on(
     engine, monkeypatch, error
 ):
     backend = Odd(error, error)
-    monkeypatch.setattr("judging.services.runtime.backend_of", lambda judge: backend)
+    monkeypatch.setattr("judging.worker.runtime.backend_of", lambda judge: backend)
     study = make_study()
     make_items(study, 3)
 
-    run = runs.start_run(
+    run = lifecycle.start_run(
         study_id=study.pk, judge_id=make_judge(base_url="http://x/v1").pk, enqueue=False
     )
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
     assert run.state == "done"
@@ -228,8 +229,10 @@ def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
     study = make_study()
     make_items(study, 2)
 
-    run = runs.start_run(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False)
-    runs.work_off(run_id=run.pk)
+    run = lifecycle.start_run(
+        study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False
+    )
+    lifecycle.work_off(run_id=run.pk)
 
     assert set(run.judgments.values_list("state", "error")) == {
         ("error", "The reply could not be read: IndexError.")
@@ -271,12 +274,12 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
             server.close()
             await asyncio.gather(*served, return_exceptions=True)
 
-    monkeypatch.setattr("judging.engine.openai.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("judging.backends.openai.CONNECT_SECONDS", 0.1)
     asyncio.run(scenario())
 
 
 def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
-    monkeypatch.setattr("judging.engine.sharing._RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("judging.engine.rate_limit_coordination._RETRY_SECONDS", 0.01)
     errors = [KeyError("members"), ValueError("no JSON")]
 
     def exchange(report):

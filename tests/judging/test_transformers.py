@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.protocol import Misconfigured, Question
-from judging.engine.transformers import LocalModel, TransformersBackend, TransformersSettings
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.tiny_model import build_tiny_model

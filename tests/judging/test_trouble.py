@@ -121,7 +121,7 @@ def test_a_stopped_run_goes_on_where_it_stood(llm, engine):
 
 
 def test_a_slow_server_is_waited_for_and_its_lease_renewed(judge, llm, monkeypatch):
-    monkeypatch.setattr("judging.services.chunks._RENEW_SECONDS", 0.2)
+    monkeypatch.setattr("judging.worker.chunks._RENEW_SECONDS", 0.2)
     study = make_study()
     make_item(study=study)
     leases = []

@@ -7,7 +7,7 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from judging.services import batches, recovery, watch
+from judging.worker import batches, recovery, recovery_thread
 from tests.judging.llm_server import completion
 from tests.judging.site import Site, wait_for, write_items
 
@@ -26,17 +26,17 @@ def swept(monkeypatch):
 
     monkeypatch.setattr(recovery, "recover_runs", recover_runs)
     monkeypatch.setattr(batches, "follow_batches", lambda queue: stepped.append(len(sweeps)))
-    monkeypatch.setattr(watch, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(recovery_thread, "SWEEP_SECONDS", 0.01)
     yield sweeps, stepped, enough
-    watch.end()
+    recovery_thread.end()
 
 
 def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
     sweeps, stepped, enough = swept
 
-    thread = watch.begin(call=print, step=print)
+    thread = recovery_thread.begin(call=print, step=print)
     assert enough.wait(20)
-    watch.end()
+    recovery_thread.end()
     thread.join(20)
 
     assert not thread.is_alive()

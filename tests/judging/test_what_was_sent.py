@@ -10,8 +10,8 @@ from analysis.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.citing import methods_paragraph
 from analysis.report.tables_sources import run_facts
-from judging.conditions import conditions_of
 from judging.models import Attempt, SentParameters
+from judging.runs.request_conditions import conditions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion

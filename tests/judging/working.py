@@ -4,18 +4,18 @@ from collections import Counter
 from typing import Any
 
 from judging.models import Judge, JudgeRun
-from judging.services import runs
+from judging.runs import lifecycle
 from studies.models import Study
 from tests.judging.llm_server import LlmServer
 
 
 def start(study: Study, judge: Judge, **options: Any) -> JudgeRun:
-    return runs.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+    return lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
 
 
 def judge_all(study: Study, judge: Judge, **options: Any) -> JudgeRun:
     run = start(study, judge, **options)
-    runs.work_off(run_id=run.pk)
+    lifecycle.work_off(run_id=run.pk)
     run.refresh_from_db()
     return run
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from judging.services.runs import start_run
+from judging.runs.lifecycle import start_run
 from studies.errors import StudyError
 from studies.importers.items.store import import_items
 from studies.importers.uploads import run_import

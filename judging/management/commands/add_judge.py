@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import BadJudge, BadOption
 from judging.models import Judge
-from judging.presets import PRESETS
-from judging.services.judges import add_judge
+from judging.runs.judges import add_judge
+from judging.runs.presets import PRESETS
 
 # Options that are stored as they are given; what is not given keeps its default or its value.
 _FIELDS = (

@@ -9,11 +9,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import DatabaseAway, JudgingError
 from judging.models import Campaign, JudgeRun
+from judging.runs import lifecycle
+from judging.runs.campaigns import Plan, read_plan, start_campaign
+from judging.runs.estimates import Estimate, estimate_plan
 from judging.selectors import campaign_progress, run_progress
-from judging.services import runs, runtime
-from judging.services.campaigns import Plan, read_plan, start_campaign
-from judging.services.estimates import Estimate, estimate_plan
-from judging.services.patience import outlive_restart
+from judging.worker import runtime
+from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
 from studies.management.find import find_study
 from studies.management.progress import ProgressBar
@@ -91,7 +92,7 @@ class Command(BaseCommand):
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
                 with ProgressBar(sys.stderr, total=run_progress(run).total, label=label) as bar:
-                    runs.work_off(
+                    lifecycle.work_off(
                         run_id=run.pk,
                         on_wait=lambda run=run, bar=bar: bar.step(  # type: ignore[misc]
                             outlive_restart(partial(run_progress, run)).ended - bar.done

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import JudgingError
 from judging.models import JudgeRun
-from judging.services.imports import import_judgments
+from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
 from studies.management.find import find_study

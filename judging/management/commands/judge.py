@@ -9,9 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.errors import BadOption, DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.models import Judge, JudgeRun
+from judging.runs import lifecycle, probes
 from judging.selectors import RunProgress, has_replies, run_cost, run_progress
-from judging.services import probes, runs, runtime
-from judging.services.patience import outlive_restart
+from judging.worker import runtime
+from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
 from studies.management.find import find_study
 from studies.management.progress import ProgressBar
@@ -73,7 +74,7 @@ class Command(BaseCommand):
                 f"There is no judge “{options['judge']}”. Add it with add_judge first."
             )
         start = partial(
-            runs.start_run,
+            lifecycle.start_run,
             study_id=study.pk,
             judge_id=judge.pk,
             setting=options["setting"],
@@ -134,7 +135,9 @@ class Command(BaseCommand):
         total = run_progress(run).total
         try:
             with ProgressBar(sys.stderr, total=total, label=run.judge.name) as bar:
-                runs.work_off(run_id=run.pk, on_wait=lambda: bar.step(_look(run).ended - bar.done))
+                lifecycle.work_off(
+                    run_id=run.pk, on_wait=lambda: bar.step(_look(run).ended - bar.done)
+                )
         finally:
             runtime.shut_down()
 

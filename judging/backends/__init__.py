@@ -1,0 +1,1 @@
+"""Where replies come from: servers and local models. No Django."""

@@ -1,0 +1,180 @@
+"""The file format of `/v1/batches`: one line for each request, one line for each answer.
+
+A provider works such a file off within a day, for about half the price. OpenAI's own client hands
+files in and fetches them; there are few requests, and none of them asks a model.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+import openai
+
+from judging.backends.completions import read_response, short, status_fault, without_key
+from judging.backends.openai import is_openai
+from judging.engine.protocol import Fault, Question, Reply
+
+ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+MAX_BYTES = 190_000_000  # the format allows 200 MB
+_LISTED = 100  # batches a page
+_NO_KEY = "none"
+
+State = Literal["working", "ended", "failed"]
+_STATES: dict[str, State] = {"completed": "ended", "expired": "ended", "cancelled": "ended",
+                             "failed": "failed"}  # fmt: skip
+
+
+class BatchError(Exception):
+    """The provider did not do what it was asked; the message is a sentence.
+
+    `is_final` where asking again would bring the same.
+    """
+
+    def __init__(self, message: str, *, is_final: bool) -> None:
+        super().__init__(message)
+        self.is_final = is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a batch is; `files` hold answers and errors, also of one that ended early."""
+
+    provider_id: str
+    state: State
+    word: str
+    answered: int
+    files: tuple[str, ...]
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What became of one request of a batch."""
+
+    custom_id: str
+    status: int
+    content: str
+    request_id: str
+    expired: bool
+
+    def read(self, question: Question, *, is_structured: bool) -> Reply:
+        """The reply. Raises a `Fault` where there is none."""
+        return read_response(
+            self.content,
+            question,
+            status=self.status,
+            request_id=self.request_id,
+            is_structured=is_structured,
+        )
+
+
+def request_line(custom_id: str, body: dict[str, Any]) -> bytes:
+    line = {"custom_id": custom_id, "method": "POST", "url": ENDPOINT, "body": body}
+    return json.dumps(line).encode() + b"\n"
+
+
+def read_lines(lines: Iterable[str]) -> Iterator[Line]:
+    """Read a file of answers or of errors; what is no line of one is passed over."""
+    for text in lines:
+        try:
+            row = json.loads(text)
+            response = row.get("response") or {}
+            error = row.get("error") or {}
+            yield Line(
+                custom_id=str(row["custom_id"]),
+                # A line without a response was never answered.
+                status=int(response.get("status_code") or 503),
+                content=json.dumps(response.get("body") or {"error": error}),
+                request_id=str(response.get("request_id") or ""),
+                expired=not response and error.get("code") in {"batch_expired", "batch_cancelled"},
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+
+
+class BatchClient:
+    """Hands files in and fetches what came of them. Its calls block and raise `BatchError`."""
+
+    def __init__(self, *, base_url: str, api_key: str) -> None:
+        self._client = openai.OpenAI(
+            base_url=base_url,
+            api_key=api_key or _NO_KEY,
+            max_retries=2,
+            timeout=httpx2.Timeout(600.0, connect=10.0),
+        )
+        if not is_openai(base_url):
+            # Read from the environment, and nobody else's business.
+            self._client.organization = self._client.project = None
+
+    def close(self) -> None:
+        self._client.close()
+
+    def submit(self, file: Path, *, metadata: dict[str, str]) -> str:
+        """Upload a file and start a batch of it; the provider's id of the batch.
+
+        Neither is repeated by the client: a batch that was started twice is paid for twice.
+        """
+        once = self._client.with_options(max_retries=0)
+        try:
+            uploaded = once.files.create(file=file, purpose="batch")
+            batch = once.batches.create(
+                input_file_id=uploaded.id,
+                endpoint=ENDPOINT,
+                completion_window="24h",
+                metadata=metadata,
+            )
+        except openai.APIError as error:
+            raise _batch_error(error) from error
+        return batch.id
+
+    def find(self, *, metadata: dict[str, str]) -> str:
+        """The provider's id of the batch with these metadata; empty when there is none."""
+        try:
+            for batch in self._client.batches.list(limit=_LISTED):
+                if metadata.items() <= (batch.metadata or {}).items():
+                    return batch.id
+        except openai.APIError as error:
+            raise _batch_error(error) from error
+        return ""
+
+    def status(self, provider_id: str) -> Status:
+        try:
+            batch = self._client.batches.retrieve(provider_id)
+        except openai.APIError as error:
+            raise _batch_error(error) from error
+        problems = (batch.errors.data if batch.errors else None) or []
+        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
+        return Status(
+            provider_id=batch.id,
+            state=_STATES.get(batch.status, "working"),
+            word=batch.status,
+            answered=batch.request_counts.completed if batch.request_counts else 0,
+            files=tuple(files),
+            error=short("; ".join(str(problem.message) for problem in problems)),
+        )
+
+    def cancel(self, provider_id: str) -> None:
+        try:
+            self._client.batches.cancel(provider_id)
+        except openai.APIError as error:
+            raise _batch_error(error) from error
+
+    def lines(self, file_id: str) -> list[Line]:
+        try:
+            text = self._client.files.content(file_id).text
+        except openai.APIError as error:
+            raise _batch_error(error) from error
+        return list(read_lines(text.splitlines()))
+
+
+def _batch_error(error: openai.APIError) -> BatchError:
+    if isinstance(error, openai.APIStatusError):
+        key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
+        content = without_key(error.response.content, key)
+        fault: Fault = status_fault(error.status_code, content)
+        is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
+        return BatchError(f"The server takes no batch: {fault}", is_final=is_final)
+    return BatchError(f"The server cannot be reached: {short(error.message)}", is_final=False)

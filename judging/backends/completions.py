@@ -1,0 +1,201 @@
+"""What a chat completion, or the error in its place, says: over HTTP or in a line of a batch."""
+
+import json
+import math
+
+from judging.backends.error_messages import (
+    ErrorBody,
+    declines_content,
+    error_body,
+    refuses_key,
+    refuses_model,
+)
+from judging.engine.protocol import (
+    Fault,
+    Garbage,
+    Misconfigured,
+    Question,
+    RateLimited,
+    Rejected,
+    Reply,
+    ServerError,
+    Side,
+    Usage,
+)
+from judging.protocols.parsing import verdict_position
+
+_CERTAIN = 1e-3  # the logarithm of a probability is at most 0, give or take its rounding
+_MOST_TOKENS = 10**9  # of one request; who tells more miscounts, and no table holds it
+_KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
+
+
+def read_response(
+    content: bytes | str,
+    question: Question,
+    *,
+    status: int,
+    request_id: str,
+    is_structured: bool,
+    retry_after: float | None = None,
+) -> Reply:
+    """The reply in a response; a filter that let the question not pass is a refusal.
+
+    Raises the `Fault` that another status, or the body of a success, stands for.
+    """
+    if 200 <= status < 300:
+        return read_completion(
+            content, question, status=status, request_id=request_id, is_structured=is_structured
+        )
+    body = error_body(content)
+    if 400 <= status < 500 and declines_content(body):
+        # Whether it is billed differs by provider, and none tells the tokens.
+        return Reply(
+            text=_message(body, content),
+            refused=True,
+            request_id=storable(request_id)[:200],
+            status=status,
+        )
+    raise status_fault(status, content, retry_after)
+
+
+def read_completion(
+    content: bytes | str, question: Question, *, status: int, request_id: str, is_structured: bool
+) -> Reply:
+    """The reply in the body of a success. Raises `Garbage`."""
+    try:
+        body = json.loads(content)
+        choice = body["choices"][0]
+        message = choice["message"]
+        text = _words(message.get("content"))
+        refusal = message.get("refusal")
+        finish = choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        said = _message(error_body(content), content)
+        raise Garbage(f"the answer is no chat completion ({said})", status=status) from error
+    if not isinstance(text, str | None):
+        raise Garbage("the answer holds no text", status=status)
+    return Reply(
+        text=storable(text or str(refusal or "")),
+        refused=bool(refusal) or finish == "content_filter",
+        truncated=finish == "length",
+        is_structured=is_structured,
+        usage=_usage(body.get("usage")),
+        model=storable(str(body.get("model") or ""))[:200],
+        fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
+        request_id=storable(request_id or str(body.get("id") or ""))[:200],
+        probabilities=option_probabilities(
+            text or "",
+            choice.get("logprobs"),
+            offers_tie=question.offers_tie,
+            is_structured=is_structured,
+        ),
+    )
+
+
+def _words(content: object) -> object:
+    """The text of a message; some servers of thinking models send it in parts."""
+    if not isinstance(content, list):
+        return content
+    return "".join(part["text"] for part in content if part["type"] == "text")
+
+
+def option_probabilities(
+    text: str, logprobs: object, *, offers_tie: bool, is_structured: bool = False
+) -> dict[Side, float] | None:
+    """Probabilities of the options at the token with the verdict's letter, over the options.
+
+    An option that is not among the alternatives told has less than the least of them: 0. None
+    where the server told none, or where what it told is not about the text.
+    """
+    position = verdict_position(text, is_structured=is_structured)
+    try:
+        tokens = logprobs["content"]  # type: ignore[index]
+        if position is None or "".join(token["token"] for token in tokens) != text:
+            return None
+        end = 0
+        for token in tokens:
+            end += len(token["token"])
+            if end > position:
+                break
+        told = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
+    except (TypeError, KeyError, ValueError, UnboundLocalError):
+        return None
+    if not all(p <= _CERTAIN for _, p in told):  # also what is no number
+        return None
+    sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
+    shares = {
+        side: sum(math.exp(p) for word, p in told if word.strip(" []*\"'\n").upper() == side)
+        for side in sides
+    }
+    total = sum(shares.values())
+    return {side: share / total for side, share in shares.items()} if total > 0 else None
+
+
+def _usage(usage: object) -> Usage | None:
+    """Tokens as billed. What was thought counts as written: some servers leave it out of the
+    completion and show it in the total alone."""
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    total = usage.get("total_tokens")
+    if isinstance(total, int):
+        completion = max(completion, total - prompt)
+    if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
+        return None
+    details = usage.get("completion_tokens_details")
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    if not isinstance(thought, int) or not 0 <= thought <= _MOST_TOKENS:
+        thought = 0
+    return Usage(prompt, completion, thought)
+
+
+def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:
+    """Why a request was turned down, by its status and the body of the error."""
+    body = error_body(content)
+    message = f"HTTP {status}: {_message(body, content)}"
+    if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
+        return Misconfigured(f"The account has no quota left ({message}).", status=status)
+    if status == 429:
+        return RateLimited(message, status=status, retry_after=retry_after)
+    if status >= 500 or status in {408, 409}:
+        return ServerError(message, status=status, retry_after=retry_after)
+    if status in {401, 403} or refuses_key(body):
+        return Misconfigured(
+            f"The server refuses the key ({message}). Check the environment variable that "
+            "the judge names.",
+            status=status,
+        )
+    if status in {404, 405} or 300 <= status < 400 or refuses_model(body):
+        return Misconfigured(
+            f"The server knows no such model or address ({message}). Check the judge's model "
+            "and base URL; the URL includes /v1.",
+            status=status,
+        )
+    return Rejected(message, status=status)
+
+
+def _message(body: ErrorBody, content: bytes | str) -> str:
+    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    return short(str(body.get("message") or text or "no message"))
+
+
+def without_key(content: bytes, key: str) -> bytes:
+    """Some servers repeat the key in their complaint about it, and complaints are shown."""
+    return content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
+
+
+def storable(text: str) -> str:
+    """Without what no database takes: NUL, and halves of characters that JSON may escape.
+
+    Lines end in LF: a lone CR would end a row where an export is opened.
+    """
+    text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def short(text: str) -> str:
+    """A server may echo the whole prompt, or a page of HTML, in its error."""
+    text = " ".join(storable(text).split())
+    return text if len(text) <= 200 else text[:199] + "…"

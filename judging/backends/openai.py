@@ -1,0 +1,157 @@
+"""Any OpenAI-compatible server: OpenAI, vLLM, SGLang, Ollama, llama.cpp, gateways.
+
+Requests go out over the HTTP library that OpenAI's own client stands on. That client takes several
+times the processor time for each of them, its retries would send, and pay for, requests that no
+ledger knows, and it reads keys and addresses from the environment that are meant for others.
+"""
+
+import asyncio
+import email.utils
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpcore2
+
+from judging.backends.completions import read_response, short, status_fault, without_key
+from judging.backends.compression import unpacked
+from judging.backends.connections import CONNECT_SECONDS, Connections
+from judging.backends.error_messages import error_body
+from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, request_body
+from judging.engine.protocol import (
+    Adjusted,
+    Interrupted,
+    Parameters,
+    Question,
+    Reply,
+    TimedOut,
+    Unreachable,
+)
+
+OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "none"  # servers without keys ignore it
+_MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
+
+
+def is_openai(base_url: str) -> bool:
+    parts = urlsplit(base_url)
+    return parts.scheme == "https" and parts.hostname == "api.openai.com"
+
+
+@dataclass(frozen=True)
+class OpenAISettings:
+    """`max_tokens` is the room for a whole reply, thinking included."""
+
+    model: str
+    base_url: str
+    temperature: float
+    top_p: float
+    max_tokens: int
+    timeout: float
+    logprobs: bool = False
+    structured: bool = False
+
+
+def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
+    """The way to one server with one key; the key goes to the address given and to no other."""
+    headers = {
+        "Authorization": f"Bearer {api_key or _NO_KEY}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "User-Agent": "thirdperson",  # some gateways turn away who names none
+    }
+    if is_openai(base_url):
+        for header, variable in (
+            ("OpenAI-Organization", "OPENAI_ORG_ID"),
+            ("OpenAI-Project", "OPENAI_PROJECT_ID"),
+        ):
+            if value := os.environ.get(variable):
+                headers[header] = value
+    return Connections(f"{base_url.rstrip('/')}/chat/completions", headers=headers, timeout=timeout)
+
+
+def wanted(settings: OpenAISettings) -> Parameters:
+    """What a chat completion is asked for with where nothing is known to be refused."""
+    # OpenAI's newer models refuse `max_tokens`, older servers know nothing else.
+    limit = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
+    values: dict[str, Any] = {
+        "model": settings.model,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        limit: settings.max_tokens,
+        "seed": SEED,
+    }
+    if settings.logprobs:
+        values |= {"logprobs": True, "top_logprobs": MOST_LOGPROBS}
+    if settings.structured:
+        values["response_format"] = FORM
+    return Parameters(values)
+
+
+class OpenAIBackend:
+    def __init__(self, settings: OpenAISettings, connections: Connections) -> None:
+        self._settings = settings
+        self._connections = connections
+        self.adjustments = Adjustments(wanted(settings))
+
+    def parameters(self) -> Parameters:
+        return self.adjustments.current
+
+    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+        body = request_body(parameters.values, question, seed=seed)
+        try:
+            # The library's own limits are for each piece that arrives, and pieces can go on coming.
+            async with asyncio.timeout(self._settings.timeout + CONNECT_SECONDS):
+                response = await self._connections.post(json.dumps(body).encode())
+        except httpcore2.ConnectTimeout as error:
+            raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
+        except (httpcore2.TimeoutException, TimeoutError) as error:
+            raise TimedOut(f"no answer within {self._settings.timeout:.0f} seconds") from error
+        except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
+            reason = short(str(error)) or type(error).__name__
+            raise Unreachable(f"no connection ({reason})") from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise Interrupted(f"connection lost ({type(error).__name__})") from error
+        headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        content = unpacked(
+            response.content,
+            headers.get(b"content-encoding", ""),
+            status=response.status,
+        )
+        content = without_key(content, self._connections.key)
+        if response.status in _MAY_ADJUST and self.adjustments.learn(
+            error_body(content), parameters
+        ):
+            fault = status_fault(response.status, content)
+            raise Adjusted(str(fault), status=response.status)
+        return read_response(
+            content,
+            question,
+            status=response.status,
+            request_id=headers.get(b"x-request-id", ""),
+            is_structured="response_format" in body,
+            retry_after=_retry_after(headers),
+        )
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+
+def _retry_after(headers: Mapping[bytes, str]) -> float | None:
+    """Seconds to wait by `retry-after-ms` or `retry-after`, which is seconds or a date."""
+    for header, unit in ((b"retry-after-ms", 1000.0), (b"retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(header, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get(b"retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - time.time())

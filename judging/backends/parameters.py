@@ -1,0 +1,93 @@
+"""The parameters of requests to a server, as wanted and as the server was found to take them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from judging.backends.error_messages import ErrorBody, refused_parameters
+from judging.engine.protocol import Parameters, Question
+
+SEED = "one for each question"  # stands for the number in what is recorded
+FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
+MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
+LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_OPTIONAL = ("seed", "response_format", "temperature", "top_p")
+
+
+def schema_of(question: Question) -> dict[str, Any]:
+    """The form of a reply that structured outputs enforce."""
+    properties: dict[str, Any] = {
+        "answer": {"type": "string", "enum": ["A", "B", "C"] if question.offers_tie else ["A", "B"]}
+    }
+    if question.asks_certainty:
+        properties["certainty"] = {"type": "integer"}
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "verdict",
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": properties,
+                "required": list(properties),
+                "additionalProperties": False,
+            },
+        },
+    }
+
+
+def request_body(values: Mapping[str, Any], question: Question, *, seed: int) -> dict[str, Any]:
+    """A chat completion with these parameters: the seed's number and the form are filled in."""
+    body = {**values, "messages": [{"role": "user", "content": question.prompt}]}
+    if "seed" in body:
+        body["seed"] = seed
+    if "response_format" in body:
+        body["response_format"] = schema_of(question)
+    return body
+
+
+class Adjustments:
+    """What is sent to a server: all that is wanted, less what it said that it does not take."""
+
+    def __init__(self, wanted: Parameters) -> None:
+        self._wanted = wanted
+        self.current = wanted
+
+    def learn(self, error: ErrorBody, sent: Parameters) -> bool:
+        """Take in a complaint about what was `sent`; whether trying again may help.
+
+        Requests that were under way with what is refused are tried again too.
+        """
+        refused = refused_parameters(error, sent=sent.values)
+        if any(self.current.values.get(name) != sent.values[name] for name in refused):
+            return True  # learnt since it was sent
+        values = dict(self.current.values)
+        for name in refused:
+            if name in _OPTIONAL:
+                del values[name]
+            elif name in ("logprobs", "top_logprobs"):
+                # Some servers give fewer alternatives, some give none.
+                if values["top_logprobs"] > FEW_LOGPROBS:
+                    values["top_logprobs"] = FEW_LOGPROBS
+                else:
+                    del values["logprobs"], values["top_logprobs"]
+            elif name in LIMITS and name in self._wanted.values:
+                values[LIMITS[name]] = values.pop(name)  # of two names the second is the last
+        if values == self.current.values:
+            return False
+        self.current = Parameters(values)
+        return True
+
+
+def differences(wanted: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
+    """In words, how what was sent differs from what was wanted.
+
+    The limit of tokens by its other name is the same limit, and no difference.
+    """
+    words = []
+    for name, value in wanted.items():
+        if name in sent:
+            if sent[name] != value:
+                words.append(f"with {name} {sent[name]} instead of {value}")
+        elif LIMITS.get(name) not in sent:
+            words.append(f"without {name}")
+    return words

@@ -1,0 +1,167 @@
+"""Several processes that ask one endpoint: who may have how many requests under way, and when.
+
+The processes share one small document for each endpoint, in Redis or in the database. Twice a
+second, and at once when something is wanted, each of them exchanges a report for a grant; nothing
+is exchanged for a single request. `settle` is the whole rule: the store only has to apply it to
+the document while nobody else does.
+
+What all grants add up to never exceeds the limits: slots are held by a process until it gives them
+back or is silent for a while, and requests and tokens a minute are drawn in advance from buckets
+that all have in common.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from judging.engine.rate_limits import Limiter, Limits
+
+logger = logging.getLogger(__name__)
+
+EXCHANGE_SECONDS = 0.5
+SILENT_SECONDS = 10.0  # without a report; then a process is dead and its slots are free
+BURST_SECONDS = 3.0  # so much of a minute's rate may be used at once
+_RETRY_SECONDS = 1.0
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a process has, wants, and has found out since its last report."""
+
+    limits: "Limits"
+    held: int  # slots that it works with, or has not got back yet
+    wanted: int  # slots that it could fill
+    requests: float  # wanted beyond what was granted and not used yet
+    tokens: float
+    first_tokens: float  # of the request that is next
+    pause: float | None  # seconds for everybody; None: the endpoint was given up, forget pauses
+    has_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a process may do until its next report; `cuts` counts everybody's since the start."""
+
+    slots: int
+    requests: float
+    tokens: float
+    pause: float
+    cuts: int
+
+
+class ShareFailed(Exception):
+    """The store did not answer; what was granted before goes on being valid."""
+
+
+# Blocks while it waits for the store. Raises `ShareFailed`.
+Exchange = Callable[[Report], Grant]
+
+
+def settle(document: Document, member: str, report: Report, *, now: float) -> Grant:
+    """Take the report of `member` into `document` and say what it may do; seconds in `now`."""
+    members: dict[str, Any] = document.setdefault("members", {})
+    for name in [n for n, m in members.items() if now - m["seen"] > SILENT_SECONDS]:
+        del members[name]
+    slots = 0
+    if report.wanted:
+        mine = members.setdefault(member, {"slots": 0})
+        mine |= {"wanted": report.wanted, "seen": now}
+        slots = _slots(members, member, report.limits.concurrency)
+        # What it has in hand while it hears of a smaller grant counts until its next report.
+        mine["slots"] = max(slots, report.held)
+    else:
+        members.pop(member, None)
+    if report.has_cut:
+        document["cuts"] = document.get("cuts", 0) + 1
+    if report.pause is None:
+        document["resume_at"] = 0.0
+    else:
+        document["resume_at"] = max(document.get("resume_at", 0.0), now + report.pause)
+    sharers = max(1, len(members))
+    rates = report.limits
+    return Grant(
+        slots=slots,
+        requests=_draw(document, "requests", rates.rpm, now, report.requests, 1.0, sharers),
+        tokens=_draw(
+            document, "tokens", rates.tpm, now, report.tokens, report.first_tokens, sharers
+        ),
+        pause=max(0.0, document["resume_at"] - now),
+        cuts=document.get("cuts", 0),
+    )
+
+
+def _slots(members: dict[str, Any], member: str, total: int) -> int:
+    """As many slots as are fair, and what nobody wants, of those that nobody else holds."""
+    shares = fair_shares({name: m["wanted"] for name, m in members.items()}, total)
+    held_by_others: int = sum(m["slots"] for name, m in members.items() if name != member)
+    fair = shares[member] + total - sum(shares.values())
+    return max(0, min(fair, total - held_by_others))
+
+
+def fair_shares(wanted: dict[str, int], total: int) -> dict[str, int]:
+    """Split `total`: nobody gets more than is wanted, and who wants more gets equally much."""
+    shares: dict[str, int] = {}
+    left = total
+    for name in sorted(wanted, key=lambda name: (wanted[name], name)):
+        shares[name] = min(wanted[name], -(-left // (len(wanted) - len(shares))))
+        left -= shares[name]
+    return shares
+
+
+def _draw(
+    document: Document,
+    name: str,
+    per_minute: int | None,
+    now: float,
+    wanted: float,
+    at_least: float,
+    sharers: int,
+) -> float:
+    """Take from a common bucket, at most an equal part of what is in it.
+
+    A single request may overdraw the bucket; then nobody gets anything until that has flowed in.
+    """
+    if per_minute is None or wanted <= 0:
+        return 0.0
+    each = 60.0 / per_minute
+    free_at = max(document.get(name, 0.0), now)
+    room = (BURST_SECONDS - (free_at - now)) / each
+    if room < 0:
+        return 0.0
+    amount = min(wanted, max(at_least, float(int(room / sharers))))
+    document[name] = free_at + amount * each
+    return amount
+
+
+async def keep_sharing(limiter: "Limiter", exchange: Exchange, executor: Executor) -> None:
+    """Exchange reports for grants as long as somebody waits or is under way; ends by being
+    cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        busy = limiter.is_busy
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(limiter.news.wait(), EXCHANGE_SECONDS if busy else None)
+        limiter.news.clear()
+        report = limiter.report()
+        try:
+            grant = await loop.run_in_executor(executor, exchange, report)
+        except Exception as error:
+            # Whatever it is: were this task to end, everybody would wait for a grant for ever.
+            is_known = isinstance(error, ShareFailed)
+            logger.warning(
+                "The limits could not be shared, trying again: %s",
+                error,
+                exc_info=None if is_known else error,
+            )
+            limiter.restore(report)
+            await asyncio.sleep(_RETRY_SECONDS)
+            limiter.news.set()
+            continue
+        limiter.take(grant, report)

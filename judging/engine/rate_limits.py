@@ -1,0 +1,381 @@
+"""When the next request to an endpoint may leave: one limiter for everybody who asks it.
+
+Three things hold a request back: the slots (few at first, more while the server answers quickly,
+half as many when it complains), the rates (requests and tokens a minute), and a pause that is
+common to all, because a server that turns one request away would turn away the next one too.
+
+A server that brings nothing useful is tried ever more rarely, one request at a time, and given up
+after `patience` seconds. All code runs on one event loop; there are no locks. Where several
+processes ask the same endpoint, slots and rates are what `sharing` grants this one.
+"""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from judging.engine.protocol import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
+from judging.engine.rate_limit_coordination import BURST_SECONDS, Grant, Report
+
+CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through
+FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
+FIRST_REJECTIONS = 10  # rejected in a row before anything was taken: the request is wrong
+_LONGEST_PAUSE = 30.0
+_GROWTH = 1.0  # slots won back by a full round of answers
+_CUT = 0.5
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`first` is how many slots there are before anything was answered: all where it is None.
+
+    Answers that take longer than `slow_after` seconds win no more of them.
+    """
+
+    concurrency: int = 16
+    rpm: int | None = None
+    tpm: int | None = None
+    patience: float = 120.0
+    first: int | None = None
+    slow_after: float = math.inf
+
+
+def tightest_of(several: Iterable[Limits]) -> Limits:
+    """What keeps all of several limits; the most patient one says when to give up."""
+    limits = list(several)
+    return Limits(
+        concurrency=min(each.concurrency for each in limits),
+        rpm=min((each.rpm for each in limits if each.rpm), default=None),
+        tpm=min((each.tpm for each in limits if each.tpm), default=None),
+        patience=max(each.patience for each in limits),
+        first=min((each.first for each in limits if each.first), default=None),
+        slow_after=min(each.slow_after for each in limits),
+    )
+
+
+@dataclass(slots=True)
+class Permit:
+    """Leave to send one request; handed back with what became of it."""
+
+    since: float
+    epoch: int
+    successes: int
+    tokens: int = 0
+
+
+class Bucket:
+    """So much a minute, spaced evenly, with a burst of a few seconds' worth."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._seconds_each = 60.0 / per_minute
+        self._free_at = 0.0  # when everything taken so far would have flowed in evenly
+
+    def wait(self, now: float) -> float:
+        return max(0.0, self._free_at - BURST_SECONDS - now)
+
+    def take(self, now: float, amount: float) -> None:
+        """Take so much; give it back where `amount` is negative and `now` the time of taking."""
+        self._free_at = max(self._free_at, now) + amount * self._seconds_each
+
+
+class Allowance:
+    """What was drawn for this process from a bucket that several have in common."""
+
+    def __init__(self) -> None:
+        self.left = 0.0
+
+    def wait(self, now: float) -> float:
+        return 0.0 if self.left > 0 else math.inf  # the next grant wakes whoever waits
+
+    def take(self, now: float, amount: float) -> None:
+        self.left -= amount
+
+
+class Limiter:
+    """Hands out permits; with `is_shared`, only what `take` was given for this process."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        is_shared: bool = False,
+    ) -> None:
+        self._clock = clock
+        self._is_shared = is_shared
+        self._granted = 0
+        self._cuts: int | None = None  # of everybody, as far as is known here
+        self._has_cut = self._has_paused = False
+        self._forgets_pauses = False
+        self.news = asyncio.Event()  # something is to be told to the others, or wanted of them
+        self.moved_at = clock()  # when a request was last let go, or a grant arrived
+        self._waiting: deque[tuple[asyncio.Future[Permit], int]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_flight = 0
+        self._resume_at = 0.0
+        self._asked_until = 0.0  # the part of it that the server asked for
+        self._stepped_at = -math.inf  # when failures last made the pause longer
+        self._steps = 0
+        self._answered_at = -math.inf
+        self._window = 0.0
+        self._is_rising = True  # as long as the endpoint has not complained
+        self._fastest = math.inf  # answer so far, in seconds
+        self._last_cut = 0.0
+        self._limited_in_a_row = 0
+        self._failures = 0
+        self._rejections = 0
+        self._failing_since: float | None = None
+        self._epoch = 0
+        self._last_words = ""  # why the endpoint was given up
+        self.successes = 0
+        self.set_limits(limits)
+
+    def set_limits(self, limits: Limits) -> None:
+        """Take the limits of the judge as they are now; what is in flight stays counted."""
+        self.limits = limits
+        first = limits.concurrency if limits.first is None else limits.first
+        self._window = float(min(limits.concurrency, max(self._window, first)))
+        self._requests = self._rate(limits.rpm)
+        self._tokens = self._rate(limits.tpm)
+
+    def _rate(self, per_minute: int | None) -> Bucket | Allowance | None:
+        if per_minute is None:
+            return None
+        return Allowance() if self._is_shared else Bucket(per_minute)
+
+    @property
+    def slots(self) -> int:
+        """How many requests may be in flight now."""
+        slots = 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
+        return min(slots, self._granted) if self._is_shared else slots
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._in_flight or self._waiting)
+
+    async def acquire(self, tokens: int = 0) -> Permit:
+        """Wait for a slot, the rates and the common pause. Raises `Outage` when all hope is lost.
+
+        `tokens` is what the request is expected to use up of the tokens a minute.
+        """
+        future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
+        self._waiting.append((future, tokens))
+        if self._is_shared and not self._granted:
+            self.news.set()
+        self._let_go()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.release(future.result())
+            raise
+
+    def release(self, permit: Permit, *, is_unused: bool = False) -> None:
+        """Give the slot back; exactly once for every permit.
+
+        One that is unused, for which nothing was sent, is not counted against the rates.
+        """
+        self._in_flight -= 1
+        if is_unused:
+            self._draw(permit.since, -1, -permit.tokens)
+        self._let_go()
+
+    def succeeded(self, permit: Permit) -> None:
+        self.successes += 1
+        self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
+        self._failing_since = None
+        self._asked_until = 0.0
+        self._answered_at = self._clock()
+        seconds = self._answered_at - permit.since
+        self._fastest = min(self._fastest, seconds)
+        # Answers that take their time say that more at once would only wait, and time out.
+        if seconds <= max(self.limits.slow_after, 2 * self._fastest):
+            growth = 1.0 if self._is_rising else _GROWTH / self._window
+            self._window = min(float(self.limits.concurrency), self._window + growth)
+
+    def failed(self, permit: Permit, fault: Fault) -> None:
+        """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
+        if permit.epoch != self._epoch:
+            raise Outage(self._last_words)  # given up while this one was under way
+        if isinstance(fault, Misconfigured):
+            self._give_up(str(fault))
+        if isinstance(fault, Rejected):
+            self._rejections += 1
+            if self._rejections >= FIRST_REJECTIONS and not self.successes:
+                self._give_up(f"The server rejects every request: {fault}")
+            return
+        now = self._clock()
+        if self._failing_since is None:
+            # What was sent before others were answered says nothing of the time before that.
+            self._failing_since = max(permit.since, self._answered_at)
+        deadline = self._failing_since + self._patience_with(fault)
+        if isinstance(fault, RateLimited):
+            self._slow_down(permit, now)
+            own = min(_LONGEST_PAUSE, float(2 ** (self._limited_in_a_row - 1)))
+        else:
+            own = self._back_off(permit, fault, now)
+        if fault.retry_after is not None:
+            self._asked_until = max(self._asked_until, now + fault.retry_after)
+            self._pause(self._asked_until)
+        elif own:
+            self._pause(min(now + own, deadline))  # the last try comes when patience ends
+        # A pause of our own ends no run, nor does one that comes back longer from the others.
+        if now >= deadline or self._asked_until > deadline:
+            self._give_up(self._verdict(fault, now))
+
+    def _patience_with(self, fault: Fault) -> float:
+        if self.successes or isinstance(fault, RateLimited):
+            return self.limits.patience
+        return min(self.limits.patience, FIRST_CONTACT_SECONDS)
+
+    def _back_off(self, permit: Permit, fault: Fault, now: float) -> float:
+        """How long to wait after a failure. What was sent before the last wait was decided on
+        says nothing new: one wave of failures makes it longer once."""
+        self._failures += 1
+        if self._failures < CIRCUIT_FAILURES or permit.since <= self._stepped_at:
+            return 0.0
+        self._stepped_at = now
+        self._steps += 1
+        if isinstance(fault, TimedOut):  # more was asked at once than it answers in time
+            self._slow_down(permit, now)
+        return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
+
+    def _slow_down(self, permit: Permit, now: float) -> None:
+        # What was sent before the last cut knew nothing of it: one wave cuts once.
+        if permit.since >= self._last_cut:
+            self._cut(now)
+            self._has_cut = True
+
+    def _cut(self, now: float) -> None:
+        self._window = max(1.0, self._window * _CUT)
+        self._is_rising = False
+        self._last_cut = now
+        self._limited_in_a_row += 1
+
+    def _pause(self, until: float) -> None:
+        self._resume_at = max(self._resume_at, until)
+        self._has_paused = True
+        self.news.set()
+
+    def _verdict(self, fault: Fault, now: float) -> str:
+        assert self._failing_since is not None  # noqa: S101
+        patience = self.limits.patience
+        if fault.retry_after is not None and fault.retry_after > patience:
+            return (
+                f"The server asks to wait {_seconds(fault.retry_after)}, longer than the "
+                f"{patience:.0f} that this judge waits. Continue the run later."
+            )
+        failed = f"The server gave no usable answer for {_seconds(now - self._failing_since)}"
+        if self._asked_until > now:
+            return (
+                f"{failed} and asks to wait {_seconds(self._asked_until - now)} more, together "
+                f"longer than the {patience:.0f} that this judge waits. Continue the run later."
+            )
+        return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
+
+    def _give_up(self, sentence: str) -> None:
+        """Fail everybody who waits; a later run starts with fresh patience."""
+        self._epoch += 1
+        self._last_words = sentence
+        self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
+        self._failing_since = None
+        self._resume_at = self._asked_until = 0.0
+        self._window = float(self.limits.first or self.limits.concurrency)
+        self._is_rising = True
+        self._forgets_pauses = True
+        self.news.set()
+        waiting, self._waiting = self._waiting, deque()
+        for future, _ in waiting:
+            if not future.done():
+                future.set_exception(Outage(sentence))
+        raise Outage(sentence)
+
+    def _let_go(self) -> None:
+        """Let as many go as may; wake up by ourselves when only time holds the first one back."""
+        while self._waiting and self._in_flight < self.slots:
+            future, tokens = self._waiting[0]
+            if future.done():  # its owner was cancelled
+                self._waiting.popleft()
+                continue
+            now = self._clock()
+            delay = max(
+                self._resume_at - now,
+                self._requests.wait(now) if self._requests else 0.0,
+                self._tokens.wait(now) if self._tokens else 0.0,
+            )
+            if delay > 0:
+                if delay < math.inf:
+                    self._wake_in(delay)
+                return
+            self._waiting.popleft()
+            self._in_flight += 1
+            self.moved_at = now
+            self._draw(now, 1, tokens)
+            future.set_result(Permit(now, self._epoch, self.successes, tokens))
+
+    def _draw(self, now: float, requests: int, tokens: int) -> None:
+        if self._requests:
+            self._requests.take(now, requests)
+        if self._tokens:
+            self._tokens.take(now, tokens)
+
+    def _wake_in(self, delay: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(delay, self._let_go)
+
+    def report(self) -> Report:
+        """What the other processes have to know; what it says is then counted as told."""
+        now = self._clock()
+        if not self.is_busy:
+            self._granted = 0  # given back with this report
+        waiting = [(future, tokens) for future, tokens in self._waiting if not future.done()]
+        tokens_waiting = sum(tokens for _, tokens in waiting)
+        report = Report(
+            limits=self.limits,
+            held=max(self._granted, self._in_flight),
+            wanted=self._in_flight + len(waiting),
+            requests=_lacking(self._requests, len(waiting)),
+            tokens=_lacking(self._tokens, tokens_waiting),
+            first_tokens=float(waiting[0][1]) if waiting else 0.0,
+            pause=self._pause_to_tell(now),
+            has_cut=self._has_cut,
+        )
+        self._has_cut = self._has_paused = self._forgets_pauses = False
+        return report
+
+    def _pause_to_tell(self, now: float) -> float | None:
+        if self._forgets_pauses:
+            return None
+        return max(0.0, self._resume_at - now) if self._has_paused else 0.0
+
+    def restore(self, report: Report) -> None:
+        """Take back what a report that did not arrive has told."""
+        self._has_cut |= report.has_cut
+        self._has_paused |= bool(report.pause)
+        self._forgets_pauses |= report.pause is None
+
+    def take(self, grant: Grant, report: Report) -> None:
+        """Go on with what the others leave, and wait as long as any of them was told to."""
+        now = self.moved_at = self._clock()
+        if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:
+            self._cut(now)
+        self._cuts = grant.cuts
+        self._granted = grant.slots
+        for rate, amount in ((self._requests, grant.requests), (self._tokens, grant.tokens)):
+            if isinstance(rate, Allowance):
+                rate.left += amount
+        # A longer pause ends a run; whoever begins a new one may find out anew.
+        self._resume_at = max(self._resume_at, now + min(grant.pause, self.limits.patience))
+        self._let_go()
+
+
+def _lacking(rate: Bucket | Allowance | None, wanted: float) -> float:
+    return max(0.0, wanted - rate.left) if isinstance(rate, Allowance) else 0.0
+
+
+def _seconds(seconds: float) -> str:
+    rounded = f"{seconds:.0f}"
+    return "1 second" if rounded == "1" else f"{rounded} seconds"

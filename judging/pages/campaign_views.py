@@ -1,0 +1,161 @@
+"""Campaigns as pages: planned, probed, started, followed."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from judging.errors import JudgingError
+from judging.models import Campaign, JudgeRun
+from judging.pages.forms import CampaignForm
+from judging.runs import campaigns, lifecycle
+from judging.runs.estimates import RunEstimate, estimate_cells, estimate_plan, estimate_rest, gather
+from judging.runs.probes import probes_of
+from judging.selectors import (
+    RunRow,
+    campaign_progress,
+    campaign_use,
+    get_campaign,
+    may_edit,
+    run_rows,
+)
+from studies.errors import StudyError
+from studies.models import Membership
+from studies.selectors import get_study
+
+_UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has come
+_CHANGES = {
+    "pause": lifecycle.pause_run,
+    "resume": lifecycle.resume_run,
+    "cancel": lifecycle.cancel_run,
+}
+_AFTER_PROBE = {
+    "start": campaigns.start_after_probe,
+    "refuse": campaigns.refuse_after_probe,
+    "probe": campaigns.probe_again,
+}
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
+    """Plan a campaign, see what it will take, start it; nothing is asked before that was seen."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
+    name = f"Campaign {study.campaigns.count() + 1}"
+    form = CampaignForm(study, request.POST or None, name=name, like=like)
+    estimate = None
+    if form.is_valid():
+        try:
+            plan = form.plan()
+            estimate = estimate_plan(study, plan)
+            if form.may_start:
+                campaign = campaigns.start_campaign(
+                    study_id=study.pk,
+                    plan=plan,
+                    probe=request.POST["start"] == "probe",
+                    user=cast(User, request.user),
+                )
+                return redirect("judging:campaign", slug, campaign.public_id)
+        except (JudgingError, StudyError) as error:
+            form.add_error(None, str(error))
+    context = {
+        "study": study,
+        "form": form,
+        "estimate": estimate,
+        "like": like,
+        "has_changed": "start" in request.POST,
+    }
+    return render(request, "judging/new.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_GET
+def campaign_page(
+    request: HttpRequest, slug: str, campaign_id: str, *, template: str
+) -> HttpResponse:
+    """A campaign as a page, or as the part of it that is fetched again while runs go on."""
+    study = get_study(request.user, slug)
+    campaign = get_campaign(study, campaign_id)
+    rows = run_rows(study, campaign.runs.all())
+    under_way = [row.run for row in rows if not row.run.probe_first]
+    context = {
+        "study": study,
+        "campaign": campaign,
+        "progress": campaign_progress(campaign),
+        "use": campaign_use(campaign),
+        "rows": rows,
+        "speed": sum(row.speed for row in rows),
+        "retries": sum(row.run.retries for row in rows),
+        "probing": _probing(campaign, rows),
+        "is_active": any(run.is_active for run in under_way),
+        "is_resumable": any(run.is_resumable for run in under_way),
+        "juries": study.juries.filter(name__in=campaign.plan["juries"]).prefetch_related("judges"),
+        "may_edit": may_edit(request.user, slug),
+    }
+    return render(request, template, context)
+
+
+def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
+    """The probes of the runs that wait for a yes, and what starting will take once all are in."""
+    waiting = [row for row in rows if row.run.awaits_yes]
+    if not waiting:
+        return None
+    probes = probes_of([row.run for row in waiting])
+    under_way = [row.run for row in waiting if row.run.is_active]
+    ended = len(waiting) - len(under_way)
+    estimate = None
+    if probes and not under_way:
+        rest = [
+            estimate_rest(row.run, probes[row.run.pk]) for row in waiting if row.run.pk in probes
+        ]
+        estimate = gather(rest + _estimates_of_others(campaign, rows))
+    return {
+        "probes": [(row, probes.get(row.run.pk)) for row in waiting],
+        "ended": ended,
+        "is_silent": len(probes) < ended,
+        "is_untaken": any(_is_untaken(run) for run in under_way),
+        "estimate": estimate,
+    }
+
+
+def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEstimate]:
+    """What starting asks in runs that had replies before the probes."""
+    if all(row.run.probe_first for row in rows):
+        return []
+    plan, cells = campaigns.plan_of(campaign), campaigns.ready_after_probe(campaign)
+    others = [cell for cell in cells if not cell.run.probe_first]
+    return [row for judge in estimate_cells(plan, others).judges for row in judge.rows]
+
+
+def _is_untaken(run: JudgeRun) -> bool:
+    asked_at = run.touched_at or run.created_at
+    return run.state == JudgeRun.State.QUEUED and asked_at < timezone.now() - _UNTAKEN
+
+
+@login_required
+@require_POST
+def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -> HttpResponse:
+    """Change what all runs of a campaign do."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    campaign = get_campaign(study, campaign_id)
+    user = cast(User, request.user)
+    try:
+        if action in _AFTER_PROBE:
+            changed = _AFTER_PROBE[action](campaign_id=campaign.pk, user=user)
+        else:
+            changed = campaigns.change_campaign(
+                campaign_id=campaign.pk, change=_CHANGES[action], user=user
+            )
+    except (JudgingError, StudyError) as error:
+        messages.error(request, str(error))
+    else:
+        if not changed:
+            messages.info(request, "Nothing to do: the runs are in another state by now.")
+    return redirect("judging:campaign", slug, campaign_id)

@@ -1,0 +1,223 @@
+"""What a researcher fills in: filters of lists, the plan of a campaign, how a run grows."""
+
+import hashlib
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.validators import MinValueValidator
+
+from judging.models import Campaign, Judge, JudgeRun, Judgment
+from judging.pages.listing import JUDGMENT_SORTS
+from judging.runs.campaigns import SWEEPS, Plan
+from judging.runs.judges import IMPORTED
+from studies.models import Item, Study
+from studies.personas.features import NAMED_SETS, known_keys
+
+STATES = [
+    ("", "all"),
+    ("open", "not yet answered"),
+    *[(s.value, s.label) for s in Judgment.State if s not in Judgment.OPEN],
+]
+
+
+class JudgmentFilter(forms.Form):
+    """The filter above a run's judgments; nothing in it is required."""
+
+    state = forms.ChoiceField(choices=STATES, required=False, label="State")
+    search = forms.CharField(required=False, max_length=120, label="Item id contains")
+    sort = forms.ChoiceField(
+        choices=[(name, label) for name, (label, _) in JUDGMENT_SORTS.items()],
+        required=False,
+        label="Sort by",
+    )
+
+
+class RunFilter(forms.Form):
+    """The filter above the runs of a study; nothing in it is required."""
+
+    state = forms.ChoiceField(
+        choices=[("", "all"), *JudgeRun.State.choices], required=False, label="State"
+    )
+    search = forms.CharField(required=False, max_length=120, label="Judge’s name contains")
+    campaign = forms.ChoiceField(required=False, label="Campaign")
+
+    def __init__(self, study: Study, data: Any) -> None:
+        super().__init__(data)
+        field = self.fields["campaign"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101
+        field.choices = [("", "all"), *study.campaigns.values_list("public_id", "name")]
+
+
+_FEATURE_WORDS = {
+    "all": "Everything that is known about the person",
+    "none": "Nothing: the question without the person",
+    "leave-one-out": "Everything but one feature, for each feature",
+    "one-only": "One feature alone, for each feature",
+}
+_ORDER_WORDS = {
+    "both": "Both orders: each question twice, so that a judge that prefers a side is found out",
+    "random": "One order, drawn and balanced: half as many questions",
+    "r1_first": "Response 1 first",
+    "r2_first": "Response 2 first",
+}
+_SETTING_WORDS = {
+    "standard": "Standard: which response",
+    "certainty": "Certainty: which response, and how certain from 1 to 100",
+    "tie": "Tie: a tie may be answered",
+}
+
+
+_REUSE_WORDS = (
+    "Take over what other runs of the same model were answered to the very same words, at no cost"
+)
+
+
+class CostedForm(forms.Form):
+    """A form that spends money only for what it has shown the cost of."""
+
+    @property
+    def digest(self) -> str:
+        """What is asked for, as one word that comes back with the button that starts it."""
+        return hashlib.sha256(repr(sorted(self.cleaned_data.items())).encode()).hexdigest()[:16]
+
+    @property
+    def may_start(self) -> bool:
+        """Whether it was sent by that button, and for what was shown."""
+        return "start" in self.data and self.data.get("shown") == self.digest
+
+
+class CampaignForm(CostedForm):
+    """Which judges to ask what about a study; `plan` gives it as a campaign reads it.
+
+    It begins with the plan of the campaign `like`, and keeps what has no field here.
+    """
+
+    name = forms.CharField(max_length=120, label="Name", help_text="Stands on its page.")
+    judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
+    settings = forms.MultipleChoiceField(
+        choices=[(value, _SETTING_WORDS[value]) for value in JudgeRun.Setting.values],
+        widget=forms.CheckboxSelectMultiple,
+        label="What is asked",
+        initial=["standard"],
+    )
+    features = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, label="What the judge knows", initial=["all"]
+    )
+    orders = forms.ChoiceField(
+        choices=list(_ORDER_WORDS.items()),
+        widget=forms.RadioSelect,
+        label="Order of the responses",
+        initial=JudgeRun.Orders.BOTH,
+    )
+    samples = forms.IntegerField(
+        min_value=1, max_value=100, initial=1, label="Samples",
+        help_text="How often each question is asked, each time with another seed.",
+    )  # fmt: skip
+    limit = forms.IntegerField(
+        min_value=1, required=False, label="Items", help_text="The first of them; empty: all."
+    )
+    budget = forms.DecimalField(
+        min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
+        help_text="Of all runs together, checked before each request; empty: none.",
+    )  # fmt: skip
+    token_budget = forms.IntegerField(
+        min_value=1, required=False, label="Budget, tokens",
+        help_text="For judges without a price; empty: none.",
+    )  # fmt: skip
+    batch = forms.BooleanField(
+        required=False, label="By batch: cheaper, answered within a day instead of at once"
+    )
+    extend = forms.BooleanField(
+        required=False,
+        label="Let runs grow that had fewer samples or one order, instead of asking anew; "
+        "their names in reports change",
+    )
+    reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
+
+    def __init__(
+        self, study: Study, data: Any = None, *, name: str, like: Campaign | None = None
+    ) -> None:
+        self._like: dict[str, Any] = like.plan if like else {}
+        orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
+        initial = {"name": name} | self._like | {"orders": orders[0], "extend": bool(like)}
+        super().__init__(data, initial=initial)
+        askable = Judge.objects.exclude(model=IMPORTED)
+        self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
+        keys = known_keys(study)
+        own = list(study.feature_sets.values_list("name", flat=True))
+        named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
+        sweeps = SWEEPS if len(keys) >= 2 else ()
+        words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
+        words += [(name, f"The set “{name}”") for name in own + named]
+        offered = {name for name, _ in words}
+        others = [name for name in self._like.get("features", ()) if name not in offered]
+        self._choices("features", words + [(name, f"Only {name}") for name in others])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101
+        field.choices = choices
+
+    def plan(self) -> Plan:
+        chosen = dict(self.cleaned_data)
+        juries = {
+            name: members
+            for name, members in self._like.get("juries", {}).items()
+            if set(members) <= set(chosen["judges"])
+        }
+        chosen |= {
+            "orders": [chosen["orders"]],
+            "budget": None if chosen["budget"] is None else str(chosen["budget"]),
+            "juries": juries,
+        }
+        return Plan(**self._like | chosen)
+
+
+class ExtendForm(CostedForm):
+    """What a run is to ask beside what it has: more items, samples, or the other order."""
+
+    limit = forms.IntegerField(
+        min_value=1, required=False, label="Items", help_text="The first of them; empty: all."
+    )
+    samples = forms.IntegerField(max_value=100, label="Samples")
+    orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
+    reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
+    budget = forms.DecimalField(
+        min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
+        help_text="Of the whole run, checked before each request; empty: as it is.",
+    )  # fmt: skip
+    token_budget = forms.IntegerField(
+        min_value=1, required=False, label="Budget, tokens", help_text="Empty: as it is."
+    )
+
+    def __init__(self, run: JudgeRun, data: Any = None) -> None:
+        items = Judgment.objects.filter(run=run).values("item").distinct().count()
+        is_limited = items < Item.objects.filter(study=run.study_id).count()
+        initial = {
+            "limit": items if is_limited else None,
+            "samples": run.samples,
+            "orders": run.orders,
+            "budget": run.budget,
+            "token_budget": run.token_budget,
+        }
+        super().__init__(data, initial=initial)
+        samples, orders = self.fields["samples"], self.fields["orders"]
+        samples.validators.append(MinValueValidator(run.samples))
+        samples.help_text = f"It has {run.samples}; there can be more, not fewer."
+        assert isinstance(orders, forms.ChoiceField)  # noqa: S101
+        both = JudgeRun.Orders.BOTH
+        orders.choices = [(name, _ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
+
+    def growth(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("limit", "samples", "orders", "reuse")}
+
+    def budgets(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("budget", "token_budget")}
+
+
+def _words_of(judge: Judge) -> str:
+    if judge.price_input is None or judge.price_output is None:
+        return f"{judge.name}: {judge.model}, no price"
+    prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
+    return f"{judge.name}: {judge.model}, {prices} per million tokens"

@@ -1,0 +1,37 @@
+from django.urls import path, re_path
+
+from judging.pages import campaign_views, views
+
+app_name = "judging"
+urlpatterns = [
+    path("", views.runs_page, {"template": "judging/list.html"}, name="list"),
+    path("list/panel/", views.runs_page, {"template": "judging/_list.html"}, name="list-panel"),
+    path("panel/", views.panel, name="panel"),
+    path("new/", campaign_views.new_campaign, name="new"),
+    path(
+        "campaign/<str:campaign_id>/",
+        campaign_views.campaign_page,
+        {"template": "judging/campaign.html"},
+        name="campaign",
+    ),
+    path(
+        "campaign/<str:campaign_id>/panel/",
+        campaign_views.campaign_page,
+        {"template": "judging/_campaign.html"},
+        name="campaign-panel",
+    ),
+    re_path(
+        r"^campaign/(?P<campaign_id>[\w-]{1,40})/"
+        r"(?P<action>pause|resume|cancel|start|refuse|probe)/$",
+        campaign_views.change_all,
+        name="change-campaign",
+    ),
+    path("<str:run_id>/", views.run_page, name="run"),
+    path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
+    path("<str:run_id>/extend/", views.extend_run, name="extend"),
+    re_path(
+        r"^(?P<run_id>[\w-]{1,40})/(?P<action>pause|resume|cancel|retry)/$",
+        views.change_run,
+        name="change",
+    ),
+]

@@ -1,0 +1,214 @@
+"""A study's judges: how far their runs are, what they cost, and every reply beside its reading."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from judging.errors import JudgingError
+from judging.models import Judge, JudgeRun, Judgment
+from judging.pages.forms import ExtendForm, JudgmentFilter, RunFilter
+from judging.pages.listing import (
+    JUDGMENT_SORTS,
+    RUN_COLUMNS,
+    filter_runs,
+    judgments_csv,
+    runs_csv,
+    sort_runs,
+)
+from judging.runs.estimates import estimate_growth
+from judging.runs.lifecycle import cancel_run, grow_run, pause_run, resume_run, retry_failed
+from judging.runs.probes import probe_of
+from judging.runs.request_conditions import conditions_of
+from judging.selectors import (
+    get_run,
+    judgments_page,
+    last_requests,
+    may_edit,
+    run_cost,
+    run_progress,
+    run_rows,
+    speeds_of,
+)
+from studies.errors import StudyError
+from studies.models import Membership, Study
+from studies.prompts import build_prompt
+from studies.selectors import get_study
+
+PER_PAGE = 20
+_ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
+
+
+@dataclass(frozen=True)
+class ShownJudgment:
+    """A judgment with the text that was sent for it, rebuilt."""
+
+    judgment: Judgment
+    prompt: str
+    prompt_differs: bool
+
+
+@login_required
+@require_GET
+def panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of a study's home that is about judges."""
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "rows": run_rows(study, study.judge_runs.all()),
+        "campaigns": study.campaigns.all(),
+        "has_judges": Judge.objects.exists(),
+        "may_edit": may_edit(request.user, slug),
+    }
+    return render(request, "judging/_panel.html", context)
+
+
+@login_required
+@require_GET
+def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
+    """All runs of a study, filtered and sorted: as a page, its live part, or CSV."""
+    study = get_study(request.user, slug)
+    form = RunFilter(study, request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {}
+    rows = run_rows(study, filter_runs(study.judge_runs.all(), **chosen))
+    sort = request.GET.get("sort", "")
+    rows = sort_runs(rows, sort)
+    if request.GET.get("format") == "csv":
+        return runs_csv(rows, name=f"{study.slug}-runs")
+    context = {
+        "study": study,
+        "form": form,
+        "sort": sort,
+        "rows": rows,
+        "columns": _columns(request, sort),
+        "is_filtered": any(chosen.values()),
+        "has_judges": Judge.objects.exists(),
+        "query": request.GET.urlencode(),
+        "csv_query": _query(request, format="csv"),
+        "may_edit": may_edit(request.user, slug),
+    }
+    return render(request, template, context)
+
+
+def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
+    """Headers of the runs: what each is called, how it is sorted now, what a click sorts."""
+    columns = []
+    for name, (label, _) in RUN_COLUMNS.items():
+        now = {name: "ascending", f"-{name}": "descending"}.get(sort, "none")
+        then = f"-{name}" if now == "ascending" else name
+        columns.append({"label": label, "now": now, "query": _query(request, sort=then)})
+    return columns
+
+
+def _query(request: HttpRequest, **changes: str) -> str:
+    """The query of this address with some of it changed."""
+    query = request.GET.copy()
+    for name, value in changes.items():
+        query[name] = value
+    return f"?{query.urlencode()}"
+
+
+@login_required
+@require_GET
+def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    run = get_run(study, run_id)
+    form = JudgmentFilter(request.GET)
+    chosen = form.cleaned_data if form.is_valid() else {"state": "", "search": "", "sort": ""}
+    judgments = judgments_page(run, state=chosen["state"], query=chosen["search"])
+    judgments = judgments.order_by(*JUDGMENT_SORTS[chosen["sort"]][1])
+    if request.GET.get("format") == "csv":
+        return judgments_csv(judgments, name=f"{study.slug}-{run.key[:12]}")
+    page = Paginator(judgments, PER_PAGE).get_page(request.GET.get("page"))
+    context = _run_context(request, study, run) | {
+        "form": form,
+        "page": page,
+        "earlier": _query(request, page=str(page.number - 1)),
+        "later": _query(request, page=str(page.number + 1)),
+        "csv_query": _query(request, format="csv"),
+        "shown": [_shown(study, run, judgment) for judgment in page],
+    }
+    return render(request, "judging/run.html", context)
+
+
+@login_required
+@require_GET
+def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """The part of a run's page that is fetched again while it goes on."""
+    study = get_study(request.user, slug)
+    context = _run_context(request, study, get_run(study, run_id))
+    return render(request, "judging/_run.html", context)
+
+
+def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
+    return {
+        "study": study,
+        "run": run,
+        "progress": run_progress(run),
+        "speed": speeds_of([run]).get(run.pk, 0),
+        "cost": run_cost(run),
+        "conditions": conditions_of([run])[run.pk],
+        "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
+        "probe": probe_of(run) if run.awaits_yes else None,
+        "may_edit": may_edit(request.user, study.slug),
+    }
+
+
+@login_required
+@require_POST
+def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> HttpResponse:
+    """Change what a run does; a viewer gets the 404 of somebody who may not know it."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    run = get_run(study, run_id)
+    if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
+        messages.info(request, "Nothing to do: the run is in another state by now.")
+    return redirect("judging:run", slug, run_id)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Have a run ask about more items, samples or the other order, after its cost was seen."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    run = get_run(study, run_id)
+    if run.is_imported:
+        raise Http404
+    form = ExtendForm(run, request.POST or None)
+    estimate = None
+    if form.is_valid():
+        try:
+            estimate = estimate_growth(run, **form.growth())
+            if form.may_start:
+                grow_run(run, **form.growth(), **form.budgets(), user=cast(User, request.user))
+                return redirect("judging:run", slug, run_id)
+        except (JudgingError, StudyError) as error:
+            form.add_error(None, str(error))
+    context = {
+        "study": study,
+        "run": run,
+        "form": form,
+        "estimate": estimate,
+        "has_changed": "start" in request.POST,
+    }
+    return render(request, "judging/extend.html", context, status=422 if form.errors else 200)
+
+
+def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:
+    if run.is_imported or not judgment.shown_first:
+        return ShownJudgment(judgment, "", False)
+    judgment.item.study = study  # spares a query per item
+    prompt = build_prompt(
+        judgment.item,
+        setting=run.setting,
+        shown_first=judgment.shown_first,
+        features=run.feature_keys,
+    )
+    digest = hashlib.sha256(prompt.encode()).hexdigest()
+    return ShownJudgment(judgment, prompt, judgment.prompt_sha256 not in ("", digest))

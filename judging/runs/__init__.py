@@ -1,0 +1,1 @@
+"""From what a researcher asks for to the rows of a run."""

@@ -1,0 +1,301 @@
+"""Many runs by one plan: judges × settings × features × orders, and the juries they form."""
+
+import itertools
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from judging.errors import BadPlan, BadRun
+from judging.models import Campaign, Judge, JudgeRun, Jury
+from judging.runs.extension import run_for
+from judging.runs.lifecycle import cancel_run, resume_run, start_run
+from judging.selectors import has_replies
+from studies.models import Study
+from studies.personas import features as feature_sets
+from studies.services.studies import lock_study
+
+SWEEPS = ("leave-one-out", "one-only")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The grid of a campaign; every judge is asked in every setting, set of features and order.
+
+    `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
+    `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
+    the very same words are taken over; with `extend` a run with fewer samples, or one order, grows
+    instead of another being started.
+    """
+
+    name: str
+    judges: list[str]
+    settings: list[str] = field(default_factory=lambda: [JudgeRun.Setting.STANDARD.value])
+    features: list[str] = field(default_factory=lambda: ["all"])
+    orders: list[str] = field(default_factory=lambda: [JudgeRun.Orders.BOTH.value])
+    samples: int = 1
+    seed: int | None = None
+    limit: int | None = None
+    budget: str | None = None
+    token_budget: int | None = None
+    batch: bool = False
+    reuse: bool = False
+    extend: bool = False
+    juries: dict[str, list[str]] = field(default_factory=dict)
+
+
+_WORDS = ("judges", "settings", "features", "orders")
+_YES_OR_NO = ("batch", "reuse", "extend")
+_NUMBERS = ("samples", "seed", "limit", "token_budget")
+_CHOICES = {"settings": JudgeRun.Setting.values, "orders": JudgeRun.Orders.values}
+
+
+def read_plan(text: str) -> Plan:
+    """Read a plan from TOML. Raises `BadPlan` with the field and what belongs there."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadPlan(f"This is not TOML: {error}.") from error
+    known = [*Plan.__dataclass_fields__]
+    if unknown := sorted(raw.keys() - set(known)):
+        raise BadPlan(f"There is no field “{unknown[0]}”. Use: {', '.join(known)}.")
+    if not isinstance(raw.get("name"), str) or not 1 <= len(raw["name"]) <= 120:
+        raise BadPlan("name: give the campaign a name of up to 120 letters.")
+    for key in _WORDS:
+        if key in raw or key == "judges":
+            _check_words(key, raw.get(key))
+    for key in _NUMBERS:
+        if key in raw and type(raw[key]) is not int:
+            raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
+    for key in _YES_OR_NO:
+        if not isinstance(raw.get(key, False), bool):
+            raise BadPlan(f"{key}: write true or false, not {raw[key]!r}.")
+    if raw.get("extend") and len(raw.get("orders", [])) > 1:
+        raise BadPlan("extend: name one order. A run cannot grow into two.")
+    for name, members in _table(raw).items():
+        _check_words(f"juries.{name}", members)
+        if len(members) < 2:
+            raise BadPlan(f"juries.{name}: one judge is no jury. Name two or more.")
+        if absent := [member for member in members if member not in raw["judges"]]:
+            raise BadPlan(f"juries.{name}: “{absent[0]}” is not among the judges. Add it there.")
+    if "budget" in raw:
+        raw["budget"] = str(raw["budget"])
+        _check_dollars(raw["budget"])
+    if raw.get("token_budget", 1) < 1:
+        raise BadPlan(f"token_budget: write 1 or more, not {raw['token_budget']}.")
+    return Plan(**raw)
+
+
+def _check_dollars(text: str) -> None:
+    try:
+        is_amount = Decimal(text) > 0 and Decimal(text).is_finite()
+    except InvalidOperation:
+        is_amount = False
+    if not is_amount:
+        raise BadPlan(f"budget: write US dollars, more than 0, not {text!r}.")
+
+
+def _table(raw: dict[str, Any]) -> dict[str, Any]:
+    juries = raw.get("juries", {})
+    if not isinstance(juries, dict):
+        raise BadPlan('juries: write a table, for example [juries] and panel = ["a", "b"].')
+    return juries
+
+
+def _check_words(key: str, words: Any) -> None:
+    if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
+        raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
+    if len(set(words)) < len(words):
+        raise BadPlan(f"{key}: a name stands there twice. Write each once.")
+    if wrong := [word for word in words if word not in _CHOICES.get(key, words)]:
+        raise BadPlan(f"{key}: “{wrong[0]}” is none of {', '.join(_CHOICES[key])}.")
+
+
+def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
+    """The sets of features to ask with, sweeps spelled out, each once.
+
+    `leave-one-out` is everything but one feature, for each; `one-only` is each alone.
+    """
+    keys = sorted(feature_sets.known_keys(study))
+    if set(features) & set(SWEEPS) and len(keys) < 2:
+        raise BadPlan("features: a sweep needs personas with two features or more.")
+    grid: list[str] = []
+    for name in features:
+        if name == "leave-one-out":
+            grid += [",".join(key for key in keys if key != left_out) for left_out in keys]
+        elif name == "one-only":
+            grid += keys
+        else:
+            grid.append(name)
+    return list(dict.fromkeys(grid))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a plan, stored or not; `grows` where it comes of a smaller one."""
+
+    run: JudgeRun
+    grows: bool
+
+
+def cells_of(study: Study, plan: Plan) -> list[Cell]:
+    """The runs of a plan as they would be started; stores nothing."""
+    judges = _judges(plan)
+    cells = []
+    for name, setting, features, orders in grid_of(study, plan):
+        asked: dict[str, Any] = {
+            "setting": setting,
+            "features": features,
+            "orders": orders,
+            "samples": plan.samples,
+            "seed": plan.seed,
+        }
+        run, grows = run_for(study, judges[name], **asked), False
+        if run.pk is None and plan.extend:
+            try:
+                run, grows = run_for(study, judges[name], **asked, extend=True), True
+            except BadRun:
+                pass  # Nothing to grow from: it is a run of its own.
+        cells.append(Cell(run, grows))
+    return cells
+
+
+def start_campaign(
+    *,
+    study_id: int,
+    plan: Plan,
+    probe: bool = False,
+    enqueue: bool = True,
+    user: User | None = None,
+) -> Campaign:
+    """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
+
+    With `probe` each run asks one question and waits for `start_after_probe`; runs that have
+    replies are left as they are until then. The same plan again asks nothing new. Raises
+    `BadPlan`, `BadRun`, `BadJudge` or `StudyError`.
+    """
+    with transaction.atomic():
+        study = lock_study(study_id)
+        judges = _judges(plan)
+        _check_prices(plan, judges)
+        campaign, _ = Campaign.objects.update_or_create(
+            study=study,
+            name=plan.name,
+            defaults={
+                "plan": asdict(plan),
+                "budget": None if plan.budget is None else Decimal(plan.budget),
+                "token_budget": plan.token_budget,
+            },
+        )
+        # Names of judges differ from those of juries: the report tells both by name alone.
+        for name, members in plan.juries.items():
+            if Judge.objects.filter(name=name).exists():
+                raise BadPlan(f"juries.{name}: a judge has that name. Give the jury another.")
+            jury, _ = Jury.objects.get_or_create(study=study, name=name)
+            jury.judges.set([judges[member] for member in members])
+        for cell in cells_of(study, plan):
+            run = cell.run
+            if not (probe and has_replies(run.pk)):
+                run = _start(cell, plan, probe=probe, enqueue=enqueue, user=user)
+            campaign.runs.add(run)
+    return campaign
+
+
+def _start(
+    cell: Cell, plan: Plan, *, probe: bool = False, enqueue: bool = True, user: User | None
+) -> JudgeRun:
+    return start_run(
+        study_id=cell.run.study_id,
+        judge_id=cell.run.judge_id,
+        setting=cell.run.setting,
+        features=cell.run.features,
+        orders=cell.run.orders,
+        samples=cell.run.samples,
+        seed=cell.run.seed,
+        limit=plan.limit,
+        extend=cell.grows,
+        reuse=plan.reuse,
+        by_batch=plan.batch,
+        probe=probe,
+        enqueue=enqueue,
+        user=user,
+    )
+
+
+@transaction.atomic
+def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
+    """Start every run of a campaign but those whose probe brought no reply or was refused.
+
+    Returns how many are started.
+    """
+    campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
+    lock_study(campaign.study_id)
+    ready = ready_after_probe(campaign)
+    for cell in ready:
+        campaign.runs.add(_start(cell, plan_of(campaign), user=user))
+    return len(ready)
+
+
+def ready_after_probe(campaign: Campaign) -> list[Cell]:
+    """What `start_after_probe` would start."""
+
+    def is_held(run: JudgeRun) -> bool:
+        has_come = run.state == JudgeRun.State.PAUSED and has_replies(run.pk)
+        return run.probe_first and not has_come
+
+    cells = cells_of(campaign.study, plan_of(campaign))
+    return [cell for cell in cells if not is_held(cell.run)]
+
+
+def plan_of(campaign: Campaign) -> Plan:
+    return Plan(**campaign.plan)
+
+
+def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
+    """Have the runs of a campaign that wait after their probe ask nothing more."""
+    waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
+    return sum(cancel_run(run_id=pk, user=user) for pk in waiting.values_list("pk", flat=True))
+
+
+def probe_again(*, campaign_id: int, user: User | None = None) -> int:
+    """Ask the question again where a probe brought no reply; returns in how many runs."""
+    waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
+    silent = [pk for pk in waiting.values_list("pk", flat=True) if not has_replies(pk)]
+    return sum(resume_run(run_id=pk, user=user) for pk in silent)
+
+
+def change_campaign(
+    *, campaign_id: int, change: Callable[..., bool], user: User | None = None
+) -> int:
+    """Pause, resume or cancel every run of a campaign; returns how many that changed.
+
+    Runs that wait for a yes after their probe are left to it.
+    """
+    started = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=False)
+    return sum(change(run_id=pk, user=user) for pk in started.values_list("pk", flat=True))
+
+
+def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:
+    """Judge, setting, features and orders of every run of a plan."""
+    sets = feature_grid(study, plan.features)
+    return list(itertools.product(plan.judges, plan.settings, sets, plan.orders))
+
+
+def _check_prices(plan: Plan, judges: dict[str, Judge]) -> None:
+    unpriced = [name for name, judge in judges.items() if not judge.is_priced]
+    if plan.budget is not None and unpriced:
+        raise BadPlan(
+            f"budget: judge “{unpriced[0]}” has no price, and unknown is not free. Give its price "
+            "with add_judge --price-input and --price-output, or use token_budget."
+        )
+
+
+def _judges(plan: Plan) -> dict[str, Judge]:
+    found = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
+    if absent := [name for name in plan.judges if name not in found]:
+        raise BadPlan(f"judges: there is no judge “{absent[0]}”. Add it with add_judge first.")
+    return found

@@ -1,0 +1,228 @@
+"""What a run or a campaign will take, before anything is asked."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from judging.models import Judge, JudgeRun, Judgment
+from judging.runs.campaigns import Cell, Plan, cells_of
+from judging.runs.extension import grown
+from judging.runs.probes import Probe
+from judging.runs.reuse import never_asked, take_over
+from judging.runs.row_creation import chosen_items, count_missing, missing_judgments
+from judging.runs.usage import Usage, duration, usage_of
+from judging.selectors import run_progress
+from studies.errors import StudyError
+from studies.models import Item, Side, Study
+from studies.prompts import build_prompt
+
+_SAMPLED = 20  # items whose prompts are built to learn how long they are
+_LETTERS_PER_TOKEN = 4
+_REPLY_TOKENS = {"standard": 8, "tie": 8, "certainty": 16}
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """What starting a run would ask; `dollars` and `seconds` are None where nobody knows.
+
+    `answered` is there already, `reused` would be taken over from other runs. `is_tried` says that
+    tokens, money and time are those of the run's own replies, and not guessed from its prompts.
+    """
+
+    judge: Judge
+    questions: int
+    answered: int
+    reused: int
+    tokens: int
+    dollars: Decimal | None
+    seconds: float | None
+    is_tried: bool
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
+
+
+@dataclass(frozen=True)
+class JudgeEstimate:
+    """What one judge is asked in all its runs."""
+
+    judge: Judge
+    rows: list[RunEstimate]
+
+    @property
+    def runs(self) -> int:
+        return len(self.rows)
+
+    @property
+    def questions(self) -> int:
+        return sum(row.questions for row in self.rows)
+
+    @property
+    def answered(self) -> int:
+        return sum(row.answered + row.reused for row in self.rows)
+
+    @property
+    def tokens(self) -> int:
+        return sum(row.tokens for row in self.rows)
+
+    @property
+    def dollars(self) -> Decimal | None:
+        each = [row.dollars for row in self.rows if row.dollars is not None]
+        return sum(each, Decimal(0)) if len(each) == self.runs else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Its runs share its slots: their times add up."""
+        each = [row.seconds for row in self.rows if row.seconds is not None]
+        return sum(each) if len(each) == self.runs else None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    judges: list[JudgeEstimate]
+
+    @property
+    def runs(self) -> int:
+        return sum(row.runs for row in self.judges)
+
+    @property
+    def questions(self) -> int:
+        return sum(row.questions for row in self.judges)
+
+    @property
+    def answered(self) -> int:
+        return sum(row.answered for row in self.judges)
+
+    @property
+    def reused(self) -> int:
+        return sum(row.reused for judge in self.judges for row in judge.rows)
+
+    @property
+    def tokens(self) -> int:
+        return sum(row.tokens for row in self.judges)
+
+    @property
+    def dollars(self) -> Decimal | None:
+        """Of the judges with a price; None where none has one."""
+        priced = [row.dollars for row in self.judges if row.dollars is not None]
+        return sum(priced, Decimal(0)) if priced else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Judges are asked side by side: the slowest decides. None where one of them is unknown."""
+        each = [row.seconds for row in self.judges if row.seconds is not None]
+        return max(each) if len(each) == len(self.judges) else None
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
+
+    @property
+    def unpriced(self) -> list[str]:
+        return [row.judge.name for row in self.judges if row.dollars is None]
+
+    @property
+    def asking(self) -> int:
+        """Runs that are asked something."""
+        return sum(bool(row.questions) for judge in self.judges for row in judge.rows)
+
+    @property
+    def untried(self) -> int:
+        """Runs that are asked something and have no reply yet: what a probe is for."""
+        rows = (row for judge in self.judges for row in judge.rows)
+        return sum(bool(row.questions) and not row.is_tried for row in rows)
+
+
+def estimate_plan(study: Study, plan: Plan) -> Estimate:
+    """Count what a campaign would ask now, and what that will take. Stores nothing.
+
+    Replies that must be asked for again and what a model thinks are in it where a run has replies
+    to go by. Raises `BadPlan` or `StudyError`.
+    """
+    return estimate_cells(plan, cells_of(study, plan))
+
+
+def estimate_cells(plan: Plan, cells: list[Cell]) -> Estimate:
+    """The same for some runs of a plan."""
+    return gather(
+        estimate_run(cell.run, limit=plan.limit, reuse=plan.reuse, by_batch=plan.batch)
+        for cell in cells
+    )
+
+
+def gather(found: Iterable[RunEstimate]) -> Estimate:
+    """Estimates of runs by judge."""
+    rows: dict[str, list[RunEstimate]] = defaultdict(list)
+    for row in found:
+        rows[row.judge.name].append(row)
+    return Estimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
+
+
+def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
+    """What a run that was probed asks when it is started."""
+    return RunEstimate(
+        judge=run.judge,
+        questions=probe.left,
+        answered=1,
+        reused=0,
+        tokens=probe.tokens,
+        dollars=probe.dollars,
+        seconds=probe.seconds,
+        is_tried=True,
+    )
+
+
+def estimate_run(
+    run: JudgeRun, *, limit: int | None, reuse: bool = False, by_batch: bool = False
+) -> RunEstimate:
+    """Count what starting `run`, stored or not, would ask, and what that will take."""
+    if not Item.objects.filter(study=run.study).exists():
+        raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
+    there = run_progress(run)
+    questions = count_missing(run, limit) + there.left + there.error
+    reused = len(_taken_over(run, limit)) if reuse else 0
+    questions -= reused
+    usage = usage_of(run)
+    expected = usage or _guess(run)
+    return RunEstimate(
+        judge=run.judge,
+        questions=questions,
+        answered=there.ended - there.error,
+        reused=reused,
+        tokens=round(expected.tokens * questions),
+        dollars=expected.dollars(run.judge, questions, by_batch=by_batch),
+        seconds=None if by_batch else expected.seconds(run.judge, questions),
+        is_tried=usage is not None,
+    )
+
+
+def estimate_growth(
+    run: JudgeRun, *, limit: int | None, samples: int, orders: str, reuse: bool
+) -> RunEstimate:
+    """The same for a run that is to have more items, samples, or both orders."""
+    bigger = grown(run, samples=samples, orders=orders)
+    return estimate_run(bigger, limit=limit, reuse=reuse, by_batch=run.by_batch)
+
+
+def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:
+    missing = missing_judgments(run, limit)
+    waiting = [judgment for judgment in missing if judgment.state == Judgment.State.PENDING]
+    return take_over(run, [*never_asked(run), *waiting])
+
+
+def _guess(run: JudgeRun) -> Usage:
+    """What a question uses by the length of some prompts, at four letters a token."""
+    keys = list(chosen_items(run.study, None).values_list("pk", flat=True))
+    sampled = keys[:: max(1, len(keys) // _SAMPLED)]
+    items = Item.objects.filter(pk__in=sampled).select_related("persona")
+    lengths = []
+    for item in items:
+        item.study = run.study
+        prompt = build_prompt(
+            item, setting=run.setting, shown_first=Side.R1, features=run.feature_keys
+        )
+        lengths.append(len(prompt))
+    mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
+    return Usage(mean, _REPLY_TOKENS[run.setting], None)

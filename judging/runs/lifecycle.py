@@ -1,0 +1,303 @@
+"""Starting, pausing, resuming and cancelling the runs of a judge."""
+
+import math
+from collections.abc import Callable, Collection
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from decimal import Decimal
+from functools import partial
+
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+
+from judging.errors import BadOption, BadRun
+from judging.models import Judge, JudgeRun, Judgment
+from judging.runs.extension import GROWING, clients, grown, run_for
+from judging.runs.judges import backend_maker
+from judging.runs.reuse import reuse_answers
+from judging.runs.row_creation import create_judgments
+from judging.selectors import has_replies
+from judging.tasks import queue_batches, queue_chunk
+from judging.worker import batches, chunks, recovery, runtime
+from judging.worker.database_outages import outlive_restart
+from studies.services.studies import lock_study, record
+
+
+def start_run(
+    *,
+    study_id: int,
+    judge_id: int,
+    setting: str = JudgeRun.Setting.STANDARD,
+    features: str = "all",
+    orders: str = JudgeRun.Orders.RANDOM,
+    samples: int = 1,
+    seed: int | None = None,
+    limit: int | None = None,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    extend: bool = False,
+    reuse: bool = False,
+    by_batch: bool = False,
+    probe: bool = False,
+    enqueue: bool = True,
+    user: User | None = None,
+) -> JudgeRun:
+    """Start a run, or continue the one that has the same parameters.
+
+    Judgments are created once per item, order and sample, in the order of the items' keys, for
+    all main items or the first `limit`. What is answered stays; what failed is asked again; what
+    a larger limit or new items add is new. `extend` continues the run that had fewer samples or
+    one order only, and asks just what that adds. `reuse` takes over what other runs were answered
+    to the same words. `by_batch` asks by files at a lower price, from now on. With `probe` a run
+    that is not under way asks one question and then waits, or only waits where it has replies.
+    `enqueue` hands the work to the workers.
+    Raises `BadRun`, `BadJudge` or `StudyError`.
+    """
+    judge = Judge.objects.get(pk=judge_id)
+    _check(judge, samples=samples, limit=limit, budget=budget, token_budget=token_budget)
+    if by_batch and judge.backend != Judge.Backend.OPENAI:
+        raise BadRun(f"--batch needs a judge behind a server, and “{judge.name}” is none.")
+    with transaction.atomic():
+        study = lock_study(study_id)
+        run = run_for(
+            study, judge, setting=setting, features=features, orders=orders, samples=samples,
+            seed=seed, extend=extend,
+        )  # fmt: skip
+        used = run.parameters.get("software", {}) | clients(judge, by_batch=by_batch)
+        run.parameters = run.parameters | {"software": used}
+        run.save(update_fields=None if run.pk is None else GROWING)
+        created = create_judgments(run, limit)
+        reused = reuse_answers(run) if reuse else 0
+        retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
+            state=Judgment.State.PENDING, error=""
+        )
+        is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
+        _wake(run, budget=budget, token_budget=token_budget, by_batch=by_batch, probe=probe)
+        if created or retried:
+            record(
+                study, "judge run", user=user, run=run.public_id, judge=judge.name,
+                created=created, retried=retried, reused=reused,
+            )  # fmt: skip
+        if enqueue and run.is_active and (created or retried or not is_running):
+            _enqueue(run)
+    chunks.settle(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def grow_run(
+    run: JudgeRun,
+    *,
+    limit: int | None,
+    samples: int,
+    orders: str,
+    reuse: bool,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    user: User | None = None,
+) -> JudgeRun:
+    """Have a run ask about more items, samples, or the other order, and only what that adds.
+
+    Raises `BadRun` where it cannot go on as it was begun.
+    """
+    bigger = grown(run, samples=samples, orders=orders)
+    return start_run(
+        study_id=run.study_id,
+        judge_id=run.judge_id,
+        setting=bigger.setting,
+        features=bigger.features,
+        orders=orders,
+        samples=samples,
+        seed=run.seed,
+        limit=limit,
+        budget=budget,
+        token_budget=token_budget,
+        extend=True,
+        reuse=reuse,
+        by_batch=run.by_batch,
+        user=user,
+    )
+
+
+def _check(
+    judge: Judge,
+    *,
+    samples: int,
+    limit: int | None,
+    budget: Decimal | None,
+    token_budget: int | None,
+) -> None:
+    if samples < 1 or samples > 100:
+        raise BadOption(f"--samples must be from 1 to 100, not {samples}.")
+    if limit is not None and limit < 1:
+        raise BadOption(f"--limit must be at least 1, not {limit}.")
+    if token_budget is not None and token_budget < 1:
+        raise BadOption(f"--token-budget must be at least 1, not {token_budget}.")
+    if budget is not None:
+        if not budget.is_finite() or budget <= 0:
+            raise BadOption(f"--budget must be more than 0 US dollars, not {budget}.")
+        if not judge.is_priced:
+            raise BadRun(
+                f"Judge “{judge.name}” has no price, so a budget cannot be kept: unknown is not "
+                "free. Give its price with add_judge --price-input and --price-output (US "
+                "dollars per million tokens; 0 for your own server), or use --token-budget."
+            )
+    backend_maker(judge)
+
+
+def _wake(
+    run: JudgeRun,
+    *,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    by_batch: bool,
+    probe: bool = False,
+) -> None:
+    """Queue a run that ended with something left to ask; take over budgets that are given.
+
+    Conditional UPDATEs of single columns: the writer moves others of this row meanwhile.
+    """
+    same = JudgeRun.objects.filter(pk=run.pk)
+    same.update(by_batch=by_batch)
+    if budget is not None:
+        same.update(budget=budget)
+    if token_budget is not None:
+        same.update(token_budget=token_budget)
+    if not probe:
+        same.update(probe_first=False)
+    if _has_open(run):
+        idle = same.exclude(state=JudgeRun.State.RUNNING)
+        if probe and has_replies(run.pk):
+            idle.update(state=JudgeRun.State.PAUSED, sentence=chunks.AFTER_PROBE)
+        else:
+            idle.update(state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=probe)
+    run.refresh_from_db()
+
+
+def _has_open(run: JudgeRun) -> bool:
+    return run.judgments.filter(state__in=Judgment.OPEN).exists()
+
+
+def _enqueue(run: JudgeRun) -> None:
+    if run.by_batch and not run.probe_first:
+        transaction.on_commit(partial(queue_batches, run.pk))
+        return
+    chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
+
+
+@transaction.atomic
+def pause_run(*, run_id: int, user: User | None = None) -> bool:
+    """Send nothing more; what is in flight is still stored. False when there was nothing to do."""
+    return _end(run_id, JudgeRun.State.PAUSED, "Paused by hand; resume it to go on.", user)
+
+
+@transaction.atomic
+def cancel_run(*, run_id: int, user: User | None = None) -> bool:
+    """End a run for good, keeping what it has; False when it has ended already."""
+    is_probe = JudgeRun.objects.filter(pk=run_id, probe_first=True).exists()
+    cause = "Not started after its probe" if is_probe else "Cancelled by hand"
+    sentence = f"{cause}; what it has is kept."
+    among = (*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)
+    return _end(run_id, JudgeRun.State.CANCELLED, sentence, user, among=among)
+
+
+def _end(
+    run_id: int,
+    state: str,
+    sentence: str,
+    user: User | None,
+    *,
+    among: Collection[str] = JudgeRun.ACTIVE,
+) -> bool:
+    if not chunks.stop(run_id=run_id, state=state, sentence=sentence, among=among):
+        return False
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    record(run.study, f"judge run {state}", user=user, run=run.public_id)
+    return True
+
+
+@transaction.atomic
+def resume_run(*, run_id: int, user: User | None = None) -> bool:
+    """Continue a paused or stopped run where it stood; False when it is not one.
+
+    A run that waits after its probe is started by it; one whose probe brought no reply asks the
+    same question once more.
+    """
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    run.probe_first &= not has_replies(run_id)
+    resumed = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.RESUMABLE).update(
+        state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=run.probe_first
+    )
+    if not resumed:
+        return False
+    if run.probe_first:
+        # The same question, and not the next one: what failed is no answer.
+        Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
+            state=Judgment.State.PENDING, error=""
+        )
+    record(run.study, "judge run resumed", user=user, run=run.public_id)
+    _enqueue(run)
+    if not _has_open(run):
+        chunks.settle(run_id=run_id)
+    return True
+
+
+@transaction.atomic
+def retry_failed(*, run_id: int, user: User | None = None) -> bool:
+    """Ask again what failed while others were answered; False when nothing has."""
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    if run.is_imported or run.state == JudgeRun.State.CANCELLED:
+        return False
+    failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
+    retried = failed.update(state=Judgment.State.PENDING, error="")
+    if not retried:
+        return False
+    _wake(run, by_batch=run.by_batch, probe=run.probe_first)
+    record(run.study, "judge run retried", user=user, run=run.public_id, retried=retried)
+    _enqueue(run)
+    return True
+
+
+def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
+    """Do the work of a run in this process, without broker or workers, until it ends.
+
+    What another worker has leased is waited for, and taken over when its lease runs out.
+    `on_wait` is called twice a second meanwhile.
+    """
+    run = JudgeRun.objects.select_related("judge").get(pk=run_id)
+    if run.by_batch:
+        batches.work_off(run_id=run_id, on_wait=on_wait)
+        return
+    concurrency = run.judge.concurrency
+    # Two chunks more than the slots hold: the slots stay full while a chunk ends.
+    threads = math.ceil(concurrency / chunks.CHUNK) + 2
+    with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:
+        workers = {pool.submit(_work, run_id) for _ in range(threads)}
+        try:
+            while workers:
+                ended, workers = wait(workers, timeout=0.5, return_when=FIRST_COMPLETED)
+                for worker in ended:
+                    worker.result()
+                on_wait()
+        except BaseException:
+            # Ctrl-C, or one that failed: the others store what is in flight and end too.
+            runtime.stop_asking()
+            raise
+
+
+def _work(run_id: int) -> None:
+    try:
+        while outlive_restart(partial(_step, run_id)):
+            pass
+    finally:
+        connection.close()
+
+
+def _step(run_id: int) -> bool:
+    """Work off a chunk, or wait for those of others; False at the end."""
+    is_over = not JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists()
+    if is_over or runtime.is_stopping():
+        return False
+    if not chunks.judge_chunk(run_id=run_id):
+        recovery.release_expired(run_id=run_id)
+        runtime.sleep(0.2)
+    return True

@@ -1,0 +1,125 @@
+"""One question before many: what a run sends, what comes back, and what the rest will take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Count, Min
+
+from judging.errors import BadRun
+from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.protocols.parsing import read_form
+from judging.runs.usage import duration, usage_in
+from judging.worker import chunks
+from studies.prompts import build_prompt
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The first question of a run that brought a reply, and what the open ones are expected to use.
+
+    `kept_form` is None where no structured reply was asked for, `dollars` where the judge has no
+    price, `seconds` where the rest goes by batch.
+    """
+
+    judgment: Judgment
+    prompt: str
+    reply: str
+    asked_for_probabilities: bool
+    kept_form: bool | None
+    latency_ms: int | None
+    left: int
+    tokens: int
+    seconds: float | None
+    dollars: Decimal | None
+
+    @property
+    def reading(self) -> str:
+        """How the reply was read."""
+        if not self.judgment.choice:
+            return self.judgment.get_state_display()
+        certainty = self.judgment.certainty
+        of = f", certainty {certainty}" if certainty else ""
+        return f"{self.judgment.get_choice_display()}{of}"
+
+    @property
+    def probabilities(self) -> str:
+        """What came of the option probabilities."""
+        if told := self.judgment.probabilities:
+            return ", ".join(f"{option} {share:.3f}" for option, share in told.items())
+        return "asked for, none came" if self.asked_for_probabilities else "not asked for"
+
+    @property
+    def form(self) -> str:
+        """What came of the structured reply."""
+        if self.kept_form is None:
+            return "not asked for"
+        return "came as asked for" if self.kept_form else "asked for, none came"
+
+    @property
+    def time(self) -> str:
+        return "within a day" if self.seconds is None else duration(self.seconds)
+
+
+def probe_run(*, run_id: int) -> Probe:
+    """Ask the question of a run's probe in this process, where it has none yet, and show it.
+
+    The question is one of the run's own: its answer counts, and is not paid for again. Raises
+    `BadRun` when no reply came.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    if run.probe_first:
+        chunks.judge_chunk(run_id=run_id)
+        run.refresh_from_db()
+    probe = probe_of(run)
+    if probe is None:
+        raise BadRun(f"No reply came. {run.sentence or 'Workers are at the run: wait for them.'}")
+    return probe
+
+
+def probe_of(run: JudgeRun) -> Probe | None:
+    """The probe of a run, read from what is stored; None before a reply came."""
+    return probes_of([run]).get(run.pk)
+
+
+def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
+    """The probes of those of the runs that have replies, by the run's id; four queries."""
+    ids = [run.pk for run in runs]
+    replied = Attempt.objects.filter(judgment__run__in=ids, outcome=Attempt.Outcome.REPLIED)
+    first = dict(replied.order_by().values_list("judgment__run").annotate(first=Min("judgment")))
+    open_ = Judgment.objects.filter(run__in=ids, state__in=Judgment.OPEN).order_by()
+    left = dict(open_.values_list("run").annotate(n=Count("pk")))
+    judgments = (
+        Judgment.objects.select_related("item__persona")
+        .prefetch_related("attempts")
+        .in_bulk(first.values())
+    )
+    return {
+        run.pk: _probe(run, judgments[first[run.pk]], left.get(run.pk, 0))
+        for run in runs
+        if run.pk in first
+    }
+
+
+def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
+    judgment.item.study = run.study
+    attempts = list(judgment.attempts.all())
+    last = [attempt for attempt in attempts if attempt.outcome == Attempt.Outcome.REPLIED][-1]
+    usage = usage_in(attempts)
+    return Probe(
+        judgment=judgment,
+        prompt=build_prompt(
+            judgment.item,
+            setting=run.setting,
+            shown_first=judgment.shown_first,
+            features=run.feature_keys,
+        ),
+        reply=last.text,
+        asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
+        kept_form=read_form(last.text) is not None if run.judge.structured else None,
+        latency_ms=last.latency_ms,
+        left=left,
+        tokens=round(usage.tokens * left),
+        seconds=None if run.by_batch else usage.seconds(run.judge, left),
+        dollars=usage.dollars(run.judge, left, by_batch=run.by_batch),
+    )

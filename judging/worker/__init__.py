@@ -1,0 +1,1 @@
+"""What a worker does: claim chunks, keep the ledger, write answers, recover."""

@@ -1,0 +1,354 @@
+"""Working off a run: lease some judgments, ask, store, give back what was not answered.
+
+A worker pulls the next judgments itself instead of being told their ids: a queue then holds a few
+tokens per run instead of all its judgments, runs take turns, and a token that is lost with its
+worker costs nothing but the time until the sweeper notices.
+"""
+
+import concurrent.futures
+import logging
+import math
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from judging.backends.model_thread import LOAD_SECONDS
+from judging.backends.transformers import TransformersBackend
+from judging.engine.protocol import Outage, OverBudget, Question, Stopped
+from judging.engine.rate_limits import Limiter
+from judging.errors import BadJudge
+from judging.models import Attempt, Judge, JudgeRun, Judgment
+from judging.runs.extension import prompt_hash
+from judging.selectors import has_replies
+from judging.worker import runtime
+from judging.worker.ledger import Rows, RunLedger
+from judging.worker.questions import questions_of
+
+logger = logging.getLogger(__name__)
+
+CHUNK = 50
+# Chunks of one run that are under way at once, for every two that its slots hold: enough that the
+# slots stay full, few enough that a slow judge leaves the workers' threads to others.
+CHUNKS_IN_HAND = 4
+# Workers with a GPU take one chunk at a time, however many they are.
+MOST_GPU_CHUNKS = 64
+# A run keeps a worker's thread this long before other runs have their turn. Queueing every chunk
+# anew would leave the slots empty for as long as the broker takes: up to a second with a folder.
+TURN_SECONDS = 10.0
+LEASE = timedelta(seconds=30)
+JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
+AFTER_PROBE = "Paused after its probe; nothing more is asked until it is started."
+OTHER_WORDS = (
+    "Paused: an update of this program changed the wording of the prompts since this run began. "
+    "What was answered stays. Start a new run to ask with the new wording."
+)
+_RENEW_SECONDS = 10.0
+_RESERVE_SECONDS = 60.0
+
+# One thread at a time: many at once would keep the interpreter from the loop that asks.
+_preparing = threading.Lock()
+_in_hand = Counter[int]()  # turns under way in this process, by run
+_counting = threading.Lock()
+
+
+def route_of(run_id: int) -> dict[str, Any]:
+    """Where the tokens of a run go: local models have a queue, and workers, of their own."""
+    backend = JudgeRun.objects.values_list("judge__backend", flat=True).get(pk=run_id)
+    is_local = backend == Judge.Backend.TRANSFORMERS
+    return {"queue": GPU_QUEUE if is_local else JUDGING_QUEUE}
+
+
+def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
+    """Judge chunk after chunk; `then` is called with the run's id when the turn ends before it.
+
+    A token too many ends at once, so that a run whose server hangs leaves threads to others.
+    """
+    if pause_after_new_wording(run_id):
+        return
+    most = chunks_in_hand(Judge.objects.get(runs=run_id))
+    with _counting:
+        if _in_hand[run_id] >= most:
+            return
+        _in_hand[run_id] += 1
+    end = time.monotonic() + TURN_SECONDS
+    try:
+        while judge_chunk(run_id=run_id):
+            if time.monotonic() > end or runtime.is_stopping():
+                then(run_id)
+                return
+    finally:
+        with _counting:
+            _in_hand[run_id] -= 1
+
+
+def pause_after_new_wording(run_id: int) -> bool:
+    """Pause a run that began with other words than this program has now; True if it was paused.
+
+    Otherwise one run would hold answers to two prompts, and its record would name one of them.
+    """
+    run = JudgeRun.objects.select_related("study").get(pk=run_id)
+    if not run.prompt_hash or not run.is_active:
+        return False
+    if run.prompt_hash == prompt_hash(run.study, run.setting, run.feature_keys):
+        return False
+    return stop(run_id=run_id, state=JudgeRun.State.PAUSED, sentence=OTHER_WORDS)
+
+
+def chunks_in_hand(judge: Judge) -> int:
+    """Chunks of one run that are under way at once."""
+    if judge.backend == Judge.Backend.TRANSFORMERS:
+        return MOST_GPU_CHUNKS
+    return CHUNKS_IN_HAND * math.ceil(judge.concurrency / (2 * CHUNK))
+
+
+def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
+    """Judge some waiting judgments of a run; return how many were taken, 0 at its end.
+
+    A probe asks one question, also of a run whose others go by batch. Safe to run any number of
+    times at once: what one call has leased no other call takes.
+    """
+    run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
+    is_probe |= run.probe_first
+    if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
+        return 0
+    lease = secrets.token_hex(16)
+    try:
+        # In one go: were it two, the first chunk's questions would wait for everybody's claims.
+        with _preparing:
+            until = timezone.now() + LEASE
+            if run.probe_first:
+                judgments = claim_probe(run, lease, until=until)
+            else:
+                judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
+            questions = questions_of(run, judgments)
+        if questions:
+            _ask(run, judgments, questions, lease)
+    finally:
+        # Whatever happens, none stays leased behind.
+        give_back(run_id, Judgment.objects.filter(run=run_id, lease=lease))
+    if not settle(run_id=run_id) and run.probe_first:
+        _end_probe(run_id, judgments)
+    return len(judgments)
+
+
+@transaction.atomic
+def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]:
+    """Lease the question of a probe, unless it was answered or somebody is asking it."""
+    # Locked, so that of two workers one sees what the other has leased.
+    locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
+    is_asked = Judgment.objects.filter(run=run, state=Judgment.State.LEASED).exists()
+    if is_asked or has_replies(run.pk) or not (locked.probe_first and locked.is_active):
+        return []
+    return claim(run, lease, most=1, until=until)
+
+
+def _end_probe(run_id: int, asked: list[Judgment]) -> None:
+    """Have a run wait for a yes once its one question has come to an end, however it ended."""
+    held = Q(state=Judgment.State.LEASED)
+    held |= Q(state=Judgment.State.PENDING, pk__in=[judgment.pk for judgment in asked])
+    if Judgment.objects.filter(held, run=run_id).exists():
+        return
+    run = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE, probe_first=True)
+    failed = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk").last()
+    sentence = failed.error if failed and not has_replies(run_id) else AFTER_PROBE
+    run.update(state=JudgeRun.State.PAUSED, sentence=sentence, ended_at=timezone.now())
+
+
+@transaction.atomic
+def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
+    """Lease the next waiting judgments, in order, and mark the run as running."""
+    now = timezone.now()
+    if run.state == JudgeRun.State.QUEUED:
+        JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
+            state=JudgeRun.State.RUNNING, started_at=now
+        )
+    waiting = Judgment.objects.filter(run=run, state=Judgment.State.PENDING).order_by("pk")
+    # Skipping means "somebody else does it": this is a work queue.
+    ids = list(
+        waiting.select_for_update(skip_locked=True, no_key=True, of=("self",)).values_list(
+            "pk", flat=True
+        )[:most]
+    )
+    if not ids:
+        return []
+    Judgment.objects.filter(pk__in=ids).update(
+        state=Judgment.State.LEASED, lease=lease, leased_until=until
+    )
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=now)
+    return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
+
+
+def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], lease: str) -> None:
+    """Ask about leased judgments and wait for the end of it."""
+    mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
+    running = runtime.get()
+    ledger = RunLedger(
+        writer=running.writer,
+        rows=Rows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
+        line=runtime.line_of(run.pk),
+        is_stopping=runtime.is_stopping,
+    )
+    try:
+        asker = runtime.asker(run.judge, ledger)
+    except BadJudge as error:
+        stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+        return
+    work = running.loop.submit(asker.ask_all(questions))
+    problems = _wait(work, run.judge, mine, ledger, asker.limiter)
+    _judge_problems(run, [problem for problem in problems if problem is not None])
+
+
+def _wait(
+    work: concurrent.futures.Future[list[BaseException | None]],
+    judge: Judge,
+    mine: QuerySet[Judgment],
+    ledger: RunLedger,
+    limiter: Limiter,
+) -> list[BaseException | None]:
+    """Wait for the answers, renewing the lease: who waits for a slow server is not dead.
+
+    Longer than a request and an outage may last, and a reserve, no request is under way, and no
+    limiter lets nobody go; then the chunk is given up. A model in this process may think for as
+    long as its hardware needs, as long as it moves.
+    """
+    patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
+    backend = runtime.backend_of(judge)
+    if isinstance(backend, TransformersBackend):
+        patience = LOAD_SECONDS + _RESERVE_SECONDS
+    while True:
+        try:
+            return work.result(timeout=_RENEW_SECONDS)
+        except concurrent.futures.TimeoutError:
+            since = limiter.moved_at if ledger.oldest is None else ledger.oldest
+            if isinstance(backend, TransformersBackend):
+                since = max(since, backend.moved_at)
+            if time.monotonic() - since > patience:
+                logger.error("A chunk did not move for %d seconds and is given up.", patience)
+                work.cancel()
+                # As if its worker had been killed: the sweep gives the questions back and counts
+                # what was in flight as lost.
+                mine.filter(state=Judgment.State.LEASED).update(
+                    lease="", leased_until=timezone.now()
+                )
+                return []
+            _renew(mine)
+
+
+def _renew(mine: QuerySet[Judgment]) -> None:
+    """A database that restarts ends no chunk: the answers under way are paid for already."""
+    try:
+        mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("A lease could not be renewed, trying again: %s", error)
+        connection.close()
+
+
+def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
+    for kind, state in (
+        (Outage, JudgeRun.State.STOPPED_OUTAGE),
+        (OverBudget, JudgeRun.State.STOPPED_BUDGET),
+    ):
+        if reason := next((p for p in problems if isinstance(p, kind)), None):
+            stop(run_id=run.pk, state=state, sentence=str(reason))
+            return
+    for problem in problems:
+        if not isinstance(problem, Stopped):
+            raise problem
+    if problems:
+        logger.info("Run %s was halted: %s", run.pk, problems[0])
+
+
+@transaction.atomic
+def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
+    """Let others ask what nobody asks any more; returns how many judgments of the run.
+
+    Requests in flight, if a worker died or could not write, may have been answered and paid for:
+    they become `lost`, and the most they can have cost counts as spent.
+    """
+    held = judgments.filter(state=Judgment.State.LEASED)
+    in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
+    if in_flight.exists():
+        # Locked, so that none of them is answered between this look and the next line; the run
+        # first, as whoever stores answers does.
+        JudgeRun.objects.select_for_update(no_key=True).get(pk=run_id)
+        lost = list(
+            in_flight.select_for_update(no_key=True).values_list(
+                "cost_nano", "prompt_tokens", "completion_tokens"
+            )
+        )
+        in_flight.update(
+            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
+        )
+        JudgeRun.objects.filter(pk=run_id).update(
+            spent_nano=F("spent_nano") + sum(nano or 0 for nano, *_ in lost),
+            tokens=F("tokens") + sum((sent or 0) + (got or 0) for _, sent, got in lost),
+            retries=F("retries") + len(lost),
+        )
+    return release(held)
+
+
+def release(judgments: QuerySet[Judgment]) -> int:
+    return judgments.filter(state=Judgment.State.LEASED).update(
+        state=Judgment.State.PENDING, lease="", leased_until=None
+    )
+
+
+def stop(
+    *, run_id: int, state: str, sentence: str, among: Collection[str] = JudgeRun.ACTIVE
+) -> bool:
+    """End a run that is in one of the states `among`; False when it is in none of them."""
+    stopped = JudgeRun.objects.filter(pk=run_id, state__in=among).update(
+        state=state, sentence=sentence, ended_at=timezone.now()
+    )
+    return bool(stopped)
+
+
+def settle(*, run_id: int) -> bool:
+    """End a run in which nothing is left to ask; True for the one call that ended it."""
+    still_open = Judgment.objects.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
+    active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
+    if not active.filter(~Exists(still_open)).exists():
+        return False
+    ended = active.filter(~Exists(still_open)).update(
+        state=JudgeRun.State.DONE,
+        sentence=_closing_words(run_id),
+        ended_at=timezone.now(),
+        probe_first=False,
+    )
+    return bool(ended)
+
+
+def _closing_words(run_id: int) -> str:
+    """Say how the judgments of a run ended, for example "300 of 300 answered."."""
+    counts = dict(
+        Judgment.objects.filter(run=run_id)
+        .order_by("state")
+        .values_list("state")
+        .annotate(n=Count("pk"))
+    )
+    total = sum(counts.values())
+    words = [f"{counts.get(Judgment.State.DONE, 0)} of {total} answered"]
+    for state in ("unparseable", "refused", "skipped"):
+        if counts.get(state):
+            words.append(f"{counts[state]} {state}")
+    if failed := counts.get(Judgment.State.ERROR, 0):
+        words.append(f"{failed} failed, which the same call asks again")
+        errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
+        words[-1] += f" (the first: {errors.values_list('error', flat=True).first()})"
+    return ", ".join(words) + "."
+
+
+def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
+    """Put tokens for a run into the queue; each works off chunks until nothing is left."""
+    waiting = 1 if run.probe_first else run.judgments.filter(state=Judgment.State.PENDING).count()
+    JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
+    for _ in range(min(math.ceil(waiting / CHUNK), chunks_in_hand(run.judge))):
+        call(run.pk)

@@ -1,0 +1,364 @@
+"""The ledger of a run in the database: attempts before they are sent, answers as they land."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from judging.engine.budget_queue import Line
+from judging.engine.protocol import (
+    Answer,
+    AttemptEnd,
+    Crowded,
+    Halted,
+    LedgerFailed,
+    Parameters,
+    Question,
+    Stopped,
+    Usage,
+)
+from judging.models import NANO, Attempt, JudgeRun
+from judging.runs.judges import room_of
+from judging.worker.budgets import Purse
+from judging.worker.sent_parameters import ids_of
+from judging.worker.writer import Writer
+from studies.models import Choice, Side
+from studies.services.studies import freeze
+
+Prices = tuple[Decimal, Decimal]
+# What a chat template, or the form of a structured reply, may add to a prompt.
+_FRAME_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    run_id: int
+    judgment_id: int
+    number: int
+    sent_at: datetime
+    most_nano: int | None  # what it can cost at most; stays when nobody ever answers
+    most: Usage
+    parameters: Parameters | None = None  # None where nothing is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    run_id: int
+    study_id: int
+    judgment_id: int
+    lease: str
+    number: int
+    end: AttemptEnd
+    usage: Usage | None
+    usage_is_estimate: bool
+    cost_nano: int | None
+    replies: int
+    answer: Answer | None
+    choice: str
+    probabilities: str | None  # as JSON
+    freezes: bool
+
+
+def price(prices: Prices | None, usage: Usage | None) -> int | None:
+    """Cost in billionths of a dollar; None where the judge has no price. No usage costs nothing."""
+    if prices is None:
+        return None
+    if usage is None:
+        return 0
+    per_million = prices[0] * usage.prompt_tokens + prices[1] * usage.completion_tokens
+    return int(per_million * (NANO // 10**6))
+
+
+class Rows:
+    """Makes the rows about the questions of one lease; the judge's prices and room are in them.
+
+    `price_share` is the part of the price that these requests cost.
+    """
+
+    def __init__(
+        self,
+        run: JudgeRun,
+        lease: str,
+        sides: Mapping[int, str],
+        *,
+        price_share: Decimal = Decimal(1),
+    ) -> None:
+        judge = run.judge
+        self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
+        self._sides = sides
+        self._freezes = run.study.frozen_at is None  # spares a query per batch later on
+        self._room, self._thinks = room_of(judge), judge.thinking_tokens > 0
+        self._prices: Prices | None = None
+        if judge.price_input is not None and judge.price_output is not None:
+            self._prices = judge.price_input * price_share, judge.price_output * price_share
+
+    def opening(self, question: Question, number: int, parameters: Parameters) -> Opening:
+        most = self.most(question)
+        return Opening(
+            self._run_id,
+            question.id,
+            number,
+            timezone.now(),
+            price(self._prices, most),
+            most,
+            parameters if parameters.values else None,
+        )
+
+    def closing(
+        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> Closing:
+        usage, is_estimate = end.usage, False
+        if usage is None and end.maybe_billed:
+            is_estimate = True
+            usage = self._guess(question, end.text) if end.text else self.most(question)
+        contents = _contents(self._sides[question.id])
+        return Closing(
+            run_id=self._run_id,
+            study_id=self._study_id,
+            judgment_id=question.id,
+            lease=self._lease,
+            number=number,
+            end=end,
+            usage=usage,
+            usage_is_estimate=is_estimate,
+            cost_nano=price(self._prices, usage),
+            replies=replies,
+            answer=answer,
+            choice=contents[answer.side] if answer and answer.side else "",
+            probabilities=_probabilities(answer, contents),
+            freezes=self._freezes,
+        )
+
+    def most(self, question: Question) -> Usage:
+        """Tokens that a request can use at most: no tokenizer makes more of a text than bytes."""
+        return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
+
+    def _guess(self, question: Question, text: str) -> Usage:
+        """The most that a reply can have used whose usage nobody told."""
+        most = self.most(question)
+        if self._thinks:  # what it thought does not show in its words
+            return most
+        return Usage(most.prompt_tokens, min(self._room, _bytes(text) + 1))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+class RunLedger:
+    """`engine.protocol.Ledger` of one leased chunk of a run."""
+
+    def __init__(
+        self,
+        *,
+        writer: Writer,
+        rows: Rows,
+        line: Line,
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self.line = line
+        self._writer = writer
+        self._rows = rows
+        self._is_stopping = is_stopping
+        self._under_way: dict[int, float] = {}  # since when, by question
+
+    @property
+    def oldest(self) -> float | None:
+        """Since when the request is under way that was begun first; None while there is none."""
+        return min(self._under_way.copy().values(), default=None)
+
+    async def open(self, question: Question, number: int, parameters: Parameters) -> None:
+        if self._is_stopping():
+            raise Halted("The worker is ending.")
+        self._under_way[question.id] = time.monotonic()
+        try:
+            await self._writer.write(self._rows.opening(question, number, parameters))
+        except (Stopped, Crowded, LedgerFailed):
+            del self._under_way[question.id]  # nothing is sent
+            raise
+
+    async def close(
+        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> None:
+        await self._writer.write(self._rows.closing(question, number, end, replies, answer))
+        self._under_way.pop(question.id, None)
+        self.line.tell()
+
+
+def _contents(shown_first: str) -> dict[str, str]:
+    """What the prompt's letters stand for."""
+    second = Side.R2 if shown_first == Side.R1 else Side.R1
+    return {"A": str(shown_first), "B": str(second), "C": str(Choice.TIE)}
+
+
+def _probabilities(answer: Answer | None, contents: Mapping[str, str]) -> str | None:
+    if answer is None or answer.probabilities is None:
+        return None
+    return json.dumps({contents[side]: share for side, share in answer.probabilities.items()})
+
+
+def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
+    """Write the rows in one transaction; an attempt that must not be sent is refused."""
+    closings = [row for row in rows if isinstance(row, Closing)]
+    openings = [row for row in rows if isinstance(row, Opening)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        if closings:
+            _freeze(closings)
+        purse = Purse.lock(row.run_id for row in rows)
+        if closings:
+            _add_to_runs(cursor, closings)
+            _close_attempts(cursor, closings)
+            _store_replies(cursor, closings)
+        refusals = _refusals(purse, openings) if openings else {}
+        if granted := [row for row in openings if id(row) not in refusals]:
+            _open_attempts(cursor, granted)
+    return [refusals.get(id(row)) for row in rows]
+
+
+def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
+    """`apply` after a connection broke on it: what was committed all the same stays as it is."""
+    stored = {
+        (judgment, number): (outcome, sent_at)
+        for judgment, number, outcome, sent_at in Attempt.objects.filter(
+            judgment__in=[row.judgment_id for row in rows]
+        ).values_list("judgment", "number", "outcome", "sent_at")
+    }
+
+    def is_left(row: Opening | Closing) -> bool:
+        outcome, sent_at = stored.get((row.judgment_id, row.number), (None, None))
+        if isinstance(row, Opening):
+            return sent_at != row.sent_at
+        # A closing of a request that counts as lost by now comes too late to count again.
+        return outcome == Attempt.Outcome.SENT
+
+    left = [row for row in rows if is_left(row)]
+    refusals = {id(row): refusal for row, refusal in zip(left, apply(left), strict=True)}
+    return [refusals.get(id(row)) for row in rows]
+
+
+def _freeze(closings: Sequence[Closing]) -> None:
+    """The first answer fixes what was asked."""
+    for study_id in sorted({r.study_id for r in closings if r.freezes and r.answer is not None}):
+        freeze(study_id)
+
+
+def _refusals(purse: Purse, rows: Sequence[Opening]) -> dict[int, Exception]:
+    """Why attempts must not be sent, or not yet; by the row's `id`."""
+    purse.count()
+    refusals: dict[int, Exception] = {}
+    for row in rows:
+        state = purse.states[row.run_id]
+        if state not in JudgeRun.ACTIVE:
+            refusals[id(row)] = Halted(f"The run is {JudgeRun.State(state).label}.")
+        elif refusal := purse.take(row.run_id, row.most_nano, row.most):
+            refusals[id(row)] = refusal
+    return refusals
+
+
+def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
+    now = _moment(timezone.now())
+    sent_with = ids_of(cursor, [r.parameters for r in rows if r.parameters], now=now)
+    execute_many(
+        cursor,
+        "INSERT INTO judging_attempt (judgment_id, number, outcome, sent_at, sent_with_id,"
+        " prompt_tokens, completion_tokens, cost_nano, cost_is_estimate, text, error, request_id,"
+        " created_at) VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, %s, '', '', '', %s)",
+        [
+            (
+                r.judgment_id, r.number, _moment(r.sent_at),
+                sent_with[r.parameters.sha256] if r.parameters else None,
+                r.most.prompt_tokens, r.most.completion_tokens, r.most_nano, True, now,
+            )
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
+    execute_many(
+        cursor,
+        "UPDATE judging_attempt SET outcome = %s, status_code = %s, latency_ms = %s,"
+        " prompt_tokens = %s, completion_tokens = %s, reasoning_tokens = %s, cost_nano = %s,"
+        " cost_is_estimate = %s,"
+        " text = %s, error = %s, request_id = %s WHERE judgment_id = %s AND number = %s",
+        [
+            (
+                r.end.outcome, r.end.status, r.end.latency_ms,
+                r.usage.prompt_tokens if r.usage else None,
+                r.usage.completion_tokens if r.usage else None,
+                r.usage.reasoning_tokens if r.usage else None,
+                r.cost_nano, r.usage_is_estimate, r.end.text, r.end.error, r.end.request_id,
+                r.judgment_id, r.number,
+            )
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
+    """Only while the lease is ours: another worker may have taken over what we were slow with."""
+    unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
+    execute_many(
+        cursor,
+        "UPDATE judging_judgment SET replies = %s"
+        " WHERE id = %s AND lease = %s AND state = 'leased'",
+        [(r.replies, r.judgment_id, r.lease) for r in unanswered],
+    )
+    now = _moment(timezone.now())
+    execute_many(
+        cursor,
+        "UPDATE judging_judgment SET state = %s, choice = %s, certainty = %s, probabilities = %s,"
+        " raw_text = %s, replies = %s, model_snapshot = %s, fingerprint = %s, error = %s,"
+        " sent_with_id = (SELECT a.sent_with_id FROM judging_attempt a"
+        " WHERE a.judgment_id = judging_judgment.id AND a.number = %s),"
+        " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
+        [
+            (
+                r.answer.state, r.choice, r.answer.certainty, r.probabilities, r.answer.text,
+                r.replies, r.answer.model, r.answer.fingerprint, r.answer.error,
+                r.number, now, r.judgment_id, r.lease,
+            )
+            for r in rows
+            if r.answer is not None
+        ],
+    )  # fmt: skip
+
+
+def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
+    spent: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in rows:
+        spent[row.run_id][0] += row.cost_nano or 0
+        if row.usage is not None:
+            spent[row.run_id][1] += row.usage.total
+        spent[row.run_id][2] += row.end.outcome != "replied"
+    now = _moment(timezone.now())
+    execute_many(
+        cursor,
+        "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
+        " tokens = tokens + %s, retries = retries + %s, touched_at = %s WHERE id = %s",
+        [(*sums, now, run_id) for run_id, sums in sorted(spent.items())],
+    )
+
+
+def _moment(value: datetime) -> Any:
+    return connection.ops.adapt_datetimefield_value(value)
+
+
+def execute_many(cursor: CursorWrapper, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """`executemany`; psycopg2 has its own, which makes one round trip of all rows."""
+    if not rows:
+        return
+    if connection.vendor == "postgresql":
+        from psycopg2.extras import execute_batch
+
+        execute_batch(cursor.cursor, sql, rows)
+    else:
+        cursor.executemany(sql, rows)

@@ -1,0 +1,60 @@
+"""Judgments as the questions that the engine asks."""
+
+import hashlib
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from judging.engine.protocol import Question
+from judging.models import Attempt, JudgeRun, Judgment
+from judging.worker.ledger import execute_many
+from studies.prompts import build_prompt
+
+
+def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
+    """Build the prompts and note which text each judgment was asked with."""
+    attempts = dict(
+        Attempt.objects.filter(judgment__in=judgments)
+        .order_by("judgment")
+        .values_list("judgment")
+        .annotate(last=Max("number"))
+    )
+    questions = []
+    for judgment in judgments:
+        judgment.item.study = run.study  # spares a query per item: all are of this study
+        prompt = build_prompt(
+            judgment.item,
+            setting=run.setting,
+            shown_first=judgment.shown_first,
+            features=run.feature_keys,
+        )
+        judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+        questions.append(
+            Question(
+                id=judgment.pk,
+                prompt=prompt,
+                offers_tie=run.setting == JudgeRun.Setting.TIE,
+                asks_certainty=run.setting == JudgeRun.Setting.CERTAINTY,
+                seed=_seed_of(run.seed, judgment),
+                replies=judgment.replies,
+                attempts=attempts.get(judgment.pk, 0),
+            )
+        )
+    _note_prompts(judgments)
+    return questions
+
+
+def _note_prompts(judgments: list[Judgment]) -> None:
+    """Store the prompts' hashes; `executemany` takes a tenth of the time of `bulk_update`."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        execute_many(
+            cursor,
+            "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
+            [(judgment.prompt_sha256, judgment.pk) for judgment in judgments],
+        )
+
+
+def _seed_of(seed: int, judgment: Judgment) -> int:
+    """The same question of the same run gets the same seed; two samples never share one."""
+    name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{judgment.sample}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1

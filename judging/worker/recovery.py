@@ -1,0 +1,56 @@
+"""Taking up what killed workers left behind."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from judging.models import Batch, JudgeRun, Judgment
+from judging.worker.chunks import call_workers, give_back, settle
+
+SILENCE = timedelta(seconds=25)  # without a sign of a worker before tokens are put out again
+
+
+def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
+    """Give back expired leases and call the workers; returns for how many runs.
+
+    A run with waiting judgments in which nobody has been seen for a while has lost its tokens
+    with a worker, or stands behind others in the queue: it gets new ones. A token too many finds
+    nothing to do and ends. `at_start` of a worker all get some: those of its predecessor are lost.
+    """
+    released = release_expired()
+    called = 0
+    for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
+        if settle(run_id=run.pk) or (run.by_batch and not run.probe_first):
+            continue
+        silent = run.touched_at is None or run.touched_at < timezone.now() - SILENCE
+        alive = run.judgments.filter(state=Judgment.State.LEASED).exists()
+        if run.pk in released or at_start or (silent and not alive):
+            call_workers(run, call)
+            called += 1
+    return called
+
+
+@transaction.atomic
+def release_expired(*, run_id: int | None = None) -> dict[int, int]:
+    """Give back what killed workers held; returns how many judgments of which run."""
+    expired = Judgment.objects.filter(
+        state=Judgment.State.LEASED, leased_until__lt=timezone.now()
+    ).filter(Q(run=run_id) if run_id is not None else Q())
+    # What is in a batch is with the provider, whoever has died here.
+    expired = expired.exclude(
+        lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
+    )
+    held = list(
+        expired.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        .order_by("run_id", "pk")
+        .values_list("pk", "run_id")
+    )
+    released: dict[int, int] = {}
+    for run in sorted({owner for _, owner in held}):
+        ids = [pk for pk, owner in held if owner == run]
+        released[run] = give_back(run, Judgment.objects.filter(pk__in=ids))
+    return released

@@ -1,0 +1,53 @@
+"""Every worker looks after the runs, whatever queues it serves and whether a schedule runs or not.
+
+A worker for judging alone would otherwise recover nothing: the schedule runs elsewhere, and what it
+queues may wait in a queue that nobody serves.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from judging.worker import batches, recovery
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 30.0
+_SWEEPS_PER_STEP = 2  # of runs that ask by batch
+
+_stop = threading.Event()
+
+
+def begin(*, call: Callable[[int], Any], step: Callable[[int], Any]) -> threading.Thread:
+    """Sweep now and every half minute until `end`, in a thread.
+
+    `call` puts tokens of a run into its queue, `step` has a run that asks by batch go on.
+    """
+    _stop.clear()
+    thread = threading.Thread(target=_watch, args=(call, step), name="judging-watch", daemon=True)
+    thread.start()
+    return thread
+
+
+def end() -> None:
+    _stop.set()
+
+
+def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
+    sweeps = 0
+    while True:
+        try:
+            # A worker that starts may follow one that died and took the runs' tokens with it.
+            recovery.recover_runs(call=call, at_start=sweeps == 0)
+            if sweeps % _SWEEPS_PER_STEP == 0:
+                batches.follow_batches(queue=step)
+            sweeps += 1
+        except (DatabaseError, InterfaceError) as error:
+            logger.warning("Runs could not be looked after, trying again: %s", error)
+        finally:
+            connection.close()
+        if _stop.wait(SWEEP_SECONDS):
+            return

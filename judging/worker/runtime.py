@@ -1,0 +1,107 @@
+"""What a process that judges has once: the engine's loop and the writer."""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from judging.engine.asking import Asker
+from judging.engine.budget_queue import Line
+from judging.engine.loop import EngineLoop
+from judging.engine.protocol import Backend
+from judging.models import Judge
+from judging.runs.judges import backend_maker, endpoint_of, limits_of
+from judging.worker import ledger, shared_rate_limits
+from judging.worker.writer import Writer
+
+
+@dataclass(frozen=True)
+class _Runtime:
+    loop: EngineLoop
+    writer: Writer
+
+
+_lock = threading.Lock()
+_runtime: _Runtime | None = None
+_stopping = threading.Event()
+_lines: dict[int, Line] = {}  # of the runs, by their ids
+
+
+def get() -> _Runtime:
+    """Start loop and writer with the first use, in the process that uses them."""
+    global _runtime
+    with _lock:
+        if _runtime is None:
+            _stopping.clear()
+            _runtime = _Runtime(EngineLoop(), Writer(ledger.apply, ledger.apply_again))
+        return _runtime
+
+
+def line_of(run_id: int) -> Line:
+    """Where the questions of a run wait for room in its budget."""
+    get()
+    with _lock:
+        return _lines.setdefault(run_id, Line())
+
+
+def stop_asking() -> None:
+    """Send nothing more; what is in flight is still stored. For a worker that ends."""
+    _stopping.set()
+
+
+def is_stopping() -> bool:
+    return _stopping.is_set()
+
+
+def sleep(seconds: float) -> None:
+    """Sleep, but not longer than the process is to go on."""
+    _stopping.wait(seconds)
+
+
+def shut_down() -> None:
+    """End loop and writer, and close what they hold open."""
+    global _runtime
+    with _lock:
+        runtime, _runtime = _runtime, None
+        _lines.clear()  # they belong to the loop that ends
+    if runtime is not None:
+        runtime.loop.stop()
+        # Looked up in the thread that opened it: every thread has a connection of its own.
+        runtime.loop.executor.submit(lambda: connection.close())
+        runtime.loop.executor.shutdown()
+        runtime.writer.stop()
+
+
+def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
+    """An asker that shares backend and limiter with everybody who asks the same endpoint.
+
+    Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
+    """
+    parameters = _parameters(judge)
+    return Asker(
+        backend=backend_of(judge),
+        limiter=get().loop.limiter(
+            endpoint_of(judge),
+            parameters,
+            limits_of(judge),
+            shared_rate_limits.exchange(endpoint_of(judge))
+            if judge.backend == Judge.Backend.OPENAI
+            else None,
+        ),
+        ledger=run_ledger,
+    )
+
+
+def backend_of(judge: Judge) -> Backend:
+    """The backend of all who ask alike, with what it has learnt about its server."""
+    return get().loop.backend(_parameters(judge), backend_maker(judge))
+
+
+def _parameters(judge: Judge) -> tuple[Any, ...]:
+    """What tells one backend from another."""
+    return (
+        judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
+        judge.temperature, judge.top_p, judge.max_tokens, judge.thinking_tokens, judge.structured,
+        judge.probabilities,
+    )  # fmt: skip

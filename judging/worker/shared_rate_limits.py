@@ -1,0 +1,94 @@
+"""Where the processes that ask one endpoint keep what they share: Redis, or the database."""
+
+import json
+import os
+import secrets
+import time
+from functools import cache
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from redis.exceptions import RedisError, WatchError
+
+from judging.engine.rate_limit_coordination import (
+    Document,
+    Exchange,
+    Grant,
+    Report,
+    ShareFailed,
+    settle,
+)
+from judging.models import SharedLimit
+
+_FORGET_SECONDS = 3600
+_TRIES = 20
+
+
+def exchange(endpoint: str) -> Exchange:
+    """How this process exchanges its reports about an endpoint for grants."""
+    has_redis = settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
+    store = _in_redis if has_redis else _in_database
+
+    def take_part(report: Report) -> Grant:
+        return store(endpoint, _member(os.getpid()), report)
+
+    return take_part
+
+
+@cache
+def _member(pid: int) -> str:
+    """A name that no other process has, on this machine or another; a fork gets its own."""
+    return f"{pid}-{secrets.token_hex(8)}"
+
+
+def _in_database(endpoint: str, member: str, report: Report) -> Grant:
+    try:
+        SharedLimit.objects.get_or_create(endpoint=endpoint)
+        with transaction.atomic():
+            shared = SharedLimit.objects.select_for_update(no_key=True).get(endpoint=endpoint)
+            grant = settle(shared.document, member, report, now=_database_time())
+            shared.save(update_fields=["document"])
+    except (DatabaseError, InterfaceError) as error:
+        connection.close()
+        raise ShareFailed(f"the database says: {error}") from error
+    return grant
+
+
+def _database_time() -> float:
+    """The database's own clock: those of several machines differ."""
+    if connection.vendor != "postgresql":
+        return time.time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        return float(cursor.fetchone()[0])
+
+
+@cache
+def _redis(pid: int) -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.CELERY_BROKER_URL, socket_timeout=5.0, socket_connect_timeout=5.0
+    )
+
+
+def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
+    """Read, settle, write; once more when somebody else wrote in between."""
+    key = f"thirdperson:limits:{endpoint}"
+    try:
+        with _redis(os.getpid()).pipeline() as pipe:
+            for _ in range(_TRIES):
+                pipe.watch(key)
+                seconds, microseconds = pipe.time()
+                raw = pipe.get(key)
+                document: Document = json.loads(raw) if raw else {}
+                grant = settle(document, member, report, now=seconds + microseconds / 1e6)
+                pipe.multi()
+                pipe.set(key, json.dumps(document), ex=_FORGET_SECONDS)
+                try:
+                    pipe.execute()
+                except WatchError:
+                    continue
+                return grant
+    except RedisError as error:
+        raise ShareFailed(f"Redis says: {error}") from error
+    raise ShareFailed(f"the limits were written by others {_TRIES} times in between")
