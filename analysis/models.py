@@ -19,7 +19,7 @@ WAITING_AFTER = timedelta(minutes=10)
 
 
 class Job(models.Model):
-    """Something that a worker does about a report; `analysis.jobs` moves it on."""
+    """Something that a worker does about a report; `analysis.lifecycle.job_states` moves it on."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting for a worker"

@@ -2,20 +2,20 @@
 
 from celery import shared_task
 
-from analysis import building, verifying
 from analysis.exports import storage, work
+from analysis.lifecycle import build_job, verification
 
 
 @shared_task
 def build_report(report_id: int) -> None:
     """Build a queued report; running it twice gives the same report."""
-    building.build_queued(report_id=report_id)
+    build_job.build_queued(report_id=report_id)
 
 
 @shared_task
 def recheck_report(recheck_id: int) -> None:
     """Compute a report again; running it twice gives the same findings."""
-    verifying.recheck_queued(recheck_id=recheck_id)
+    verification.recheck_queued(recheck_id=recheck_id)
 
 
 @shared_task

@@ -23,7 +23,7 @@ SIZES = ((300, 3.0, 4.0), (100_000, 60.0, 4.0))
 
 def simulated(n_items: int, seed: int = 0):
     """A study in trios that share 30 items, two topics, six ages, four judges with certainty."""
-    from analysis.facts import (
+    from analysis.data.arrays import (
         Answers,
         Cost,
         Dataset,
@@ -107,7 +107,7 @@ def measure(n_items: int) -> dict[str, float]:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     django.setup()
-    from analysis.building import to_json
+    from analysis.lifecycle.build_job import to_json
     from analysis.report.build import build_report
 
     data = simulated(n_items)

@@ -27,9 +27,9 @@ urlpatterns = [
     path("studies/", include("studies.pages.urls")),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
-    path("studies/<slug:slug>/reports/", include("analysis.urls")),
-    path("studies/<slug:slug>/exports/", include("analysis.export_urls")),
-    path("shared/", include("analysis.shared_urls")),
+    path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
+    path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
+    path("shared/", include("analysis.pages.shared_urls")),
     path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.building import report_dir
+from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.requests import request_report
 from analysis.models import Report
-from analysis.services import request_report
 from annotation.models import Assignment, ProlificStudy
 from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, Q, QuerySet
 
-from analysis.dataset import COUNTED
+from analysis.data.dataset import COUNTED
 from analysis.exports.columns import AGGREGATES, names
 from annotation.content.wording import setting_of
 from annotation.models import Annotation

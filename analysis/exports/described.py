@@ -11,8 +11,8 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
 from analysis.exports.columns import Column
+from analysis.exports.pseudonyms import K
 from analysis.exports.tables import Leaving
-from analysis.pseudonyms import K
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
 from judging.models import JudgeRun, Judgment

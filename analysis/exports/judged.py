@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from analysis.dataset import COUNTED
+from analysis.data.dataset import COUNTED
 from analysis.exports.aggregates import run_verdicts
 from analysis.exports.people import annotation_table
 from studies.models import Item, Study

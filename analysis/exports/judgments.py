@@ -8,7 +8,7 @@ from django.db.models import F
 
 from analysis.exports.columns import JUDGMENTS, names
 from analysis.exports.people import feature_keys
-from analysis.pseudonyms import to_the_minute
+from analysis.exports.pseudonyms import to_the_minute
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment
 from studies.exporters.items import may_redistribute

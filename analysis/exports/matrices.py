@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 from django.db.models import Exists, OuterRef
 
-from analysis.dataset import COUNTED
+from analysis.data.dataset import COUNTED
 from analysis.exports.columns import Column
 from analysis.exports.errors import ExportError
 from analysis.exports.files import Row, Table
 from analysis.exports.judged import counting_answers, judged_items
-from analysis.pseudonyms import exported_id
+from analysis.exports.pseudonyms import exported_id
 from annotation.models import Annotation, Annotator
 from studies.models import Choice, Item, Study
 

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from analysis.exports.columns import ANNOTATIONS, names
-from analysis.pseudonyms import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from annotation.files.answers_out import annotation_rows, annotator_rows
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Persona, Study

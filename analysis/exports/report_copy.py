@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from analysis.building import to_json
 from analysis.exports.files import write_text
+from analysis.lifecycle.build_job import to_json
 from analysis.models import Report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures

@@ -9,8 +9,8 @@ from analysis.exports.bundle import write_folder
 from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.files import OnRow, require_pyarrow, write_table
 from analysis.exports.licences import LICENCES
+from analysis.exports.pseudonyms import renew_export_key
 from analysis.exports.tables import FORMATS_OF, Leaving, make_table
-from analysis.pseudonyms import renew_export_key
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item, Study

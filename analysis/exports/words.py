@@ -1,8 +1,8 @@
 """Sentences about a data set, for its card and its metadata alike."""
 
 from analysis.exports.described import Description
+from analysis.exports.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
-from analysis.pseudonyms import K
 from studies.models import Study
 from studies.money import format_money
 from studies.prompts import wording

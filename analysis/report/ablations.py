@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.facts import Dataset, Run
+from analysis.data.arrays import Dataset, Run
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.judges import identity
 from analysis.report.verdicts import Verdicts, repeated_readings
-from analysis.stats.comparison import paired_difference
-from analysis.stats.multiplicity import holm
-from analysis.stats.noise import change_beyond_noise
-from analysis.stats.paired import count_pairs, mcnemar
-from analysis.stats.proportions import wilson_proportion
+from analysis.stats.comparison.differences import paired_difference
+from analysis.stats.comparison.noise import change_beyond_noise
+from analysis.stats.comparison.paired import count_pairs, mcnemar
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.proportions import wilson_proportion
 
 
 def ablations(data: Dataset, verdicts: Sequence[Verdicts], *, seed: int, draws: int) -> list[Json]:

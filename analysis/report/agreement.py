@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.facts import TIE
+from analysis.data.arrays import TIE
 from analysis.report.encode import (
     Json,
     estimate,
@@ -15,18 +15,18 @@ from analysis.report.encode import (
     put_interval,
     undefined,
 )
-from analysis.stats.aggregation import unanimity
-from analysis.stats.agreement import (
+from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
+from analysis.stats.agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
     fleiss_kappa,
     gwet_ac,
     percent_agreement,
 )
-from analysis.stats.alpha import certainty_alpha, krippendorff_alpha
-from analysis.stats.resampling import bootstrap_agreement
-from analysis.stats.stereotype import shared_stereotype
-from analysis.stats.votes import Votes
+from analysis.stats.agreement.stereotype import shared_stereotype
+from analysis.stats.core.resampling import bootstrap_agreement
+from analysis.stats.labels.aggregation import unanimity
+from analysis.stats.labels.votes import Votes
 
 SHEET = 30  # items on one person's sheet in the source article's draw
 BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import CHOICES, Dataset
+from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.ablations import ablations
 from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.competing import families

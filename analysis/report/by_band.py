@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.verdicts import Verdicts
-from analysis.stats.comparison import paired_difference
-from analysis.stats.multiplicity import holm
-from analysis.stats.paired import count_pairs, mcnemar
+from analysis.stats.comparison.differences import paired_difference
+from analysis.stats.comparison.paired import count_pairs, mcnemar
+from analysis.stats.core.multiplicity import holm
 
 BANDS = ("high", "low")
 

@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.report.encode import Json, cell, number, pick, put, put_interval
-from analysis.stats.calibration import (
+from analysis.stats.certainty.calibration import (
     Binning,
     brier_score,
     calibration_error,
     discrimination,
 )
-from analysis.stats.held_out import unreachable_thresholds
-from analysis.stats.proportions import wilson_proportion
-from analysis.stats.risk_coverage import check_threshold, risk_coverage, threshold_sweep
+from analysis.stats.certainty.held_out import unreachable_thresholds
+from analysis.stats.certainty.risk_coverage import check_threshold, risk_coverage, threshold_sweep
+from analysis.stats.core.proportions import wilson_proportion
 from studies.prompts import BANDS
 
 Floats = npt.NDArray[np.float64]

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.stats.accuracy import AccuracyCells
-from analysis.stats.results import Estimate, Interval, Proportion
+from analysis.stats.accuracy.bands import AccuracyCells
+from analysis.stats.core.results import Estimate, Interval, Proportion
 
 Json = dict[str, Any]
 

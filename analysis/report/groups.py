@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import MISSING, Dataset
+from analysis.data.arrays import MISSING, Dataset
 from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Ints, Verdicts
-from analysis.stats.groups import GroupComparison, compare_groups
-from analysis.stats.multiway import multiway_proportion
-from analysis.stats.proportions import EMPTY
-from analysis.stats.results import Proportion
-from analysis.stats.votes import Votes
+from analysis.stats.core.groups import GroupComparison, compare_groups
+from analysis.stats.core.multiway import multiway_proportion
+from analysis.stats.core.proportions import EMPTY
+from analysis.stats.core.results import Proportion
+from analysis.stats.labels.votes import Votes
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30

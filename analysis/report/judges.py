@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.facts import TIE, Dataset, Run
+from analysis.data.arrays import TIE, Dataset, Run
 from analysis.report.certain import calibration, chapter
 from analysis.report.encode import Json, cells, number, pick, put, put_estimate, undefined
 from analysis.report.position import both_orders, single_order
@@ -14,9 +14,9 @@ from analysis.report.verdicts import (
     repeated_readings,
     run_options,
 )
-from analysis.stats.accuracy import answer_accuracy
-from analysis.stats.bounds import accuracy_bounds
-from analysis.stats.noise import run_noise
+from analysis.stats.accuracy.bands import answer_accuracy
+from analysis.stats.accuracy.bounds import accuracy_bounds
+from analysis.stats.comparison.noise import run_noise
 
 STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 

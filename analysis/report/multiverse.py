@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import MISSING, Answers, Dataset, Run
+from analysis.data.arrays import MISSING, Answers, Dataset, Run
 from analysis.report.competing import families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.headline import LEVEL, MIN_COMPARED
@@ -21,13 +21,14 @@ from analysis.report.position import on_side
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Floats, people_votes, run_votes
 from analysis.report.words import TOO_SMALL
-from analysis.stats.aggregation import TiePolicy, majority_vote
-from analysis.stats.clusters import annotator_blocks
-from analysis.stats.comparison import equivalence
-from analysis.stats.general import GeneralDifference, general_difference, why_not
-from analysis.stats.general_shares import general_contrast
-from analysis.stats.multiplicity import holm
-from analysis.stats.multiverse import (
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.differences import equivalence
+from analysis.stats.comparison.general_difference import (
+    GeneralDifference,
+    general_difference,
+    why_not,
+)
+from analysis.stats.comparison.multiverse import (
     Clusters,
     Contrast,
     Unit,
@@ -35,9 +36,12 @@ from analysis.stats.multiverse import (
     set_contrast,
     shared_people,
 )
-from analysis.stats.paired import count_pairs, mcnemar, tango_interval
-from analysis.stats.sharing import Sharing
-from analysis.stats.votes import Votes
+from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.clusters import annotator_blocks
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.labels.aggregation import TiePolicy, majority_vote
+from analysis.stats.labels.votes import Votes
 
 THRESHOLDS = (70, 80, 90)
 MIN_BLOCKS = 8

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.facts import MISSING, Dataset
+from analysis.data.arrays import MISSING, Dataset
 from analysis.report.aggregation import aggregation
 from analysis.report.agreement import agreement, from_accuracy
 from analysis.report.certain import calibration, chapter
@@ -13,10 +13,10 @@ from analysis.report.encode import Json, cell, cells, put, put_interval, undefin
 from analysis.report.position import single_order
 from analysis.report.raters import raters
 from analysis.report.verdicts import Floats, Verdicts, people_votes
-from analysis.stats.accuracy import individual_accuracy, majority_accuracy
-from analysis.stats.aggregation import majority_vote
-from analysis.stats.bootstrap import pigeonhole_bootstrap
-from analysis.stats.votes import Votes
+from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
+from analysis.stats.core.bootstrap import pigeonhole_bootstrap
+from analysis.stats.labels.aggregation import majority_vote
+from analysis.stats.labels.votes import Votes
 from studies.money import major_units
 
 # What is measured again with the people who were excluded.

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import MISSING, TIE
+from analysis.data.arrays import MISSING, TIE
 from analysis.report.encode import Json, number, put
-from analysis.stats.bias import position_bias, position_bias_single_order
+from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
 
 Ints = npt.NDArray[np.integer]
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analysis.facts import Dataset
+from analysis.data.arrays import Dataset
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.position import on_side
-from analysis.stats.dawid_skene import DawidSkene
-from analysis.stats.quality import AnnotatorQuality, annotator_quality
-from analysis.stats.results import Estimate
-from analysis.stats.votes import Votes
+from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
+from analysis.stats.core.results import Estimate
+from analysis.stats.labels.dawid_skene import DawidSkene
+from analysis.stats.labels.votes import Votes
 
 MIN_EACH = 10  # right and wrong answers below which an area under the curve is chance
 MEASURES = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from analysis.facts import Dataset, Plan, Run
+from analysis.data.arrays import Dataset, Plan, Run
 from analysis.report.encode import Json, put
 
 Mark = Literal["registered", "late", "explored"]

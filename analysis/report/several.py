@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.facts import Dataset
+from analysis.data.arrays import Dataset
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.judges import identity
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
-from analysis.stats.judges import compare_judges, joint_bootstrap
+from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 
 
 def several_judges(

@@ -8,8 +8,12 @@ from analysis.report.headline import LEVEL, MIN_COMPARED
 from analysis.report.said import at, places
 from analysis.report.tables import Column, Table, compact
 from analysis.report.words import SMALL, TOO_SMALL, run_names
-from analysis.stats.clusters import MIN_BLOCKS
-from analysis.stats.sharing import ANNOTATORS_PER_ANSWER, FEW_CLUSTERS, FEWEST_ANNOTATORS
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.shared_variance import (
+    ANNOTATORS_PER_ANSWER,
+    FEW_CLUSTERS,
+    FEWEST_ANNOTATORS,
+)
 
 Report = Mapping[str, Any]
 

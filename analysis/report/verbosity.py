@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from analysis.facts import MISSING, TIE, Dataset
+from analysis.data.arrays import MISSING, TIE, Dataset
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.shared import Shared
 from analysis.report.verdicts import Verdicts
-from analysis.stats.verbosity import length_pull, verbosity_bias
+from analysis.stats.accuracy.verbosity import length_pull, verbosity_bias
 
 
 def verbosity(data: Dataset, verdicts: Verdicts, shared: Shared, *, by_people: bool) -> Json:

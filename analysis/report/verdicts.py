@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import CHOICES, MISSING, TIE, Dataset, Run
-from analysis.stats.aggregation import MajorityVote, majority_vote
-from analysis.stats.votes import Votes
+from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, Run
+from analysis.stats.labels.aggregation import MajorityVote, majority_vote
+from analysis.stats.labels.votes import Votes
 
 # Of an item without any valid judgment, the first that happened to it says why.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")

@@ -6,25 +6,25 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from analysis.facts import CHOICES, Dataset, Run
+from analysis.data.arrays import CHOICES, Dataset, Run
 from analysis.report.by_band import adjust_bands, by_band
 from analysis.report.encode import Json, number, pick, put, put_estimate, put_interval
 from analysis.report.judges import identity
 from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
 from analysis.report.worth import worth_entry
-from analysis.stats.agreement import cohen_kappa
-from analysis.stats.alpha import krippendorff_alpha
-from analysis.stats.alt_test import AltTest, alt_test, alt_test_certainty
-from analysis.stats.bounds import difference_bounds
-from analysis.stats.comparison import equivalence, paired_difference
-from analysis.stats.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.leave_one_out import leave_one_out, pooled_replacement_test
-from analysis.stats.mistakes import error_consistency
-from analysis.stats.multiplicity import holm
-from analysis.stats.paired import PairedCounts, count_pairs, mcnemar
-from analysis.stats.proportions import wilson_proportion
-from analysis.stats.votes import Votes
+from analysis.stats.accuracy.bounds import difference_bounds
+from analysis.stats.agreement.alpha import krippendorff_alpha
+from analysis.stats.agreement.coefficients import cohen_kappa
+from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
+from analysis.stats.comparison.differences import equivalence, paired_difference
+from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
+from analysis.stats.comparison.leave_one_out import leave_one_out, pooled_replacement_test
+from analysis.stats.comparison.mistakes import error_consistency
+from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.labels.votes import Votes
 
 # The advantage that crowd workers are granted over a model, by the authors of the test.
 EPSILON = 0.1

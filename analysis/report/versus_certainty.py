@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.facts import Dataset, Run
+from analysis.data.arrays import Dataset, Run
 from analysis.report.encode import (
     Json,
     cell,
@@ -13,10 +13,10 @@ from analysis.report.encode import (
     put_interval,
 )
 from analysis.report.verdicts import Verdicts, run_votes
-from analysis.stats.certainty import compare_certainty, compare_certainty_distributions
-from analysis.stats.high_sets import HighSets, compare_high_sets
-from analysis.stats.like_for_like import LikeForLike, PanelSide, like_for_like
-from analysis.stats.results import Estimate
+from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
+from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
+from analysis.stats.core.results import Estimate
 
 MAJORITY = 3
 

@@ -7,13 +7,13 @@ import numpy as np
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.shared import Shared, counted
 from analysis.report.verdicts import Floats, Verdicts
-from analysis.stats.clusters import annotator_blocks
-from analysis.stats.comparison import adjusted_states
-from analysis.stats.general import GeneralDifference, general_difference
-from analysis.stats.general_shares import general_contrast
-from analysis.stats.multiplicity import holm
-from analysis.stats.results import Interval
-from analysis.stats.sharing import FEW_CLUSTERS, Sharing
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.differences import adjusted_states
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.clusters import annotator_blocks
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import Interval
+from analysis.stats.core.shared_variance import FEW_CLUSTERS, Sharing
 
 GENERAL = "items, people, personas and questions in general"
 # What a study may have too few of, by the name of its clusters.

@@ -4,23 +4,26 @@ Pure NumPy and SciPy. Undefined results are None with a reason, randomness comes
 generator, and every interval says how it was made.
 """
 
-from .accuracy import (
+from .accuracy.bands import (
     AccuracyCells,
     answer_accuracy,
     individual_accuracy,
     majority_accuracy,
     tie_credit_accuracy,
 )
-from .aggregation import (
-    MajorityVote,
-    Unanimity,
-    certainty_weights,
-    log_odds_weights,
-    majority_vote,
-    unanimity,
-    weighted_vote,
+from .accuracy.bias import (
+    PositionBias,
+    SingleOrderBias,
+    position_bias,
+    position_bias_single_order,
+    self_preference,
 )
-from .agreement import (
+from .accuracy.bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
+from .accuracy.general_accuracy import general_contrast, general_proportion, general_proportions
+from .accuracy.verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
+from .agreement.alpha import certainty_alpha, krippendorff_alpha
+from .agreement.annotators import AnnotatorQuality, annotator_quality
+from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
     cohen_kappa,
@@ -28,24 +31,14 @@ from .agreement import (
     gwet_ac,
     percent_agreement,
 )
-from .alpha import certainty_alpha, krippendorff_alpha
-from .alt_test import (
-    AltTest,
-    AnnotatorTest,
-    alt_test,
-    alt_test_certainty,
-    human_advantage,
+from .agreement.shared_errors import SharedErrors, shared_errors, stands_out
+from .agreement.stereotype import (
+    SharedStereotype,
+    expected_agreement,
+    expected_majority_accuracy,
+    shared_stereotype,
 )
-from .bias import (
-    PositionBias,
-    SingleOrderBias,
-    position_bias,
-    position_bias_single_order,
-    self_preference,
-)
-from .bootstrap import percentile_interval, pigeonhole_bootstrap
-from .bounds import AccuracyBounds, DifferenceBounds, accuracy_bounds, difference_bounds
-from .calibration import (
+from .certainty.calibration import (
     Brier,
     Calibration,
     CalibrationBin,
@@ -54,21 +47,39 @@ from .calibration import (
     calibration_error,
     discrimination,
 )
-from .certainty import (
+from .certainty.held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
+from .certainty.high_sets import HighSets, compare_high_sets
+from .certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
     compare_certainty,
     compare_certainty_distributions,
 )
-from .certainty_intervals import CertaintyQuality, certainty_quality
-from .clusters import (
-    annotator_blocks,
-    block_interval,
-    majority_proportion,
-    shared_annotator_interval,
-    shared_annotator_variance,
+from .certainty.interaction import CertaintyBySource, certainty_by_source
+from .certainty.intervals import CertaintyQuality, certainty_quality
+from .certainty.like_for_like import LikeForLike, PanelSide, like_for_like
+from .certainty.matched_coverage import matched_accuracy
+from .certainty.recalibration import Recalibration, folds_by_key, recalibrate
+from .certainty.risk_coverage import (
+    RiskCoverage,
+    ThresholdCheck,
+    ThresholdPoint,
+    accuracy_at_coverage,
+    check_threshold,
+    risk_coverage,
+    threshold_sweep,
 )
-from .comparison import (
+from .certainty.scale_use import centred_certainty, certainty_icc
+from .comparison.alt_test import (
+    AltTest,
+    AnnotatorTest,
+    alt_test,
+    alt_test_certainty,
+    human_advantage,
+)
+from .comparison.cost_accuracy import Mix, price_mixes
+from .comparison.crowd_equivalence import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
+from .comparison.differences import (
     Adjusted,
     BlockDifference,
     Equivalence,
@@ -78,19 +89,13 @@ from .comparison import (
     equivalence,
     paired_difference,
 )
-from .dawid_skene import DawidSkene, dawid_skene
-from .general import GeneralDifference, general_difference, general_differences
-from .general_shares import general_contrast, general_proportion, general_proportions
-from .groups import GroupComparison, GroupDifference, compare_groups, newcombe_interval, support
-from .held_out import HeldOutThreshold, held_out_threshold, unreachable_thresholds
-from .high_sets import HighSets, compare_high_sets
-from .human_likeness import (
-    HumanLikeness,
-    human_likeness,
-    human_likeness_of_several,
+from .comparison.general_difference import (
+    GeneralDifference,
+    general_difference,
+    general_differences,
 )
-from .interaction import CertaintyBySource, certainty_by_source
-from .judges import (
+from .comparison.human_likeness import HumanLikeness, human_likeness, human_likeness_of_several
+from .comparison.judges import (
     CochranQ,
     JointBootstrap,
     JudgeComparison,
@@ -99,23 +104,15 @@ from .judges import (
     compare_judges,
     joint_bootstrap,
 )
-from .label_models import Glad, Mace, glad, mace
-from .leave_one_out import (
+from .comparison.leave_one_out import (
     LeaveOneOut,
     LeaveOneOutSummary,
     PooledReplacement,
     leave_one_out,
     pooled_replacement_test,
 )
-from .like_for_like import LikeForLike, PanelSide, like_for_like
-from .matched import matched_accuracy
-from .mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
-from .mix import Mix, price_mixes
-from .multiplicity import (
-    benjamini_yekutieli,
-    holm,
-)
-from .multiverse import (
+from .comparison.mistakes import ErrorConsistency, SharedGuess, error_consistency, shared_guess
+from .comparison.multiverse import (
     Clusters,
     Contrast,
     SharedPeople,
@@ -123,16 +120,8 @@ from .multiverse import (
     set_contrast,
     shared_people,
 )
-from .multiway import (
-    MultiwayProportion,
-    MultiwayVariance,
-    multiway_mean,
-    multiway_proportion,
-    multiway_variance,
-)
-from .noise import Change, RunNoise, change_beyond_noise, run_noise
-from .one_coin import OneCoin, one_coin
-from .paired import (
+from .comparison.noise import Change, RunNoise, change_beyond_noise, run_noise
+from .comparison.paired import (
     McNemar,
     PairedCounts,
     count_pairs,
@@ -141,7 +130,30 @@ from .paired import (
     tango_statistic,
     wald_interval,
 )
-from .proportions import (
+from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
+from .core.clusters import (
+    annotator_blocks,
+    block_interval,
+    majority_proportion,
+    shared_annotator_interval,
+    shared_annotator_variance,
+)
+from .core.groups import (
+    GroupComparison,
+    GroupDifference,
+    compare_groups,
+    newcombe_interval,
+    support,
+)
+from .core.multiplicity import benjamini_yekutieli, holm
+from .core.multiway import (
+    MultiwayProportion,
+    MultiwayVariance,
+    multiway_mean,
+    multiway_proportion,
+    multiway_variance,
+)
+from .core.proportions import (
     TwoWayVariance,
     item_clustered_proportion,
     two_way_proportion,
@@ -149,21 +161,23 @@ from .proportions import (
     wilson_interval,
     wilson_proportion,
 )
-from .quality import AnnotatorQuality, annotator_quality
-from .recalibration import Recalibration, folds_by_key, recalibrate
-from .resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
-from .results import Estimate, Interval, Proportion, Reason, seed_of
-from .risk_coverage import (
-    RiskCoverage,
-    ThresholdCheck,
-    ThresholdPoint,
-    accuracy_at_coverage,
-    check_threshold,
-    risk_coverage,
-    threshold_sweep,
+from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
+from .core.results import Estimate, Interval, Proportion, Reason, seed_of
+from .core.shared_variance import Kind, Sharing
+from .labels.aggregation import (
+    MajorityVote,
+    Unanimity,
+    certainty_weights,
+    log_odds_weights,
+    majority_vote,
+    unanimity,
+    weighted_vote,
 )
-from .scale_use import centred_certainty, certainty_icc
-from .selective import (
+from .labels.dawid_skene import DawidSkene, dawid_skene
+from .labels.label_models import Glad, Mace, glad, mace
+from .labels.one_coin import OneCoin, one_coin
+from .labels.votes import Votes
+from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,
     certify_threshold,
@@ -171,17 +185,6 @@ from .selective import (
     one_per_cluster,
     starting_threshold,
 )
-from .shared_errors import SharedErrors, shared_errors, stands_out
-from .sharing import Kind, Sharing
-from .stereotype import (
-    SharedStereotype,
-    expected_agreement,
-    expected_majority_accuracy,
-    shared_stereotype,
-)
-from .verbosity import LengthPull, VerbosityBias, length_pull, verbosity_bias
-from .votes import Votes
-from .worth import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
 
 __all__ = [
     "AccuracyBounds",

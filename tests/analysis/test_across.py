@@ -5,9 +5,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
+from analysis.data.pooling import pool
 from analysis.errors import BadParameters
-from analysis.pooling import pool
 from analysis.report.across import table_1, table_2, tables_across
 from analysis.report.build import build_report
 from analysis.report.paper import to_tex

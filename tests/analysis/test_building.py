@@ -12,12 +12,13 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 import analysis.report.build
-from analysis import building, jobs, tasks
-from analysis.building import report_dir
+from analysis import tasks
 from analysis.errors import BadParameters
+from analysis.lifecycle import build_job, job_states
+from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from analysis.report.build import PACKAGES, software
-from analysis.services import request_report
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 
@@ -209,7 +210,7 @@ def test_what_is_silent_has_lost_its_worker_and_what_waits_may_wait_longer(queue
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_gives_signs_of_life_while_one_step_takes_long(var_dir, queued, monkeypatch):
-    monkeypatch.setattr(jobs, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(job_states, "_EVERY_SECONDS", 0.01)
     report = request_report(study_id=make_study().pk, bootstrap=100)
     seen = []
 
@@ -222,14 +223,14 @@ def test_a_worker_gives_signs_of_life_while_one_step_takes_long(var_dir, queued,
             time.sleep(0.01)
         return {"result": {}}
 
-    done = jobs.carry_out(Report, report.pk, work)
+    done = job_states.carry_out(Report, report.pk, work)
 
     assert seen[-1] is False
     assert done.state == Report.State.DONE
 
 
 def test_inside_a_transaction_no_thread_is_started_that_would_wait_for_it(queued, monkeypatch):
-    monkeypatch.setattr(jobs, "_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(job_states, "_EVERY_SECONDS", 0.01)
     report = request_report(study_id=make_study().pk, bootstrap=100)
     threads = [threading.active_count()]
 
@@ -237,7 +238,7 @@ def test_inside_a_transaction_no_thread_is_started_that_would_wait_for_it(queued
         threads.append(threading.active_count())
         return {"result": {}}
 
-    jobs.carry_out(Report, report.pk, work)
+    job_states.carry_out(Report, report.pk, work)
 
     assert threads[0] == threads[1]
 
@@ -269,7 +270,7 @@ def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(building, "write_tables", fail)
+    monkeypatch.setattr(build_job, "write_tables", fail)
 
     tasks.build_report(report.pk)
 
@@ -286,7 +287,7 @@ def test_a_fault_of_ours_is_raised_and_told_without_details(var_dir, queued, mon
     def fail(*args, **kwargs):
         raise KeyError("secret detail")
 
-    monkeypatch.setattr(building, "build_report", fail)
+    monkeypatch.setattr(build_job, "build_report", fail)
 
     with pytest.raises(KeyError):
         tasks.build_report(report.pk)
@@ -301,9 +302,9 @@ def test_progress_only_grows_and_ends_at_the_end():
     study = random_study(12)
     told = []
 
-    building.write_report(
+    build_job.write_report(
         slug=study.slug,
-        out=building.report_dir("x"),
+        out=build_job.report_dir("x"),
         threshold=None,
         seed=1,
         bootstrap=100,

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from analysis.building import to_json
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.errors import AnalysisError
+from analysis.lifecycle.build_job import to_json
 from analysis.report.build import build_report
 from annotation.models import AnnotationRevision
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.verdicts import run_verdicts
 from judging.models import Judge, Jury

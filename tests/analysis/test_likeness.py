@@ -5,7 +5,7 @@ import random
 import pytest
 from django.contrib.auth.models import User
 
-from analysis.likeness import likenesses
+from analysis.pages.annotator_errors import likenesses
 from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership, Study

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from analysis.dataset import load_dataset
-from analysis.facts import Answers
+from analysis.data.arrays import Answers
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.multiverse import hasty_or_one_sided

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.paper import tex, to_document, to_markdown, to_tex, write_tables

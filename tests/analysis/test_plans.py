@@ -9,17 +9,17 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
+from analysis.data.pooling import pool
 from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
+from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
+from analysis.lifecycle.requests import request_report
 from analysis.models import AnalysisPlan
-from analysis.plans import freeze_plan, parse_judge, registered
-from analysis.pooling import pool
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
 from analysis.report.render import render_html
 from analysis.report.sentences import late_changes
-from analysis.services import request_report
 from studies.models import Item
 from studies.services.settings import save_settings
 from tests.analysis.builders import answer, make_rater, make_run, random_study

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.render import render_html

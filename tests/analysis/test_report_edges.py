@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from analysis.building import to_json
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
+from analysis.lifecycle.build_job import to_json
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.paper import to_tex

@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.citing import methods_paragraph
 from analysis.report.contents import all_figures, all_tables

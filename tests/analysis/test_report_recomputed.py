@@ -8,8 +8,8 @@ from collections import defaultdict
 import pytest
 from django.utils import timezone
 
-from analysis.building import to_json
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
+from analysis.lifecycle.build_job import to_json
 from analysis.report.build import build_report
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binom
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from tests.analysis.builders import judge_item, make_run, random_study

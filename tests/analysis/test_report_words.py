@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from analysis.building import write_report
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
+from analysis.lifecycle.build_job import write_report
 from analysis.report.build import build_report
 from analysis.report.citing import bibtex, methods_paragraph
 from analysis.report.contents import all_figures

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from analysis import tasks
 from analysis.errors import BadParameters, NotShareable
+from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.share_links import hash_key, open_link, revoke_link, share_report
 from analysis.models import Report, ShareLink
-from analysis.services import request_report
-from analysis.sharing import hash_key, open_link, revoke_link, share_report
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import random_study

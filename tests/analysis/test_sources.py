@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from analysis.report.headline_certainty import certainty_headline

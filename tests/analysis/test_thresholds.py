@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
 from tests.analysis.builders import random_study

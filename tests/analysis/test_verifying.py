@@ -9,10 +9,10 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.building import report_dir
+from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.verification import differences, read_report, verify_report
 from analysis.management.commands.verify import Command
-from analysis.services import request_report
-from analysis.verifying import differences, read_report, verify_report
 from annotation.models import Annotation, Annotator
 from studies.models import Item
 from tests.analysis.builders import answer, make_rater, random_study

@@ -5,9 +5,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.comparing import compare_reports
+from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.version_comparison import compare_reports
 from analysis.models import AnalysisPlan
-from analysis.services import request_report
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study

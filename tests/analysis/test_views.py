@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
+from analysis.lifecycle.requests import request_report
 from analysis.models import Recheck, Report
-from analysis.services import request_report
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.analysis.builders import random_study

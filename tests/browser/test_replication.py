@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.replicating import write_replication
+from analysis.lifecycle.replication_files import write_replication
 from analysis.replication import replicate
 from tests.analysis.replication.rows import ASKED_FIVE, row, write_file
 from tests.browser.conftest import fits_and_reads_well

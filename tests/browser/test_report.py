@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from playwright.sync_api import expect
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.paper import to_markdown, to_tex

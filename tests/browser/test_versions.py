@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.services import request_report
-from analysis.sharing import share_report
+from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.share_links import share_report
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well

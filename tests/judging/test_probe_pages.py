@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import TestCase
 from django.urls import reverse
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from judging.models import Attempt, Campaign, JudgeRun, Judgment
 from judging.runs.campaigns import Plan, change_campaign, start_campaign
 from judging.runs.lifecycle import resume_run, work_off

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.urls import reverse
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.citing import methods_paragraph
 from analysis.report.tables_sources import run_facts

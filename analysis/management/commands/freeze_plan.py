@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.building import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.errors import AnalysisError, BadParameters
-from analysis.plans import freeze_plan, parse_judge
+from analysis.lifecycle.build_job import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.registration import ANALYSES, CODES
 from studies.management.find import find_study
 

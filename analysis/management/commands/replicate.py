@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import NotOurs
-from analysis.places import OF_REPLICATION, check_place, holds_replication
-from analysis.replicating import write_replication
+from analysis.lifecycle.output_folders import OF_REPLICATION, check_place, holds_replication
+from analysis.lifecycle.replication_files import write_replication
 from analysis.replication import NothingToReplicate, replicate
 from analysis.replication.run import find_files
 from analysis.replication.text import as_text

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.building import (
+from analysis.errors import AnalysisError, BadParameters
+from analysis.lifecycle.build_job import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SEED,
     check_parameters,
@@ -14,8 +15,7 @@ from analysis.building import (
     write_pooled_report,
     write_report,
 )
-from analysis.errors import AnalysisError, BadParameters
-from analysis.places import OF_REPORT, check_place, holds_report
+from analysis.lifecycle.output_folders import OF_REPORT, check_place, holds_report
 from analysis.report.pictures import draw_pictures, require_pictures
 from studies.management.find import find_study
 

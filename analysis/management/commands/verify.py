@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.verifying import Difference, read_report, verify_report
+from analysis.lifecycle.verification import Difference, read_report, verify_report
 
 SHOWN = 20
 

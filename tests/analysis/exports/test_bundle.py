@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from analysis.building import build_queued
 from analysis.exports.errors import ExportError
-from analysis.services import request_report
+from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.requests import request_report
 from annotation.models import Annotation, QuotaCell
 from studies.importers.files.bundle import open_path
 from studies.importers.items.read import read_bundle

@@ -8,7 +8,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from analysis.dataset import load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.exports import matrices
 from analysis.exports.errors import ExportError
 from analysis.report.build import build_report

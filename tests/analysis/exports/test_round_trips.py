@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 
 from analysis.exports.columns import ITEMS
-from analysis.pseudonyms import exported_id
+from analysis.exports.pseudonyms import exported_id
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.exporters.csv_out import CsvWriter

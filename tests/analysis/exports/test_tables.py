@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.exports.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from analysis.exports.service import export_study
-from analysis.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from annotation import services
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Study

@@ -15,8 +15,8 @@ from analysis.stats import (
     percent_agreement,
     percentile_interval,
 )
-from analysis.stats.at_the_edge import auroc_score_interval, constant_interval
-from analysis.stats.bootstrap import resampled_estimate
+from analysis.stats.core.bootstrap import resampled_estimate
+from analysis.stats.core.no_variation import auroc_score_interval, constant_interval
 
 
 def rng():

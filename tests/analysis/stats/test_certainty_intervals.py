@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
-from analysis.stats.squared_gap import squared_gap
+from analysis.stats.certainty.squared_gap import squared_gap
 
 from .reference import vector
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.stats import Sharing, Votes, general_difference, majority_vote
-from analysis.stats.comparison import block_difference, equivalence, paired_difference
-from analysis.stats.paired import PairedCounts, mcnemar, tango_interval
+from analysis.stats.comparison.differences import block_difference, equivalence, paired_difference
+from analysis.stats.comparison.paired import PairedCounts, mcnemar, tango_interval
 from tests.analysis.stats.reference import vector
 
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from analysis.stats.multiplicity import benjamini_yekutieli, holm
+from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
 from tests.analysis.stats.reference import vector
 
 BY_FDR = vector("by_fdr")

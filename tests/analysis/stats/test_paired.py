@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from analysis.stats.paired import (
+from analysis.stats.comparison.paired import (
     PairedCounts,
     count_pairs,
     mcnemar,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.stats import shared_errors, stands_out
-from analysis.stats.shared_errors import (
+from analysis.stats.agreement.shared_errors import (
     FALSE_FLAGS_PER_1000,
     FALSE_FLAGS_PER_1000_WHEN_HURRIED,
     LIMIT,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from analysis.stats import Votes, majority_of_some, price_mixes, worth_in_people
-from analysis.stats.worth import _ceiling, _predicted
+from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
 
 
 def credit(right, k):

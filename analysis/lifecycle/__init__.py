@@ -1,0 +1,1 @@
+"""A stored report: request, build, versions, verification, plans, share links."""

@@ -1,0 +1,181 @@
+"""Building a report: the data are read, computed, written whole, and only then called done."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from analysis.data.arrays import Dataset
+from analysis.data.dataset import asked_on, load_dataset
+from analysis.data.pooling import pool
+from analysis.errors import BadParameters
+from analysis.lifecycle.job_states import Progress, carry_out
+from analysis.models import Report
+from analysis.report.across import tables_across
+from analysis.report.build import build_report
+from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.contents import all_figures, all_tables
+from analysis.report.figures import write_figures
+from analysis.report.paper import write_tables
+from analysis.report.render import content_security_policy, render_across, render_html
+
+DEFAULT_SEED = 20240701
+DEFAULT_BOOTSTRAP = 1000
+BOOTSTRAP_RANGE = (100, 100_000)
+# A seed survives every JSON reader up to here.
+SEED_RANGE = (0, 2**53)
+
+
+def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
+    """Raise `BadParameters` with what is wrong and what is allowed; None takes the default."""
+    if threshold is not None and not 1 <= threshold <= 100:
+        raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
+    if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
+        raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
+    low, high = BOOTSTRAP_RANGE
+    if bootstrap is not None and not low <= bootstrap <= high:
+        raise BadParameters(
+            f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
+        )
+
+
+def report_dir(public_id: str) -> Path:
+    return Path(settings.VAR_DIR) / "reports" / public_id
+
+
+def build_queued(*, report_id: int) -> Report:
+    """Build a queued report; safe to repeat, because the same inputs give the same files."""
+    return carry_out(Report, report_id, _build)
+
+
+def _build(report: Report, on_progress: Progress) -> dict[str, Any]:
+    """Write the files of a report, and return what its row keeps of them."""
+    result = write_report(
+        slug=report.study.slug,
+        out=report_dir(report.public_id),
+        threshold=report.threshold,
+        seed=report.seed,
+        bootstrap=report.bootstrap,
+        number=report.number,
+        on_progress=on_progress,
+    )
+    return {
+        "result": result,
+        "inputs_hash": result["inputs"]["hash"],
+        "withdrawn_answers": result["human"]["not_counted"]["withdrawn"],
+        "software": result["software"],
+        "content_security_policy": content_security_policy(),
+    }
+
+
+def write_report(
+    *,
+    slug: str,
+    out: Path,
+    threshold: int | None,
+    seed: int | None,
+    bootstrap: int | None,
+    number: int | None = None,
+    on_progress: Progress = lambda percent, sentence: None,
+) -> dict[str, Any]:
+    """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
+
+    The files are written beside the folder and moved into it at the end, so that a reader never
+    finds half a report. What is None is taken from the study's plan, or else its default.
+    `number` is printed on the page alone. Returns the content of report.json.
+    """
+    on_progress(1, "Reading the answers.")
+    return _write(
+        load_dataset(slug),
+        out,
+        threshold=threshold,
+        seed=seed,
+        bootstrap=bootstrap,
+        number=number,
+        on_progress=on_progress,
+    )
+
+
+def write_pooled_report(
+    *,
+    slugs: Sequence[str],
+    out: Path,
+    threshold: int | None,
+    seed: int | None,
+    bootstrap: int | None,
+    on_progress: Progress = lambda percent, sentence: None,
+) -> dict[str, Any]:
+    """The same of several studies as one. Raises `BadParameters` where they cannot be one."""
+    on_progress(1, "Reading the answers.")
+    return _write(
+        pool([load_dataset(slug) for slug in slugs]),
+        out,
+        threshold=threshold,
+        seed=seed,
+        bootstrap=bootstrap,
+        on_progress=on_progress,
+    )
+
+
+def _write(
+    dataset: Dataset,
+    out: Path,
+    *,
+    threshold: int | None,
+    seed: int | None,
+    bootstrap: int | None,
+    number: int | None = None,
+    on_progress: Progress,
+) -> dict[str, Any]:
+    fixed = dataset.plan.content if dataset.plan else {}
+    result = build_report(
+        dataset,
+        seed=fixed.get("seed", DEFAULT_SEED) if seed is None else seed,
+        threshold=threshold,
+        bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP) if bootstrap is None else bootstrap,
+        on_progress=on_progress,
+    )
+    on_progress(92, "Drawing the figures.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        (draft / "report.json").write_text(to_json(result), encoding="utf-8")
+        write_tables(list(all_tables(result).values()), draft / "tables")
+        write_figures(list(all_figures(result).values()), draft / "figures")
+        date = timezone.now().date()
+        days = asked_on(result["study"]["slug"])
+        page = render_html(result, date=date, number=number, asked_on=days)
+        (draft / "report.html").write_text(page, encoding="utf-8")
+        (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
+        (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
+        out.mkdir(exist_ok=True)
+        # What marks the folder as a report's comes first, should this end here.
+        for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
+            target = out / path.name
+            if target.is_dir():
+                shutil.rmtree(target)
+            path.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return result
+
+
+def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
+    """Write the page and the tables across studies, in place of old ones; returns the page."""
+    tables, folder, page = tables_across(results), out / "tables", out / "report.html"
+    date = timezone.now().date()
+    page.write_text(render_across(results, tables, date=date), encoding="utf-8")
+    if folder.exists():
+        shutil.rmtree(folder)
+    write_tables(tables, folder)
+    return page
+
+
+def to_json(result: Mapping[str, Any]) -> str:
+    """The text of report.json: keys in order of writing, full precision, never NaN."""
+    return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -1,0 +1,141 @@
+"""Freezing a study's analysis plan: once, with a hash and a time, and never changed afterwards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from analysis.data.arrays import Plan
+from analysis.data.dataset import data_so_far, read_plan
+from analysis.errors import BadParameters, PlanIsFrozen
+from analysis.lifecycle.build_job import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
+from analysis.models import AnalysisPlan
+from analysis.report.registration import CODES
+from studies.models import Study
+from studies.services.studies import lock_study, record
+
+SCHEMA = "thirdperson.plan/1"
+SETTINGS = ("standard", "certainty", "tie")
+MARGIN_RANGE = (0.001, 0.5)
+MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What a report takes where nothing else is asked for: the plan's values, or the defaults."""
+
+    threshold: int
+    margin: float
+    seed: int
+    bootstrap: int
+
+
+def registered(study: Study) -> Registered:
+    """For pages and defaults; that the plan still fits its seal is for the building to check."""
+    plan = AnalysisPlan.objects.filter(study=study).first()
+    fixed: Mapping[str, Any] = plan.content if plan else {}
+    return Registered(
+        threshold=fixed.get("threshold", study.certainty_threshold),
+        margin=fixed.get("margin", study.equivalence_margin),
+        seed=fixed.get("seed", DEFAULT_SEED),
+        bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP),
+    )
+
+
+@transaction.atomic
+def freeze_plan(
+    *,
+    study_id: int,
+    user: User | None = None,
+    threshold: int | None = None,
+    margin: float | None = None,
+    analyses: Sequence[str],
+    judges: Sequence[Mapping[str, str]] = (),
+    exclusions: str = "",
+    hypotheses: str = "",
+    seed: int = DEFAULT_SEED,
+    bootstrap: int = DEFAULT_BOOTSTRAP,
+    dry_run: bool = False,
+) -> Plan:
+    """Store the plan, with how many answers and judgments were there already.
+
+    Threshold and margin are the study's own unless given; empty `exclusions` mean that nobody is
+    excluded. Raises `PlanIsFrozen` where the study has a plan, `BadParameters` for values that
+    make no sense. `dry_run` checks and stores nothing.
+    """
+    # The lock keeps two people from freezing two plans; answers that are on their way count as
+    # there once they are stored.
+    study = lock_study(study_id)
+    if (old := read_plan(study)) is not None:
+        raise PlanIsFrozen(
+            f"The plan of “{study.slug}” was frozen on {old.frozen_at[:16]} ({old.seal[:12]}…) and "
+            "cannot be changed. What the report does otherwise, it marks as explored."
+        )
+    content = _checked(
+        {
+            "schema": SCHEMA,
+            "study": study.slug,
+            "threshold": study.certainty_threshold if threshold is None else threshold,
+            "margin": study.equivalence_margin if margin is None else margin,
+            "analyses": [code for code in CODES if code in analyses],
+            "judges": [dict(judge) for judge in judges],
+            "exclusions": exclusions.strip(),
+            "hypotheses": hypotheses.strip(),
+            "seed": seed,
+            "bootstrap": bootstrap,
+        },
+        asked=analyses,
+    )
+    answers, judgments = data_so_far(study)
+    now = timezone.now()
+    plan = Plan(content, answers, judgments, now.isoformat())
+    plan = replace(plan, seal=plan.sealed())
+    if not dry_run:
+        AnalysisPlan.objects.create(
+            study=study,
+            content=content,
+            answers=answers,
+            judgments=judgments,
+            seal=plan.seal,
+            frozen_at=now,
+            frozen_by=user,
+        )
+        record(study, "analysis plan frozen", user=user, seal=plan.seal)
+    return plan
+
+
+def parse_judge(text: str) -> dict[str, str]:
+    """“NAME”, “NAME : SETTING” or “NAME : SETTING : FEATURES” of a planned run.
+
+    The setting is `certainty` and the features are `all` unless given. Raises `BadParameters`.
+    """
+    parts = [part.strip() for part in text.split(":")]
+    name, setting, features = (*parts, *["", ""])[:3]
+    if not name or len(parts) > 3:
+        raise BadParameters(f"“{text}” is not a run. Write NAME : SETTING : FEATURES.")
+    if setting and setting not in SETTINGS:
+        raise BadParameters(f"“{setting}” is not a setting. Settings are {', '.join(SETTINGS)}.")
+    return {"judge": name, "setting": setting or "certainty", "features": features or "all"}
+
+
+def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]:
+    check_parameters(**{key: content[key] for key in ("threshold", "seed", "bootstrap")})
+    low, high = MARGIN_RANGE
+    if not low <= content["margin"] <= high:
+        raise BadParameters(f"The margin must be from {low} to {high}, not {content['margin']}.")
+    if unknown := sorted(set(asked) - set(CODES)):
+        raise BadParameters(
+            f"There is no analysis “{unknown[0]}”. Those a plan can name: {', '.join(CODES)}."
+        )
+    if not content["analyses"]:
+        raise BadParameters("A plan names at least one analysis.")
+    for key in ("exclusions", "hypotheses"):
+        if len(content[key]) > MAX_TEXT:
+            raise BadParameters(f"The {key} are longer than {MAX_TEXT:,} characters.")
+    runs = [tuple(sorted(judge.items())) for judge in content["judges"]]
+    if len(set(runs)) < len(runs):
+        raise BadParameters("The plan names the same run of a judge twice.")
+    return content

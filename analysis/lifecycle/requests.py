@@ -1,0 +1,66 @@
+"""Reports are asked for here; `building` does the work, in a worker."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+
+from analysis.lifecycle.build_job import check_parameters
+from analysis.lifecycle.plans import registered
+from analysis.models import Recheck, Report
+from analysis.tasks import build_report, recheck_report
+from studies.services.studies import lock_study, record
+
+
+@transaction.atomic
+def request_report(
+    *,
+    study_id: int,
+    user: User | None = None,
+    threshold: int | None = None,
+    seed: int | None = None,
+    bootstrap: int | None = None,
+) -> Report:
+    """Queue a report; while the same one is being built, return that instead.
+
+    What is not given is taken from the study's plan, or else its default. Raises `BadParameters`.
+    """
+    # The lock makes a double press of the button one report.
+    study = lock_study(study_id)
+    default = registered(study)
+    wanted = {
+        "threshold": default.threshold if threshold is None else threshold,
+        "seed": default.seed if seed is None else seed,
+        "bootstrap": default.bootstrap if bootstrap is None else bootstrap,
+    }
+    check_parameters(**wanted)
+    for report in study.reports.filter(state__in=["queued", "running"], **wanted):
+        if report.is_open:
+            return report
+    last = study.reports.aggregate(last=Max("number"))["last"] or 0
+    report = Report.objects.create(
+        study=study,
+        number=last + 1,
+        requested_by=user,
+        message="Waiting for a worker.",
+        **wanted,
+    )
+    record(study, "report requested", user=user, report=report.public_id, **wanted)
+    build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
+    return report
+
+
+@transaction.atomic
+def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
+    """Queue computing a finished report again; while that is being done, return it instead."""
+    report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
+    # As above: a double press is one.
+    study = lock_study(report.study_id)
+    for recheck in report.rechecks.filter(state__in=["queued", "running"]):
+        if recheck.is_open:
+            return recheck
+    recheck = Recheck.objects.create(
+        report=report, requested_by=user, message="Waiting for a worker."
+    )
+    record(study, "report recheck requested", user=user, report=report.public_id)
+    recheck_report.delay_on_commit(recheck.pk)  # type: ignore[attr-defined]
+    return recheck

@@ -1,0 +1,120 @@
+"""Links by which a report is read without an account: made, opened, revoked.
+
+A link opens one report, in a copy without rows about single people or items. Its key is shown once
+and stored as a hash; every other address, also one that has expired or was revoked, answers alike.
+"""
+
+import hashlib
+import hmac
+from datetime import timedelta
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from analysis.errors import BadParameters, NotShareable
+from analysis.lifecycle.build_job import report_dir
+from analysis.models import Report, ShareLink
+from analysis.report.public import without_people
+from analysis.report.render import render_html
+from studies.models.keys import random_id
+from studies.services.studies import record
+
+KEY_LENGTH = 43  # 256 bits
+DAYS_RANGE = (1, 365)
+DEFAULT_DAYS = 30
+SHARED_PAGE = "shared.html"
+
+
+@transaction.atomic
+def share_report(
+    *, report_id: int, user: User, note: str = "", days: int = DEFAULT_DAYS
+) -> tuple[ShareLink, str]:
+    """Make a link that opens the report for so many days; returns it and its key.
+
+    The key cannot be read again. Raises `NotShareable` while the report has no files, and
+    `BadParameters`.
+    """
+    low, high = DAYS_RANGE
+    if not low <= days <= high:
+        raise BadParameters(f"A link lasts from {low} to {high} days, not {days}.")
+    report = Report.objects.select_related("study").get(pk=report_id)
+    write_shared_page(report)
+    key = random_id(KEY_LENGTH)
+    link = ShareLink.objects.create(
+        report=report,
+        key_hash=hash_key(key),
+        note=note.strip(),
+        created_by=user,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    record(
+        report.study,
+        "report shared",
+        user=user,
+        report=report.public_id,
+        link=link.public_id,
+        until=link.expires_at.isoformat(),
+    )
+    return link, key
+
+
+@transaction.atomic
+def revoke_link(*, link_id: int, user: User) -> bool:
+    """End a link now; False where it was revoked before."""
+    revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(
+        revoked_at=timezone.now()
+    )
+    if revoked:
+        link = ShareLink.objects.select_related("report__study").get(pk=link_id)
+        record(link.report.study, "share link revoked", user=user, link=link.public_id)
+    return bool(revoked)
+
+
+def open_link(*, public_id: str, key: str) -> ShareLink | None:
+    """The link that `key` opens, or None: unknown, expired, revoked and wrong are told alike."""
+    link = ShareLink.objects.filter(public_id=public_id).first()
+    # Compared also where there is no link, in constant time, so that time tells nothing.
+    stored = link.key_hash if link else hash_key("")
+    fits = hmac.compare_digest(hash_key(key), stored)
+    return link if link and fits and link.is_valid else None
+
+
+def count_opening(link: ShareLink) -> None:
+    """Note that the link was opened; by whom is not asked."""
+    ShareLink.objects.filter(pk=link.pk).update(
+        opened=F("opened") + 1, last_opened_at=timezone.now()
+    )
+
+
+def hash_key(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def shared_page(report: Report) -> Path:
+    return report_dir(report.public_id) / SHARED_PAGE
+
+
+def write_shared_page(report: Report) -> Path:
+    """The report's page without rows about single people or items; written once."""
+    path = shared_page(report)
+    if report.state != Report.State.DONE or report.result is None or report.finished_at is None:
+        raise NotShareable("A report can be shared once it is done.")
+    if not path.parent.is_dir():
+        raise NotShareable("The files of this report are gone. Build it again and share that.")
+    if not path.is_file():
+        draft = path.with_suffix(".draft")
+        redacted = without_people(report.result)
+        try:
+            text = render_html(redacted, date=report.finished_at.date(), number=report.number)
+        except KeyError:
+            # The page is made anew, of a result that another version computed.
+            raise NotShareable(
+                "An older version of the program built this report, and this one cannot make a "
+                "copy of it. Build it again and share that."
+            ) from None
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    return path

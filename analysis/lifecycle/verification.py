@@ -1,0 +1,239 @@
+"""Is a report what its inputs give? It is computed again and compared number by number."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.data.dataset import load_dataset, people_now
+from analysis.data.pooling import pool
+from analysis.errors import AnalysisError
+from analysis.lifecycle.build_job import report_dir, to_json
+from analysis.lifecycle.job_states import Progress, carry_out
+from analysis.models import Recheck, Report
+from analysis.report.build import SCHEMA, build_report
+
+# An entry of a list is known by the first of these that it has, so that one that is gone does not
+# move all that come after it.
+NAMES = ("item", "rater", "run", "analysis", "value")
+ABSENT = "–"
+SHOWN_ITEMS = 10
+# So many differences of a recheck are stored; the command shows all.
+KEPT = 20
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that is not the same; `–` where one side has none."""
+
+    path: str
+    then: Any
+    now: Any
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What computing a report again showed.
+
+    Attributes
+    ----------
+    differences : tuple of Difference
+        Every value that is not the same, versions of the software apart.
+    software : tuple of Difference
+        Other versions; they alone make no report unequal.
+    reasons : tuple of str
+        What happened to the data since, as sentences; withdrawn answers first.
+    is_superseded : bool
+        Whether answers that the report rests on were withdrawn.
+    """
+
+    differences: tuple[Difference, ...]
+    software: tuple[Difference, ...]
+    reasons: tuple[str, ...]
+    is_superseded: bool
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.differences
+
+
+def read_report(name: str) -> dict[str, Any]:
+    """The content of report.json: a file, a folder that holds it, or the id of a report here.
+
+    Raises `AnalysisError` with what is wrong with it.
+    """
+    path = Path(name)
+    if path.is_dir():
+        path /= "report.json"
+    elif not path.is_file() and Report.objects.filter(public_id=name, state="done").exists():
+        path = report_dir(name) / "report.json"
+    try:
+        report = json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise AnalysisError(
+            f"There is no report at {path}. Name a report.json, its folder, or the id at the end "
+            "of a report's address."
+        ) from None
+    except ValueError as error:
+        raise AnalysisError(f"{path} is not JSON: {error}. Take the file that was built.") from None
+    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
+        raise AnalysisError(f"{path} is not a report: its schema is not {SCHEMA}.")
+    return report
+
+
+def verify_report(
+    report: Mapping[str, Any], *, on_progress: Progress = lambda percent, sentence: None
+) -> Verification:
+    """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
+    slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
+    waves = [load_dataset(slug) for slug in slugs]
+    parameters = report["parameters"]
+    again = build_report(
+        pool(waves) if len(waves) > 1 else waves[0],
+        seed=report["seed"],
+        threshold=parameters["threshold"],
+        bootstrap=parameters["bootstrap"],
+        on_progress=on_progress,
+    )
+    now = json.loads(to_json(again))
+    found = list(differences(report, now))
+    software = tuple(one for one in found if one.path.startswith("software"))
+    withdrawn, excluded = _people_now(slugs)
+    told = list(_withdrawals(report, withdrawn))
+    superseded = bool(told)
+    told += _other_reasons(report, now, withdrawn, excluded)
+    changed = tuple(one for one in found if one not in software)
+    if changed and not told:
+        told.append(_what_else(report, now, changed, is_other_program=bool(software)))
+    return Verification(
+        differences=changed,
+        software=software,
+        reasons=tuple(told),
+        is_superseded=superseded,
+    )
+
+
+def recheck_queued(*, recheck_id: int) -> Recheck:
+    """Compute the report of a queued recheck again and store what was the same and what not."""
+    return carry_out(Recheck, recheck_id, _recheck)
+
+
+def _recheck(recheck: Recheck, on_progress: Progress) -> dict[str, Any]:
+    found = verify_report(read_report(recheck.report.public_id), on_progress=on_progress)
+    return {
+        "found": {
+            "values": len(found.differences),
+            "first": [asdict(one) for one in found.differences[:KEPT]],
+            "software": [asdict(one) for one in found.software],
+            "reasons": list(found.reasons),
+            "superseded": found.is_superseded,
+        }
+    }
+
+
+def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+    """As `people_now`; in a pooled report everybody is known by the name of their wave too."""
+    if len(slugs) == 1:
+        return people_now(slugs[0])
+    withdrawn: dict[str, int] = {}
+    excluded: set[str] = set()
+    for slug in slugs:
+        left, aside = people_now(slug)
+        withdrawn |= {f"{slug}/{name}": n for name, n in left.items()}
+        excluded |= {f"{slug}/{name}" for name in aside}
+    return withdrawn, excluded
+
+
+def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
+    """Every value in which two reports differ, in the order of the first."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in [*then, *(key for key in now if key not in then)]:
+            below = f"{path}.{key}" if path else str(key)
+            yield from differences(then.get(key, ABSENT), now.get(key, ABSENT), below)
+    elif isinstance(then, list) and isinstance(now, list):
+        ours, theirs = _named(then), _named(now)
+        for name in [*ours, *(name for name in theirs if name not in ours)]:
+            below = f"{path}[{name}]"
+            yield from differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), below)
+    elif then != now:
+        yield Difference(path, _brief(then), _brief(now))
+
+
+def _named(entries: Sequence[Any]) -> dict[str, Any]:
+    """The entries of a list by what they are called, or by their places."""
+    for key in NAMES:
+        if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
+            names = [str(entry[key]) for entry in entries]
+            if len(set(names)) == len(names):
+                return dict(zip(names, entries, strict=True))
+    return {str(number): entry for number, entry in enumerate(entries)}
+
+
+def _brief(value: Any) -> Any:
+    """A value in one line."""
+    if isinstance(value, Mapping | list):
+        return f"({len(value)} values)"
+    return value
+
+
+def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:
+    for row in report["human"]["raters"]:
+        if n := withdrawn.get(row["rater"], 0):
+            yield (
+                f"{row['rater']} withdrew: {n} answers that the report rests on are withdrawn. The "
+                "report is superseded; build it again and pass the old one on no more."
+            )
+
+
+def _other_reasons(
+    report: Mapping[str, Any],
+    now: Mapping[str, Any],
+    withdrawn: Mapping[str, int],
+    excluded: set[str],
+) -> Iterator[str]:
+    then_people = {row["rater"] for row in report["human"]["raters"]}
+    now_people = {row["rater"] for row in now["human"]["raters"]}
+    gone = then_people - now_people - withdrawn.keys()
+    for name, people in (
+        ("excluded from the analysis since", gone & excluded),
+        ("no longer counted", gone - excluded),
+        ("counted in addition", now_people - then_people),
+    ):
+        if people:
+            yield f"{len(people)} people are {name}: {', '.join(sorted(people))}."
+    for key in ("items", "annotations", "judgments", "runs"):
+        then, after = report["inputs"][key], now["inputs"][key]
+        if then != after:
+            yield f"The report rests on {then:,} {key}; there are {after:,} now."
+    if report.get("registration", {}).get("plan") != now["registration"]["plan"]:
+        yield "The analysis plan is another one, or was frozen since."
+
+
+def _what_else(
+    report: Mapping[str, Any],
+    now: Mapping[str, Any],
+    changed: Sequence[Difference],
+    *,
+    is_other_program: bool,
+) -> str:
+    """Where as many people gave as many answers: the file, the program, or an answer is another."""
+    if report["inputs"]["hash"] == now["inputs"]["hash"]:
+        return (
+            "The answers are those of the report: another version of the program computes it "
+            "otherwise, or its file was changed."
+            if is_other_program
+            else "The answers and the program are those of the report: its file was changed."
+        )
+    told = "There are as many answers as then, but some were changed since."
+    paths = (difference.path.partition("items[")[2] for difference in changed)
+    items = list(dict.fromkeys(path.partition("]")[0] for path in paths if path))
+    if not items and is_other_program:
+        return (
+            "There are as many answers as then, and no item came out otherwise: another version of "
+            "the program reads or computes them otherwise, or little about them was changed."
+        )
+    if not items:
+        return told
+    more = f" and {len(items) - SHOWN_ITEMS:,} more" if len(items) > SHOWN_ITEMS else ""
+    return f"{told} Items that came out otherwise: {', '.join(items[:SHOWN_ITEMS])}{more}."

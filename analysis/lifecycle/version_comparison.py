@@ -1,0 +1,114 @@
+"""Two versions of a study's report, side by side."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.lifecycle.verification import Difference, differences
+from analysis.report.tables import Kind, read
+from analysis.report.tables_accuracy import in_general
+from analysis.report.words import run_names
+
+SHOWN = 100
+# Data, records and descriptions; what a reader compares are the numbers.
+LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
+NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number in both versions as people read it; – where a version has none."""
+
+    label: str
+    before: str
+    after: str
+    is_changed: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed: how the reports were made, their main numbers, and every value.
+
+    `n_items` counts items of which anything changed; they are not listed one by one.
+    """
+
+    made: list[Row]
+    found: list[Row]
+    changes: list[Difference]
+    n_changes: int
+    n_items: int
+
+
+def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+    listed = list(differences(_listed(before), _listed(after)))
+    old = {row["item"]: row for row in before["items"]}
+    new = {row["item"]: row for row in after["items"]}
+    return Comparison(
+        made=_rows(dict(_made(before)), dict(_made(after))),
+        found=_rows(dict(_found(before)), dict(_found(after))),
+        changes=listed[:SHOWN],
+        n_changes=len(listed),
+        n_items=sum(old.get(key) != new.get(key) for key in old | new),
+    )
+
+
+def _listed(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared value by value, in an order of ours: a database may keep none."""
+    rest = sorted(key for key in report if key not in (*LISTED_FIRST, *NOT_LISTED))
+    return {key: report[key] for key in (*LISTED_FIRST, *rest) if key in report}
+
+
+def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[Row]:
+    labels = [*before, *(label for label in after if label not in before)]
+    pairs = [(label, before.get(label, "–"), after.get(label, "–")) for label in labels]
+    return [Row(label, old, new, old != new) for label, old, new in pairs]
+
+
+def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    inputs, parameters = report["inputs"], report["parameters"]
+    for label, key in (("Items", "items"), ("Answers of people", "annotations"),
+                       ("Judgments", "judgments"), ("Runs of judges", "runs")):  # fmt: skip
+        yield label, f"{inputs[key]:,}"
+    counts = report["human"]["not_counted"]
+    yield "People excluded", f"{counts.get('excluded_people', 0):,}"
+    yield "Withdrawn answers", f"{counts.get('withdrawn', 0):,}"
+    yield "High certainty from", f"{parameters['threshold']}"
+    yield "Margin", f"{parameters['margin'] * 100:g} points"
+    yield "Resamples, seed", f"{parameters['bootstrap']:,}, {report['seed']}"
+    yield "Inputs", f"{inputs['hash'][:12]}…"
+    software = report["software"]
+    yield "Program", f"{software['thirdperson']}, code {software.get('code', '–')[:12]}"
+
+
+def _found(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    human = report["human"]
+    for label, side in (("People, majority", "majority"), ("People, single answers", "individual")):
+        yield from _side(label, _in_general(human[side]))
+    agreement = human["agreement"]
+    yield "Two people agree", _text(agreement["percent"], "percent")
+    yield "Krippendorff's alpha", _text(agreement["krippendorff_alpha"]["value"], "decimal")
+    names = run_names(report)
+    for name, judge, versus in zip(names, report["judges"], report["comparison"], strict=True):
+        yield from _side(name, _in_general(judge))
+        difference = versus["difference_general"]
+        gap = _text(versus["difference"]["value"], "points")
+        yield f"{name} less majority, points", f"{gap} ({_text(difference['ci'], 'points_range')})"
+
+
+def _side(label: str, side: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield label, _share(side)
+    yield f"{label}, where certain", _share(side["high"])
+
+
+def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:
+    """With intervals in general, of all answers and of certain ones."""
+    return {**in_general(side), "high": in_general(side["high"])}
+
+
+def _share(cell: Mapping[str, Any]) -> str:
+    shown = read(cell, "share")
+    return " ".join((shown.text, *shown.below))
+
+
+def _text(value: Any, kind: Kind) -> str:
+    return read(value, kind).text

@@ -1,0 +1,96 @@
+"""People beside the judges: shared errors and pace, as advice to whoever looks at an annotator.
+
+It lives here because neither annotation nor judging knows the other. Nothing follows from it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.dataset import load_dataset, load_everybody
+from analysis.report.verdicts import Verdicts, run_verdicts
+from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
+
+
+@dataclass(frozen=True)
+class BesideJudge:
+    """A person's errors beside those of one judge that read the whole persona."""
+
+    judge: str
+    setting: str
+    errors: SharedErrors
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """One person beside every judge, the most alike first.
+
+    `probability` is the smallest over the judges, corrected for their number; None where none
+    is defined.
+    """
+
+    rater: str
+    is_counted: bool
+    words_per_minute: float | None
+    judges: tuple[BesideJudge, ...]
+    probability: float | None
+    stands_out: bool
+
+    @property
+    def closest(self) -> BesideJudge | None:
+        return self.judges[0] if self.judges else None
+
+
+def likenesses(slug: str) -> list[Likeness]:
+    """Everybody with answers in the study `slug`; who stands out first, then the most alike."""
+    data = load_dataset(slug)
+    everybody = load_everybody(data)
+    truth = data.scored_truth(offers_tie=data.study.allow_tie)[:, None]
+    known = (everybody.choice >= 0) & (truth >= 0)
+    wrong = np.where(known, everybody.choice != truth, np.int8(-1))
+    runs = _whole_runs(data)
+    by_run = [
+        shared_errors(wrong, _errors(run_verdicts(data, run)), measure=everybody.is_counted)
+        for run in runs
+    ]
+    found = []
+    for column, rater in enumerate(everybody.raters):
+        judges = [
+            BesideJudge(run.judge, run.setting, results[column])
+            for run, results in zip(runs, by_run, strict=True)
+        ]
+        judges.sort(key=lambda beside: _rank(beside.errors.probability))
+        pace = everybody.pace[column]
+        defined = [b.errors.probability for b in judges if b.errors.probability is not None]
+        probability, is_striking = stands_out(defined, pace)
+        found.append(
+            Likeness(
+                rater=rater,
+                is_counted=everybody.is_counted[column],
+                words_per_minute=pace,
+                judges=tuple(judges),
+                probability=probability,
+                stands_out=is_striking,
+            )
+        )
+    return sorted(found, key=lambda one: (not one.stands_out, _rank(one.probability), one.rater))
+
+
+def _whole_runs(data: Dataset) -> list[Run]:
+    """The runs in which a judge read what people read; a jury is its judges once more."""
+    return [
+        run
+        for run in data.runs
+        if run.features == "all" and run.backend != "jury" and len(run.judgments)
+    ]
+
+
+def _errors(verdicts: Verdicts) -> npt.NDArray[np.int64]:
+    """1 wrong, 0 right, -1 unknown."""
+    return np.where(verdicts.scored, 1 - verdicts.correct, -1)
+
+
+def _rank(probability: float | None) -> float:
+    return 2.0 if probability is None else probability

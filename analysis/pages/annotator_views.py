@@ -1,0 +1,55 @@
+"""Annotators beside the judges: a panel on an annotator's page, and a list of everybody."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis.pages.annotator_errors import likenesses
+from analysis.stats.agreement.shared_errors import (
+    FALSE_FLAGS_PER_1000,
+    FALSE_FLAGS_PER_1000_WHEN_HURRIED,
+    HURRIED_PACE,
+    LIMIT,
+    LIMIT_WHEN_HURRIED,
+    READING_PACE,
+)
+from studies.models import Study
+from studies.selectors import get_study
+
+_RULE = {
+    "reading_pace": READING_PACE,
+    "hurried_pace": HURRIED_PACE,
+    "limit": LIMIT,
+    "limit_when_hurried": LIMIT_WHEN_HURRIED,
+    "false_flags": FALSE_FLAGS_PER_1000,
+    "false_flags_when_hurried": FALSE_FLAGS_PER_1000_WHEN_HURRIED,
+}
+
+
+@require_GET
+@login_required
+def annotators(request: HttpRequest, slug: str) -> HttpResponse:
+    """Everybody's errors beside the judge that they are most alike to; advice, no verdict."""
+    study = get_study(request.user, slug)
+    found = likenesses(study.slug)
+    context = _context(study) | {"found": found, "striking": sum(one.stands_out for one in found)}
+    return render(request, "analysis/annotators.html", context)
+
+
+@require_GET
+@login_required
+def annotator(request: HttpRequest, slug: str) -> HttpResponse:
+    """A fragment for the page of one annotator, `?rater=`."""
+    study = get_study(request.user, slug)
+    asked = request.GET.get("rater", "")
+    if not study.annotators.filter(pseudonym=asked).exists():
+        raise Http404
+    found = next((one for one in likenesses(study.slug) if one.rater == asked), None)
+    return render(request, "analysis/_annotator.html", _context(study) | {"found": found})
+
+
+def _context(study: Study) -> dict[str, Any]:
+    return {"study": study, **_RULE}

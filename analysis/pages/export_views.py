@@ -1,0 +1,133 @@
+"""A study's exports: ask for one, watch the queue, take the file along, delete it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis.exports.errors import ExportError
+from analysis.exports.listing import listed_exports, name_of
+from analysis.exports.models import Export
+from analysis.exports.queue import ask_again, delete_export, note_download, request_export
+from analysis.exports.storage import export_dir
+from analysis.pages.export_forms import ExportForm
+from studies.models import Membership, Study
+from studies.selectors import get_study, studies_for
+
+PANEL_EXPORTS = 3
+
+
+@require_GET
+@login_required
+def list_exports(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    form = ExportForm(study=study, is_owner=_may(request, study, Membership.Role.OWNER))
+    return render(request, "analysis/exports.html", _context(request, study) | {"form": form})
+
+
+@require_GET
+@login_required
+def panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of a study's home that is about exports."""
+    context = _context(request, get_study(request.user, slug))
+    context["exports"] = context["exports"][:PANEL_EXPORTS]
+    return render(request, "analysis/_exports_panel.html", context)
+
+
+@require_GET
+@login_required
+def table(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the page asks for while an export is being written."""
+    study = get_study(request.user, slug)
+    return render(request, "analysis/_exports_table.html", _context(request, study))
+
+
+@require_POST
+@login_required
+def create(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    is_owner = _may(request, study, Membership.Role.OWNER)
+    form = ExportForm(request.POST, study=study, is_owner=is_owner)
+    if form.is_valid():
+        ask = partial(request_export, study_id=study.pk, user=_user(request), **form.cleaned_data)
+        return _queued(request, slug, ask)
+    context = _context(request, study) | {"form": form}
+    return render(request, "analysis/exports.html", context, status=422)
+
+
+@require_POST
+@login_required
+def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Ask once more for an export that failed, with the same choices."""
+    export = _export(request, slug, public_id, role=Membership.Role.EDITOR)
+    return _queued(request, slug, partial(ask_again, export=export, user=_user(request)))
+
+
+def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpResponse:
+    """Back to the list, which says what became of the request."""
+    try:
+        ask()
+    except ExportError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The export is in the queue. Its file appears here.")
+    return redirect("exports:list", slug)
+
+
+@require_GET
+@login_required
+def download(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """The finished file; a copy that names people goes to owners alone, and into the log."""
+    export = _export(request, slug, public_id, role=Membership.Role.VIEWER)
+    path = export_dir(export.public_id) / export.filename
+    if export.state != Export.State.DONE or not path.is_file():
+        raise Http404("The file of this export is not there. Make it again.")
+    note_download(export=export, user=_user(request))
+    response = FileResponse(path.open("rb"), as_attachment=True, filename=export.filename)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Ask once, then delete the file, or stop the writing."""
+    export = _export(request, slug, public_id, role=Membership.Role.EDITOR)
+    if request.method == "POST":
+        delete_export(export_id=export.pk, user=_user(request))
+        messages.success(request, "The file is deleted. The list says that it was made.")
+        return redirect("exports:list", slug)
+    context = {"study": export.study, "export": export, "name": name_of(export)}
+    return render(request, "analysis/delete_export.html", context)
+
+
+def _export(request: HttpRequest, slug: str, public_id: str, *, role: str) -> Export:
+    """An export that the user may have; one that names people takes an owner, whatever `role`."""
+    study = get_study(request.user, slug, role=role)
+    export = get_object_or_404(study.exports.select_related("study"), public_id=public_id)
+    if export.names_people and not _may(request, study, Membership.Role.OWNER):
+        raise Http404
+    return export
+
+
+def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
+    return {
+        "study": study,
+        "exports": listed_exports(study),
+        "may_export": _may(request, study, Membership.Role.EDITOR),
+        "is_owner": _may(request, study, Membership.Role.OWNER),
+    }
+
+
+def _may(request: HttpRequest, study: Study, role: str) -> bool:
+    return studies_for(request.user, role=role).filter(pk=study.pk).exists()
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,154 @@
+"""What may be chosen for a report; everything has a default."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, cast
+
+from django import forms
+
+from analysis.errors import BadParameters
+from analysis.lifecycle.build_job import BOOTSTRAP_RANGE, SEED_RANGE
+from analysis.lifecycle.plans import MARGIN_RANGE, parse_judge, registered
+from analysis.lifecycle.share_links import DAYS_RANGE, DEFAULT_DAYS
+from analysis.models import Report
+from analysis.report.registration import ANALYSES
+from studies.models import Study
+
+
+class ReportForm(forms.Form):
+    threshold = forms.IntegerField(
+        label="High certainty from",
+        min_value=1,
+        max_value=100,
+        required=False,
+        help_text="1 to 100. Any other value than the study's own is marked as explored.",
+    )
+    bootstrap = forms.IntegerField(
+        label="Resamples",
+        min_value=BOOTSTRAP_RANGE[0],
+        max_value=BOOTSTRAP_RANGE[1],
+        required=False,
+        help_text="Of every kind. 1,000 is what the source article uses.",
+    )
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=SEED_RANGE[0],
+        max_value=SEED_RANGE[1],
+        required=False,
+        help_text="The same answers and the same seed give the same report.",
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = registered(study)
+        self.defaults = {
+            "threshold": own.threshold,
+            "bootstrap": own.bootstrap,
+            "seed": own.seed,
+        }
+        self.initial = {**self.defaults, **self.initial}
+
+    def chosen(self) -> dict[str, int]:
+        """The values, with the default for each that was left empty."""
+        return {
+            name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
+            for name, default in self.defaults.items()
+        }
+
+
+class PlanForm(forms.Form):
+    """An analysis plan; whether it makes sense as a whole, the service decides."""
+
+    hypotheses = forms.CharField(
+        label="What you expect",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="In your own words. The report prints it.",
+    )
+    analyses = forms.MultipleChoiceField(
+        label="Analyses",
+        choices=[(analysis.code, analysis.label) for analysis in ANALYSES],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Everything else in the report will be marked as explored.",
+        error_messages={"required": "Choose at least one analysis."},
+    )
+    judges = forms.CharField(
+        label="Runs of judges",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One to a line: NAME, or NAME : SETTING : FEATURES. Settings are standard, "
+        "certainty (the default) and tie; features are all (the default), none or a set's name.",
+    )
+    threshold = forms.IntegerField(label="High certainty from", min_value=1, max_value=100)
+    margin = forms.FloatField(
+        label="Margin of equivalence",
+        min_value=MARGIN_RANGE[0],
+        max_value=MARGIN_RANGE[1],
+        help_text="A difference of accuracies: 0.05 is five points.",
+    )
+    exclusions = forms.CharField(
+        label="Whose answers will be left out",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="The rule, before you know whom it meets. Empty: nobody's.",
+    )
+    bootstrap = forms.IntegerField(
+        label="Resamples", min_value=BOOTSTRAP_RANGE[0], max_value=BOOTSTRAP_RANGE[1]
+    )
+    seed = forms.IntegerField(label="Seed", min_value=SEED_RANGE[0], max_value=SEED_RANGE[1])
+    final = forms.BooleanField(
+        label="I know that the plan cannot be changed once it is frozen",
+        error_messages={"required": "Confirm that the plan is final."},
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = registered(study)
+        self.initial = {**asdict(own), **self.initial}
+
+    def clean_judges(self) -> list[dict[str, str]]:
+        try:
+            lines = self.cleaned_data["judges"].splitlines()
+            return [parse_judge(line) for line in lines if line.strip()]
+        except BadParameters as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def plan(self) -> dict[str, Any]:
+        return {key: value for key, value in self.cleaned_data.items() if key != "final"}
+
+
+class ShareForm(forms.Form):
+    note = forms.CharField(
+        label="Whom it is for",
+        max_length=120,
+        required=False,
+        help_text="For your own list; it is not shown to them.",
+    )
+    days = forms.IntegerField(
+        label="Days until it ends",
+        initial=DEFAULT_DAYS,
+        min_value=DAYS_RANGE[0],
+        max_value=DAYS_RANGE[1],
+        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can end it earlier.",
+    )
+
+
+class CompareForm(forms.Form):
+    """Two versions of a study's report, to choose from lists."""
+
+    before = forms.ChoiceField(label="Before")
+    after = forms.ChoiceField(label="After")
+
+    def __init__(self, *args: Any, reports: Iterable[Report], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.reports = {report.public_id: report for report in reports}
+        choices = [
+            (key, f"v{report.number} of {report.created_at:%d %b %Y, %H:%M} UTC")
+            for key, report in self.reports.items()
+        ]
+        for name in ("before", "after"):
+            cast(forms.ChoiceField, self.fields[name]).choices = choices
+
+    def chosen(self) -> tuple[Report, Report]:
+        data = self.cleaned_data
+        return self.reports[data["before"]], self.reports[data["after"]]

@@ -1,0 +1,114 @@
+"""Sharing a report by link: owners make and end links; whoever holds one reads the report."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis.errors import AnalysisError
+from analysis.lifecycle.share_links import (
+    count_opening,
+    open_link,
+    revoke_link,
+    share_report,
+    shared_page,
+)
+from analysis.models import Report, ShareLink
+from analysis.pages.forms import ShareForm
+from analysis.selectors import get_report, marked
+from studies.models import Membership
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """The links of a report; for owners alone, since a link leaves the study's own people."""
+    report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
+    form = ShareForm(request.POST or None)
+    new, status = "", 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                link, key = share_report(
+                    report_id=report.pk, user=cast(User, request.user), **form.cleaned_data
+                )
+            except AnalysisError as error:
+                form.add_error(None, str(error))
+            else:
+                # Shown in this answer and nowhere again: only its hash is stored.
+                address = reverse("shared:report", args=[link.public_id])
+                new = f"{settings.PUBLIC_BASE_URL}{address}?key={key}"
+                status, form = 200, ShareForm()
+    context = {
+        "study": report.study,
+        "report": report,
+        "links": report.share_links.select_related("created_by"),
+        "form": form,
+        "new": new,
+    }
+    response = render(request, "analysis/share.html", context, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+    report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
+    link = get_object_or_404(report.share_links, public_id=link_id)
+    if revoke_link(link_id=link.pk, user=cast(User, request.user)):
+        messages.success(request, "The link no longer opens the report.")
+    return redirect("analysis:share", slug=slug, public_id=public_id)
+
+
+@require_GET
+def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
+    """Where a link leads: what the report found, and the report itself one step on."""
+    link, report = _opened(request, link_id)
+    count_opening(link)
+    context = {
+        "title": report.study.title,
+        "is_simulated": report.study.is_simulated,
+        "report": report,
+        "headline": report.result["headline"] if report.result else None,
+        "link": link,
+        "query": request.GET.urlencode(),
+    }
+    return _guarded(render(request, "analysis/shared.html", context))
+
+
+@require_GET
+def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
+    """The report without rows about single people or items, under its own policy."""
+    _, report = _opened(request, link_id)
+    path = shared_page(report)
+    if not path.is_file():
+        raise Http404("The files of this report are gone.")
+    response = FileResponse(path.open("rb"), content_type="text/html")
+    policy = f"{report.content_security_policy}; frame-ancestors 'none'"
+    response["Content-Security-Policy"] = policy
+    return _guarded(response)
+
+
+def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
+    """The link and its report; 404 alike for what never was, has ended, or has another key."""
+    link = open_link(public_id=link_id, key=request.GET.get("key", ""))
+    if link is None:
+        raise Http404
+    return link, marked(Report.objects.filter(pk=link.report_id)).get()
+
+
+def _guarded(response: HttpResponseBase) -> HttpResponseBase:
+    """Kept by no cache and no search engine; the address, which holds the key, goes nowhere."""
+    response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,177 @@
+"""A study's reports: build one, watch it, open it, take its files along."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from analysis.errors import BadParameters
+from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.plans import registered
+from analysis.lifecycle.requests import request_recheck, request_report
+from analysis.models import Report
+from analysis.pages.forms import ReportForm
+from analysis.selectors import get_report, reports_for
+from studies.models import Membership
+from studies.selectors import get_study, studies_for
+
+PANEL_REPORTS = 3
+
+
+@login_required
+@require_GET
+def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "reports": reports_for(request.user, slug),
+        "registered": registered(study),
+        "form": ReportForm(study=study),
+        "may_build": _may_build(request, slug),
+    }
+    return render(request, "analysis/list.html", context)
+
+
+@login_required
+@require_GET
+def panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """The part of a study's home that is about reports."""
+    study = get_study(request.user, slug)
+    context = {
+        "study": study,
+        "reports": reports_for(request.user, slug)[:PANEL_REPORTS],
+        "registered": registered(study),
+        "may_build": _may_build(request, slug),
+    }
+    return render(request, "analysis/_panel.html", context)
+
+
+@login_required
+@require_POST
+def build(request: HttpRequest, slug: str) -> HttpResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = ReportForm(request.POST, study=study)
+    if form.is_valid():
+        try:
+            user = cast(User, request.user)
+            report = request_report(study_id=study.pk, user=user, **form.chosen())
+        except BadParameters as error:
+            messages.error(request, str(error))
+        else:
+            return redirect("analysis:report", slug=slug, public_id=report.public_id)
+    context = {
+        "study": study,
+        "reports": reports_for(request.user, slug),
+        "registered": registered(study),
+        "form": form,
+        "may_build": True,
+    }
+    return render(request, "analysis/list.html", context, status=422)
+
+
+@login_required
+@require_GET
+def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """How far a report is, or what came out and where to get it."""
+    report = get_report(request.user, slug, public_id)
+    context = {
+        "study": report.study,
+        "report": report,
+        "headline": report.result["headline"] if report.result else None,
+        "registered": registered(report.study),
+        "recheck": report.rechecks.first(),
+        "may_build": _may_build(request, slug),
+        "may_share": studies_for(request.user, role=Membership.Role.OWNER)
+        .filter(slug=slug)
+        .exists(),
+    }
+    return render(request, "analysis/report.html", context)
+
+
+@login_required
+@require_GET
+def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
+    """What the page asks for while a report is being built."""
+    report = get_report(request.user, slug, public_id)
+    # A report that is there is being looked at for its recheck.
+    job = report.rechecks.first() if report.state == Report.State.DONE else report
+    return JsonResponse(
+        {
+            "progress": job.progress if job else 100,
+            "message": job.message if job else "",
+            "open": bool(job and job.is_open),
+        }
+    )
+
+
+@login_required
+@require_POST
+def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Compute a finished report again, in a worker; its page shows what came out."""
+    report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
+    if report.state != Report.State.DONE:
+        raise Http404("This report is not finished, so there is nothing to verify yet.")
+    request_recheck(report_id=report.pk, user=cast(User, request.user))
+    return redirect("analysis:report", slug=slug, public_id=public_id)
+
+
+@login_required
+@require_GET
+def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """The report itself, under its own policy: its own script by hash, nothing from elsewhere."""
+    report, folder = _files(request, slug, public_id)
+    response = FileResponse((folder / "report.html").open("rb"), content_type="text/html")
+    policy = f"{report.content_security_policy}; frame-ancestors 'none'"
+    response["Content-Security-Policy"] = policy
+    response["Cache-Control"] = "private"
+    return response
+
+
+@login_required
+@require_GET
+def download_json(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    _, folder = _files(request, slug, public_id)
+    return FileResponse(
+        (folder / "report.json").open("rb"), as_attachment=True, filename=f"{slug}.report.json"
+    )
+
+
+@login_required
+@require_GET
+def download_html(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    _, folder = _files(request, slug, public_id)
+    return FileResponse(
+        (folder / "report.html").open("rb"), as_attachment=True, filename=f"{slug}.report.html"
+    )
+
+
+@login_required
+@require_GET
+def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    _, folder = _files(request, slug, public_id)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in sorted((folder / "tables").iterdir()):
+            bundle.write(path, f"tables/{path.name}")
+    archive.seek(0)
+    return FileResponse(archive, as_attachment=True, filename=f"{slug}.tables.zip")
+
+
+def _may_build(request: HttpRequest, slug: str) -> bool:
+    return studies_for(request.user, role=Membership.Role.EDITOR).filter(slug=slug).exists()
+
+
+def _files(request: HttpRequest, slug: str, public_id: str) -> tuple[Report, Path]:
+    """A finished report and its folder; 404 while it is not finished, or when files are gone."""
+    report = get_report(request.user, slug, public_id)
+    folder = report_dir(report.public_id)
+    if report.state != Report.State.DONE or not (folder / "report.html").is_file():
+        raise Http404("The files of this report are not there. Build it again.")
+    return report, folder

@@ -1,0 +1,285 @@
+"""How often answers are right: overall, and where those who gave them were certain."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.clusters import annotator_blocks, majority_proportion
+from ..core.proportions import item_clustered_proportion, two_way_proportion, wilson_proportion
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
+from ..labels.aggregation import MajorityVote
+from ..labels.votes import Votes
+
+
+@dataclass(frozen=True)
+class AccuracyCells:
+    """Accuracy overall and by certainty.
+
+    Attributes
+    ----------
+    overall, high, low, no_certainty : Proportion
+        All answers; those with certainty >= `threshold`; those below it; those without one.
+    threshold : float
+        Where high begins.
+    n_at_threshold : int
+        Answers with a certainty of exactly `threshold`: they are high, and would be low under
+        the rule "above".
+    excluded : mapping of str to int
+        Answers that do not count, by reason: ``"no_votes"``, ``"no_truth"``, ``"tie"``,
+        ``"no_answer"``. Each is counted once, under the first reason that applies in that order.
+    """
+
+    overall: Proportion
+    high: Proportion
+    low: Proportion
+    no_certainty: Proportion
+    threshold: float
+    n_at_threshold: int
+    excluded: Mapping[str, int]
+
+
+def answer_accuracy(
+    answer: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    certainty: npt.ArrayLike | None = None,
+    *,
+    threshold: float = 80,
+    n_options: int = 2,
+    item: npt.ArrayLike | None = None,
+    level: float = 0.95,
+    paper_compat: bool = False,
+) -> AccuracyCells:
+    """Accuracy of one source of answers, such as a model.
+
+    Parameters
+    ----------
+    answer, truth : array_like of int, shape (n,)
+        Option given and true option; -1 is missing.
+    certainty : array_like of float, shape (n,), optional
+        1 to 100; NaN is missing.
+    threshold : float, default 80
+        A certainty of at least this is high. Compared unrounded.
+    n_options : int, default 2
+        Options offered. A truth beyond them (a true tie where no tie was on offer) is no truth.
+    item : array_like of int, shape (n,), optional
+        Item of each row, where an item has several rows: the intervals are then clustered by
+        item. By default every row is its own item and the intervals are Wilson's.
+    level : float, default 0.95
+    paper_compat : bool, default False
+        Count a missing certainty as low, as the code released with [1]_ does.
+
+    Returns
+    -------
+    AccuracyCells
+        `excluded` has ``no_answer`` and ``no_truth``.
+
+    References
+    ----------
+    .. [1] Dong, Hu and Collier, "Can LLM be a Personalized Judge?", 2024.
+
+    Examples
+    --------
+    >>> cells = answer_accuracy([0, 1, 1, -1], [0, 1, 0, 0], [90, 79.5, 80, 50])
+    >>> cells.overall.correct, cells.overall.n, cells.high.correct, cells.high.n
+    (2, 3, 1, 2)
+    """
+    answers, truths = _options("answer", answer), _options("truth", truth)
+    certainties = _certainties(certainty, answers.size)
+    if not answers.shape == truths.shape == certainties.shape:
+        raise ValueError(
+            "`answer`, `truth` and `certainty` must have one length, got "
+            f"{answers.size}, {truths.size}, {certainties.size}."
+        )
+    if answers.max(initial=-1) >= n_options:
+        raise ValueError(f"`answer` holds option {answers.max()}, of {n_options} options.")
+    known = (truths >= 0) & (truths < n_options)
+    counts = known & (answers >= 0)
+    right = (answers == truths)[counts]
+
+    def cell(rows: BoolArray) -> Proportion:
+        if item is None:
+            return wilson_proportion(right[rows], level=level)
+        items = np.asarray(item)[counts]
+        return item_clustered_proportion(right[rows], items[rows], level=level)
+
+    excluded = {"no_truth": int((~known).sum()), "no_answer": int((known & ~counts).sum())}
+    return _cells(cell, certainties[counts], threshold, paper_compat, excluded)
+
+
+def individual_accuracy(
+    votes: Votes,
+    truth: npt.ArrayLike,
+    *,
+    threshold: float = 80,
+    level: float = 0.95,
+    paper_compat: bool = False,
+) -> AccuracyCells:
+    """Accuracy of single answers of people, with two-way cluster-robust intervals.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators.
+    truth : array_like of int, shape (n_items,)
+        True option; -1 is unknown.
+    threshold : float, default 80
+        A certainty of at least this is high.
+    level : float, default 0.95
+    paper_compat : bool, default False
+        Count a missing certainty as low.
+
+    Returns
+    -------
+    AccuracyCells
+        Counted in answers, not items; `excluded` has ``no_answer`` and ``no_truth``.
+
+    See Also
+    --------
+    two_way_proportion : the interval.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [1, 1, 1]], [[90, 60, 85], [95, 80, np.nan]])
+    >>> cells = individual_accuracy(votes, [0, 1])
+    >>> cells.overall.correct, cells.high.correct, cells.high.n, cells.no_certainty.n
+    (5, 3, 4, 1)
+    """
+    truths = _item_truth(truth, votes)[votes.item]
+    known = truths >= 0
+    known_votes = votes.take(known)
+    right = known_votes.choice == truths[known]
+
+    def cell(rows: BoolArray) -> Proportion:
+        return two_way_proportion(
+            right[rows], known_votes.item[rows], known_votes.annotator[rows], level=level
+        )
+
+    excluded = {"no_truth": int((~known).sum()), "no_answer": votes.n_missing}
+    return _cells(cell, known_votes.certainty, threshold, paper_compat, excluded)
+
+
+def majority_accuracy(
+    majority: MajorityVote,
+    truth: npt.ArrayLike,
+    *,
+    threshold: float = 80,
+    level: float = 0.95,
+    paper_compat: bool = False,
+) -> AccuracyCells:
+    """Accuracy of the majority, by the mean certainty of those who gave the answer.
+
+    Parameters
+    ----------
+    majority : MajorityVote
+        Of `majority_vote` or `weighted_vote`. Undecided items count nowhere but in `excluded`.
+    truth : array_like of int, shape (n_items,)
+        True option; -1 is unknown.
+    threshold : float, default 80
+        A mean certainty of at least this is high; 79.5 is low.
+    level : float, default 0.95
+    paper_compat : bool, default False
+        Count a missing certainty as low.
+
+    Returns
+    -------
+    AccuracyCells
+        `excluded` has ``no_votes``, ``no_truth`` and ``tie``.
+
+    Notes
+    -----
+    Intervals are those of `majority_proportion`: by blocks of annotators where a cell spans at
+    least 8, else by shared annotators, and Wilson's with a note where the annotators are too
+    few for either.
+
+    Examples
+    --------
+    >>> from analysis.stats.labels.aggregation import majority_vote
+    >>> votes = Votes.from_matrix([[0, 0, 1], [1, 1, 1]], [[79, 80, 99], [80, 80, 80]])
+    >>> cells = majority_accuracy(majority_vote(votes), [0, 0])
+    >>> cells.low.correct, cells.low.n, cells.high.correct, cells.high.n
+    (1, 1, 0, 1)
+    >>> cells.overall.interval.note
+    'conditional on these annotators'
+    """
+    truths = _item_truth(truth, majority.votes)
+    voted, known, decided = majority.n_votes > 0, truths >= 0, majority.answer >= 0
+    counts = known & decided
+    right = (majority.answer == truths)[counts]
+    item, block = np.flatnonzero(counts), annotator_blocks(majority.votes)[counts]
+
+    def cell(rows: BoolArray) -> Proportion:
+        return majority_proportion(
+            right[rows], majority.votes, item[rows], block[rows], level=level
+        )
+
+    excluded = {
+        "no_votes": int((~voted).sum()),
+        "no_truth": int((voted & ~known).sum()),
+        "tie": int((voted & known & ~decided).sum()),
+    }
+    return _cells(cell, majority.certainty[counts], threshold, paper_compat, excluded)
+
+
+def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimate:
+    """Mean credit of the majority under its tie policy; see `MajorityVote.credit`.
+
+    Under the policy ``"half"`` this is the expected accuracy of breaking ties by chance.
+
+    Examples
+    --------
+    >>> from analysis.stats.labels.aggregation import majority_vote
+    >>> votes = Votes.from_matrix([[0, 0], [0, 1]])
+    >>> tie_credit_accuracy(majority_vote(votes, ties="half"), [0, 1]).value
+    0.75
+    """
+    credit = majority.credit(_item_truth(truth, majority.votes))
+    credit = credit[~np.isnan(credit)]
+    return Estimate(float(credit.mean())) if credit.size else Estimate(None, "empty_group")
+
+
+def _cells(
+    cell: Callable[[BoolArray], Proportion],
+    certainty: FloatArray,
+    threshold: float,
+    paper_compat: bool,
+    excluded: Mapping[str, int],
+) -> AccuracyCells:
+    """Apply `cell` to all rows and to each band of `certainty`."""
+    if paper_compat:
+        certainty = np.where(np.isnan(certainty), 0.0, certainty)
+    return AccuracyCells(
+        overall=cell(np.full(certainty.shape, True)),
+        # A comparison with NaN is false, so a missing certainty is neither high nor low.
+        high=cell(certainty >= threshold),
+        low=cell(certainty < threshold),
+        no_certainty=cell(np.isnan(certainty)),
+        threshold=threshold,
+        n_at_threshold=int((certainty == threshold).sum()),
+        excluded=MappingProxyType(dict(excluded)),
+    )
+
+
+def _options(name: str, values: npt.ArrayLike) -> IntArray:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise ValueError(
+            f"`{name}` must be a vector of whole numbers, got {array.dtype} of {array.shape}."
+        )
+    return array.astype(np.int64)
+
+
+def _item_truth(truth: npt.ArrayLike, votes: Votes) -> IntArray:
+    """Truth per item; -1 also where it is an option that was not on offer."""
+    truths = _options("truth", truth)
+    if truths.size != votes.n_items:
+        raise ValueError(f"`truth` has {truths.size} items, `votes` has {votes.n_items}.")
+    return np.where(truths < votes.n_options, truths, -1)
+
+
+def _certainties(certainty: npt.ArrayLike | None, size: int) -> FloatArray:
+    if certainty is None:
+        return np.full(size, np.nan)
+    return np.asarray(certainty, dtype=np.float64)

@@ -1,0 +1,246 @@
+"""Does the place of a response, or who wrote it, sway the judge?"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..comparison.paired import PairedCounts, count_pairs, mcnemar, tango_interval
+from ..core.results import Estimate, IntArray, Reason
+
+
+@dataclass(frozen=True)
+class PositionBias:
+    """What a judge chose when every item was shown in both orders.
+
+    Attributes
+    ----------
+    n : int
+        Items with a choice in both orders.
+    n_missing : int
+        Items left out because an order has no choice or a tie.
+    consistent, primacy, recency : int
+        Items with the same response chosen in both orders, the response shown first in both,
+        the response shown second in both; they add up to `n`.
+    consistency : float or None
+        ``consistent / n``.
+    index : float or None
+        ``(primacy - recency) / n``: positive where the first place helps.
+    z : float or None
+        ``(primacy - recency) / sqrt(primacy + recency)``, for display.
+    p : float or None
+        Exact two-sided binomial p value of "neither place helps".
+    reason : str or None
+        ``"empty_group"`` where `n` is 0.
+    p_reason : str or None
+        ``"no_discordant"`` where `z` and `p` are None because no choice followed the place.
+    """
+
+    n: int
+    n_missing: int
+    consistent: int
+    primacy: int
+    recency: int
+    consistency: float | None
+    index: float | None
+    z: float | None
+    p: float | None
+    reason: Reason | None = None
+    p_reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class SingleOrderBias:
+    """How answers by place differ from the truth by place, when each item was shown once.
+
+    Attributes
+    ----------
+    n : int
+        Items whose answer is one of the two places.
+    n_truth : int
+        Those of them whose truth is one of the two places as well.
+    share_first : float or None
+        Share of `n` on which the first place was answered.
+    truth_share_first : float or None
+        Share of `n_truth` on which the first place is right.
+    first_when_second, second_when_first : int
+        Wrong answers in either direction.
+    correct_when_first, n_when_first, correct_when_second, n_when_second : int
+        Right answers and items by the place of the right response.
+    p : float or None
+        Exact McNemar p value of "errors fall on both places alike" (marginal homogeneity).
+    reason : str or None
+        ``"empty_group"`` where `n` is 0, so that the shares are None.
+    p_reason : str or None
+        ``"no_discordant"`` where `p` is None because nothing is wrong.
+    """
+
+    n: int
+    n_truth: int
+    share_first: float | None
+    truth_share_first: float | None
+    first_when_second: int
+    second_when_first: int
+    correct_when_first: int
+    n_when_first: int
+    correct_when_second: int
+    n_when_second: int
+    p: float | None
+    reason: Reason | None = None
+    p_reason: Reason | None = None
+
+
+def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLike) -> PositionBias:
+    r"""Consistency and pull of the place from items that were shown in both orders.
+
+    Parameters
+    ----------
+    first_in_order_1, first_in_order_2 : array_like of int, shape (n_items,)
+        Whether the response shown *first* was chosen in that order: 1 yes, 0 no (the second),
+        -1 missing or a tie. The orders are each other's reverse.
+
+    Returns
+    -------
+    PositionBias
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is not -1, 0 or 1.
+
+    Notes
+    -----
+    Same content means first in one order and second in the other. :math:`z=(p-r)/\sqrt{p+r}`
+    with primacy :math:`p` and recency :math:`r`; the p value is the exact binomial one.
+
+    References
+    ----------
+    .. [1] Zheng et al., "Judging LLM-as-a-judge with MT-Bench and Chatbot Arena", 2023.
+
+    Examples
+    --------
+    >>> result = position_bias([1, 1, 0, 1, 0], [0, 1, 1, 1, 0])
+    >>> result.consistency, result.primacy, result.recency, round(result.index, 2)
+    (0.4, 2, 1, 0.2)
+    """
+    one, two = chosen_slots(first_in_order_1), chosen_slots(first_in_order_2)
+    if one.shape != two.shape:
+        raise ValueError(f"The two orders differ in length: {one.size} and {two.size}.")
+    both = (one >= 0) & (two >= 0)
+    n, n_missing = int(both.sum()), int(np.sum(~both))
+    if n == 0:
+        return PositionBias(0, n_missing, 0, 0, 0, None, None, None, None, reason="empty_group")
+    primacy = int(np.sum(both & (one == 1) & (two == 1)))
+    recency = int(np.sum(both & (one == 0) & (two == 0)))
+    test = mcnemar(PairedCounts(b=primacy, c=recency, n=n))
+    consistent = n - primacy - recency
+    return PositionBias(
+        n=n,
+        n_missing=n_missing,
+        consistent=consistent,
+        primacy=primacy,
+        recency=recency,
+        consistency=consistent / n,
+        index=(primacy - recency) / n,
+        z=(primacy - recency) / (primacy + recency) ** 0.5 if test.p is not None else None,
+        p=test.p,
+        p_reason=test.reason,
+    )
+
+
+def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> SingleOrderBias:
+    """Pull of the place from items that were shown in one order only.
+
+    With one order, a preference for a place and a preference for what stood there cannot be told
+    apart item by item; errors that fall mostly on one place still show it.
+
+    Parameters
+    ----------
+    answer : array_like of int, shape (n_items,)
+        Place that was chosen: 0 first, 1 second; -1 a tie, missing or unparseable.
+    truth : array_like of int, shape (n_items,)
+        Place of the right response: 0 first, 1 second; -1 a tie or unknown.
+
+    Returns
+    -------
+    SingleOrderBias
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is not -1, 0 or 1.
+
+    Examples
+    --------
+    >>> result = position_bias_single_order([0, 0, 0, 1], [0, 1, 1, -1])
+    >>> result.share_first, result.first_when_second, result.p
+    (0.75, 2, 0.5)
+    """
+    answers, truths = chosen_slots(answer), chosen_slots(truth)
+    if answers.shape != truths.shape:
+        raise ValueError(f"`answer` and `truth` differ in length: {answers.size}, {truths.size}.")
+    answered = answers >= 0
+    known = answered & (truths >= 0)
+    first, second = known & (truths == 0), known & (truths == 1)
+    n, n_truth = int(answered.sum()), int(known.sum())
+    correct_when_first = int(np.sum(first & (answers == 0)))
+    correct_when_second = int(np.sum(second & (answers == 1)))
+    n_when_first, n_when_second = int(first.sum()), int(second.sum())
+    first_when_second = n_when_second - correct_when_second
+    second_when_first = n_when_first - correct_when_first
+    test = mcnemar(PairedCounts(b=first_when_second, c=second_when_first, n=n_truth))
+    return SingleOrderBias(
+        n=n,
+        n_truth=n_truth,
+        share_first=int(np.sum(answers == 0)) / n if n else None,
+        truth_share_first=n_when_first / n_truth if n_truth else None,
+        first_when_second=first_when_second,
+        second_when_first=second_when_first,
+        correct_when_first=correct_when_first,
+        n_when_first=n_when_first,
+        correct_when_second=correct_when_second,
+        n_when_second=n_when_second,
+        p=test.p,
+        reason=None if n else "empty_group",
+        p_reason=test.reason,
+    )
+
+
+def self_preference(
+    judge_chose_own: npt.ArrayLike, truth_is_own: npt.ArrayLike, *, level: float = 0.95
+) -> Estimate:
+    """How much more often a judge chooses its own response than the truth does.
+
+    Parameters
+    ----------
+    judge_chose_own, truth_is_own : array_like of int, shape (n_pairs,)
+        On pairs with exactly one response of the judge's own: 1 own, 0 the other, -1 missing.
+    level : float, default 0.95
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    Estimate
+        Difference of the two shares with Tango's interval; unit: share, [-1, 1].
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is not -1, 0 or 1.
+
+    Examples
+    --------
+    >>> round(self_preference([1, 1, 1, 0, 1], [1, 0, 1, 0, 0]).value, 6)
+    0.4
+    """
+    pairs = count_pairs(judge_chose_own, truth_is_own)
+    if pairs.n == 0:
+        return Estimate(None, "empty_group")
+    return Estimate(pairs.difference, interval=tango_interval(pairs, level))
+
+
+def chosen_slots(values: npt.ArrayLike) -> IntArray:
+    slots = np.asarray(values, dtype=np.int64)
+    if slots.ndim != 1 or not np.isin(slots, (-1, 0, 1)).all():
+        raise ValueError("Choices must be one-dimensional and hold only 1, 0 and -1 (missing).")
+    return slots

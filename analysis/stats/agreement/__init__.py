@@ -1,0 +1,1 @@
+"""How far annotators agree, and how each of them works."""

@@ -1,0 +1,361 @@
+"""How far several people agree, and how far beyond what chance would give."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.checks import normal_quantile
+from ..core.count_rows import count_rows, estimate_with_interval, pairable, ratio
+from ..core.no_variation import constant_interval
+from ..core.results import Estimate, FloatArray, IntArray, Interval
+from ..labels.votes import Votes
+
+Weights = Literal["identity", "linear", "quadratic", "ordinal"]
+
+BAND_WIDTH = 20
+N_BANDS = 5
+
+
+def percent_agreement(
+    counts: npt.ArrayLike,
+    *,
+    n_draws: int = 1000,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    r"""Share of pairs of annotators of one item who chose the same option.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_items, n_options)
+        Votes per item and option, as of `Votes.counts`. Items with fewer than two are left out.
+    n_draws : int, default 1000
+        Resamples of items for the interval.
+    rng : numpy.random.Generator, optional
+        Source of randomness. None: no interval.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Estimate
+        In [0, 1]; undefined (``"no_pairs"``) where no item has two votes. Where all items have the
+        same agreement, such as 1, the interval is exact.
+
+    Notes
+    -----
+    :math:`\frac1N\sum_u \sum_c \frac{c_{uc}(c_{uc}-1)}{m_u(m_u-1)}`: every item counts once,
+    however many annotators it has.
+
+    Examples
+    --------
+    >>> round(percent_agreement([[3, 0], [2, 1]]).value, 4)
+    0.6667
+    """
+    rows = count_rows(counts)
+    found = estimate_with_interval(_percent_agreement, rows, "no_pairs", n_draws, rng, level)
+    if found.value is None or found.interval_reason != "no_variation":
+        return found
+    interval = constant_interval(found.value, len(pairable(rows)), level=level)
+    return Estimate(found.value, interval=interval)
+
+
+def fleiss_kappa(
+    counts: npt.ArrayLike,
+    *,
+    n_draws: int = 1000,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    r"""Fleiss' kappa, in Gwet's form for items with different numbers of votes.
+
+    Parameters
+    ----------
+    counts, n_draws, rng, level
+        As for `percent_agreement`.
+
+    Returns
+    -------
+    Estimate
+        Undefined without pairs (``"no_pairs"``), below two items (``"too_few_items"``), or
+        where everybody chose one option (``"no_variation"``).
+
+    Notes
+    -----
+    :math:`(p_a - p_e)/(1 - p_e)` with :math:`p_e = \sum_c \pi_c^2` and
+    :math:`\pi_c = \frac1N\sum_u c_{uc}/m_u` over items with a vote; :math:`p_a` as in
+    `percent_agreement`. With equally many votes on every item this is Fleiss (1971), and
+    :math:`\alpha = 1 - (1 - \kappa)(n-1)/n`.
+
+    References
+    ----------
+    .. [1] J. L. Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", 1971.
+    .. [2] K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th edition, 2014.
+
+    Examples
+    --------
+    >>> round(fleiss_kappa([[3, 0], [2, 1], [0, 3], [1, 2]]).value, 4)
+    0.3333
+    """
+
+    def chance(prevalence: FloatArray) -> FloatArray:
+        return np.asarray((prevalence**2).sum(axis=1))
+
+    return _chance_corrected(counts, chance, n_draws, rng, level)
+
+
+def brennan_prediger(
+    counts: npt.ArrayLike,
+    *,
+    n_draws: int = 1000,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    r"""Brennan and Prediger's kappa: chance agreement is one over the options *offered*.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_items, n_options)
+        One column per option that was on offer, also of one that nobody chose.
+    n_draws, rng, level
+        As for `percent_agreement`.
+
+    Returns
+    -------
+    Estimate
+        ``(p_a - 1/C) / (1 - 1/C)``; defined also where everybody chose one option. Where all items
+        have the same agreement, the interval is exact.
+
+    References
+    ----------
+    .. [1] R. L. Brennan and D. J. Prediger, "Coefficient Kappa: Some Uses, Misuses, and
+       Alternatives", 1981. Equal to Randolph's free-marginal kappa.
+
+    Examples
+    --------
+    >>> round(brennan_prediger([[3, 0], [2, 1]]).value, 4)
+    0.3333
+    """
+
+    def chance(prevalence: FloatArray) -> FloatArray:
+        return np.full(len(prevalence), 1 / prevalence.shape[1])
+
+    n_options = np.shape(counts)[-1]
+    limits = (1 / n_options, 1 / n_options)
+    return _chance_corrected(counts, chance, n_draws, rng, level, limits=limits)
+
+
+def gwet_ac(
+    counts: npt.ArrayLike,
+    *,
+    weights: Weights = "identity",
+    n_draws: int = 1000,
+    rng: np.random.Generator | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    r"""Gwet's AC1, or AC2 with weights for ordered options.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_items, n_options)
+        One column per option that was on offer, in order.
+    weights : {"identity", "linear", "quadratic", "ordinal"}, default "identity"
+        ``"identity"`` is AC1; the others give neighbouring options partial agreement (AC2).
+    n_draws, rng, level
+        As for `percent_agreement`.
+
+    Returns
+    -------
+    Estimate
+        Defined also where everybody chose one option: it is then 1, only because it counts
+        options that nobody chose. Where all items have the same agreement, the interval is that
+        of the agreement with the chance agreement anywhere from 0 to its largest.
+
+    Notes
+    -----
+    :math:`p_e = \frac{\sum W}{C(C-1)}\sum_c \pi_c(1-\pi_c)` with :math:`\pi_c` of
+    `fleiss_kappa`, and :math:`p_a` the mean weighted agreement
+    :math:`\sum_c c_{uc}((Wc_u)_c - 1)/(m_u(m_u-1))`.
+
+    References
+    ----------
+    .. [1] K. L. Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of
+       High Agreement", British Journal of Mathematical and Statistical Psychology 61, 2008.
+
+    Examples
+    --------
+    >>> round(gwet_ac([[2, 0]] * 118 + [[1, 1]] * 7).value, 5)
+    0.94078
+    """
+    if weights not in get_args(Weights):
+        raise ValueError(
+            f"`weights` must be one of {', '.join(get_args(Weights))}, got {weights!r}."
+        )
+    rows = count_rows(counts)
+    n_options = rows.shape[1]
+    if n_options < 2:
+        raise ValueError("`counts` needs a column for each of at least two options.")
+    matrix = _agreement_weights(weights, n_options)
+
+    def chance(prevalence: FloatArray) -> FloatArray:
+        spread = (prevalence * (1 - prevalence)).sum(axis=1)
+        return np.asarray(matrix.sum() / (n_options * (n_options - 1)) * spread)
+
+    limits = (0.0, float(matrix.sum()) / n_options**2)
+    return _chance_corrected(rows, chance, n_draws, rng, level, matrix, limits)
+
+
+def certainty_band_counts(votes: Votes) -> IntArray:
+    """Votes per item and certainty band, shape (n_items, 5), for AC2.
+
+    Bands are 1-20, 21-40, 41-60, 61-80 and 81-100; a certainty between two of them (20.5) is in
+    the upper one. Missing certainties are left out.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1]], [[20, 21, 100]])
+    >>> certainty_band_counts(votes).tolist()
+    [[1, 1, 0, 0, 1]]
+    """
+    given = ~np.isnan(votes.certainty)
+    band = np.ceil(votes.certainty[given] / BAND_WIDTH).astype(np.int64) - 1
+    cells = np.bincount(votes.item[given] * N_BANDS + band, minlength=votes.n_items * N_BANDS)
+    return cells.reshape(votes.n_items, N_BANDS).astype(np.int64)
+
+
+def cohen_kappa(
+    one: npt.ArrayLike, other: npt.ArrayLike, *, n_options: int = 2, level: float = 0.95
+) -> Estimate:
+    r"""Cohen's kappa of two sources of answers, such as the human majority and a model.
+
+    Parameters
+    ----------
+    one, other : array_like of int, shape (n_items,)
+        Option ``0..n_options-1`` of each source; -1 is missing. Items that miss one are left
+        out.
+    n_options : int, default 2
+        Options offered.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Estimate
+        With a normal interval, cut off at -1 and 1, that takes items as independent. Undefined
+        below two items (``"too_few_items"``) and where both gave one and the same answer
+        throughout (``"no_variation"``). No interval (``"no_variation"``) where its standard error
+        is 0, as it is where both always agree.
+
+    Notes
+    -----
+    :math:`(p_o - p_e)/(1-p_e)`; standard error of Fleiss, Cohen and Everitt (1969).
+
+    References
+    ----------
+    .. [1] J. Cohen, "A Coefficient of Agreement for Nominal Scales", 1960.
+    .. [2] J. L. Fleiss, J. Cohen and B. S. Everitt, "Large Sample Standard Errors of Kappa and
+       Weighted Kappa", Psychological Bulletin 72(5), 1969.
+
+    Examples
+    --------
+    >>> one, other = [0] * 25 + [1] * 25, [0] * 20 + [1] * 5 + [0] * 10 + [1] * 15
+    >>> kappa = cohen_kappa(one, other)
+    >>> round(kappa.value, 3), round(kappa.interval.low, 3), round(kappa.interval.high, 3)
+    (0.4, 0.151, 0.649)
+    """
+    a, b = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"`one` and `other` differ in shape: {a.shape}, {b.shape}.")
+    if max(a.max(initial=-1), b.max(initial=-1)) >= n_options:
+        raise ValueError(f"An answer lies outside the {n_options} options.")
+    both = (a >= 0) & (b >= 0)
+    n = int(both.sum())
+    if n < 2:
+        return Estimate(None, "too_few_items")
+    table = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
+    p = table.reshape(n_options, n_options) / n
+    rows, columns = p.sum(axis=1), p.sum(axis=0)
+    observed, chance = float(np.trace(p)), float(rows @ columns)
+    if chance > 1 - 1e-12:
+        return Estimate(None, "no_variation")
+    kappa = (observed - chance) / (1 - chance)
+
+    margins = columns[:, None] + rows[None, :]
+    on = np.diag(p) * (1 - (rows + columns) * (1 - kappa)) ** 2
+    off = (p * margins**2).sum() - (np.diag(p) * (rows + columns) ** 2).sum()
+    rest = (kappa - chance * (1 - kappa)) ** 2
+    variance = (on.sum() + (1 - kappa) ** 2 * off - rest) / (n * (1 - chance) ** 2)
+    if variance < 1e-18:
+        return Estimate(kappa, interval_reason="no_variation")
+    half = normal_quantile(level) * float(variance) ** 0.5
+    return Estimate(
+        kappa,
+        interval=Interval(
+            max(kappa - half, -1.0), min(kappa + half, 1.0), level, "fleiss-cohen-everitt", n
+        ),
+    )
+
+
+def _percent_agreement(weights: FloatArray, rows: FloatArray) -> FloatArray:
+    return _observed(weights, rows, np.eye(rows.shape[1]))
+
+
+def _observed(weights: FloatArray, rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Mean weighted agreement of pairs over items with two votes; NaN where there are none."""
+    m = rows.sum(axis=1)
+    paired = m >= 2
+    kept, m = rows[paired], m[paired]
+    share = (kept * (kept @ matrix - 1)).sum(axis=1) / (m * (m - 1))
+    return ratio(weights[:, paired] @ share, weights[:, paired].sum(axis=1))
+
+
+def _chance_corrected(
+    counts: npt.ArrayLike,
+    chance: Callable[[FloatArray], FloatArray],
+    n_draws: int,
+    rng: np.random.Generator | None,
+    level: float,
+    matrix: FloatArray | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Estimate:
+    """``(p_a - p_e) / (1 - p_e)`` where `chance` gives p_e of the prevalences, shape (r, C).
+
+    `limits` are the least and the largest p_e that there can be, if the largest is below 1.
+    """
+    rows = count_rows(counts)
+    rows = rows[rows.sum(axis=1) >= 1]
+    if not len(pairable(rows)):
+        return Estimate(None, "no_pairs")
+    if len(rows) < 2:
+        return Estimate(None, "too_few_items")
+    agreement = np.eye(rows.shape[1]) if matrix is None else matrix
+
+    def statistic(weights: FloatArray, distinct: FloatArray) -> FloatArray:
+        shares = distinct / distinct.sum(axis=1, keepdims=True)
+        expected = chance(weights @ shares / weights.sum(axis=1, keepdims=True))
+        observed = _observed(weights, distinct, agreement)
+        return ratio(observed - expected, 1 - expected)
+
+    found = estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
+    paired = pairable(rows)
+    shares = _observed(np.eye(len(paired)), paired, agreement) if limits else np.empty(0)
+    if limits is None or found.interval_reason != "no_variation" or np.ptp(shares) > 1e-12:
+        return found
+    # The coefficient rises with p_a and falls with p_e.
+    of_share = constant_interval(float(shares[0]), len(paired), level=level)
+    low, high = (
+        (share - expected) / (1 - expected)
+        for share, expected in ((of_share.low, limits[1]), (of_share.high, limits[0]))
+    )
+    return Estimate(found.value, interval=replace(of_share, low=low, high=high))
+
+
+def _agreement_weights(kind: Weights, n_options: int) -> FloatArray:
+    distance = np.abs(np.subtract.outer(np.arange(n_options), np.arange(n_options))).astype(float)
+    if kind == "identity":
+        return np.eye(n_options)
+    if kind == "ordinal":
+        return np.asarray(1 - distance * (distance + 1) / (n_options * (n_options - 1)))
+    scaled = distance / (n_options - 1)
+    return np.asarray(1 - (scaled if kind == "linear" else scaled**2))

@@ -1,0 +1,262 @@
+"""Fair comparisons of certainty: equal rules for both sides.
+
+The mean certainty of a three-person majority varies less than one model's single number, so under
+one threshold the two pick different shares of items, and judges of equal quality look different.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.proportions import (
+    CONDITIONAL,
+    item_clustered_proportion,
+    two_way_proportion,
+    wilson_proportion,
+)
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
+from ..labels.aggregation import majority_vote
+from ..labels.votes import Votes
+from .matched_coverage import matched_accuracy
+
+
+@dataclass(frozen=True)
+class PanelSide:
+    """One side under one rule.
+
+    Attributes
+    ----------
+    overall : Proportion
+        Accuracy of all answers that have a truth.
+    high : Proportion
+        Accuracy of those with certainty at or above the threshold.
+    high_share : float or None
+        Answers with high certainty over answers with any certainty.
+    matched : Estimate
+        Accuracy of the most certain answers at the panel's coverage, with an interval that
+        allows for the coverage being estimated; see `matched_accuracy`.
+    n_ties, n_no_certainty : int
+        Items without a single majority; answers without a certainty.
+    reason : str or None
+        ``"too_few_annotators"`` where the rule needs more answers per item than any item has,
+        ``"empty_group"`` where nothing could be used.
+    """
+
+    overall: Proportion
+    high: Proportion
+    high_share: float | None
+    matched: Estimate
+    n_ties: int
+    n_no_certainty: int
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class LikeForLike:
+    """People and model by the same rules.
+
+    Attributes
+    ----------
+    human_single, model_single : PanelSide
+        Every single answer: one person, one run.
+    human_majority, model_majority : PanelSide
+        Majority of `votes_per_item` answers with the mean certainty of the winners.
+    coverage : float or None
+        Share of high certainty among single human answers: the coverage at which
+        ``matched`` compares all four.
+    threshold : float
+        Where high begins.
+    votes_per_item : int
+        Answers that make a majority.
+    """
+
+    human_single: PanelSide
+    model_single: PanelSide
+    human_majority: PanelSide
+    model_majority: PanelSide
+    coverage: float | None
+    threshold: float
+    votes_per_item: int
+
+
+def like_for_like(
+    human: Votes,
+    model: Votes,
+    truth: npt.ArrayLike,
+    *,
+    threshold: float = 80,
+    votes_per_item: int = 3,
+    rng: np.random.Generator,
+) -> LikeForLike:
+    """Compare people and model answer by answer, majority by majority, and at equal coverage.
+
+    Parameters
+    ----------
+    human : Votes
+        Choices of people with certainty.
+    model : Votes
+        Choices of one model's runs, each run as an annotator of its own, on the same items.
+    truth : array_like of int, shape (n_items,)
+        Right option, -1 none.
+    threshold : float, default 80
+        Certainty at or above it is high; it is compared with unrounded means.
+    votes_per_item : int, default 3
+        Answers that make a majority. Items with fewer are left out of the majorities, from items
+        with more that many are drawn at random.
+    rng : numpy.random.Generator
+        Source of randomness of that draw.
+
+    Returns
+    -------
+    LikeForLike
+        Intervals of single human answers allow for items and people in common, those of the
+        others for items, and are conditional on the people who made a majority.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of items differ or `votes_per_item` is below 1.
+
+    Examples
+    --------
+    >>> people = Votes.from_matrix([[0, 0, 1], [1, 1, 1]], [[90, 80, 60], [70, 80, 75]])
+    >>> runs = Votes.from_matrix([[0, 0, 0], [0, 1, 1]], [[95, 90, 85], [80, 60, 70]])
+    >>> panel = like_for_like(people, runs, [0, 1], rng=np.random.default_rng(0))
+    >>> panel.human_single.high.n, panel.human_majority.high.n, panel.model_majority.high.n
+    (3, 1, 1)
+    """
+    truths = np.asarray(truth, dtype=np.int64)
+    if not human.n_items == model.n_items == truths.size:
+        raise ValueError(
+            "`human`, `model` and `truth` must be about the same items, got "
+            f"{human.n_items}, {model.n_items} and {truths.size}."
+        )
+    if votes_per_item < 1:
+        raise ValueError(f"`votes_per_item` must be at least 1, got {votes_per_item}.")
+
+    singles = [_single_answers(votes, truths) for votes in (human, model)]
+    majorities = [_majority_answers(votes, truths, votes_per_item, rng) for votes in (human, model)]
+    stated = singles[0].take((singles[0].correct >= 0) & ~np.isnan(singles[0].certainty))
+
+    def side(answers: _Answers, share: Callable[[_Answers], Proportion]) -> PanelSide:
+        return _side(answers, threshold, share, stated)
+
+    return LikeForLike(
+        human_single=side(singles[0], _two_way),
+        model_single=side(singles[1], _by_item),
+        human_majority=side(majorities[0], _conditional),
+        model_majority=side(majorities[1], _independent),
+        coverage=_high_share(singles[0], threshold),
+        threshold=threshold,
+        votes_per_item=votes_per_item,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Answers of one side under one rule, in rows; `correct` is -1 where there is no truth."""
+
+    item: IntArray
+    annotator: IntArray
+    certainty: FloatArray
+    correct: IntArray
+    n_ties: int = 0
+
+    def take(self, rows: BoolArray) -> "_Answers":
+        return _Answers(
+            self.item[rows], self.annotator[rows], self.certainty[rows], self.correct[rows]
+        )
+
+
+def _single_answers(votes: Votes, truth: IntArray) -> _Answers:
+    """Every answer by itself."""
+    expected = truth[votes.item]
+    correct = np.where(expected >= 0, (votes.choice == expected).astype(np.int64), -1)
+    return _Answers(votes.item, votes.annotator, votes.certainty, correct)
+
+
+def _majority_answers(
+    votes: Votes, truth: IntArray, size: int, rng: np.random.Generator
+) -> _Answers:
+    """The majority of `size` answers of each item that has as many."""
+    order = np.lexsort((rng.random(votes.n), votes.item))
+    item = votes.item[order]
+    rank = np.arange(votes.n) - np.searchsorted(item, item)
+    enough = np.bincount(votes.item, minlength=votes.n_items) >= size
+    chosen = np.zeros(votes.n, dtype=np.bool_)
+    chosen[order[(rank < size) & enough[item]]] = True
+    majority = majority_vote(votes.take(chosen))
+    decided = enough & (truth >= 0) & (majority.answer >= 0)
+    correct = np.where(decided, (majority.answer == truth).astype(np.int64), -1)
+    items = np.flatnonzero(enough)
+    return _Answers(
+        item=items,
+        annotator=np.zeros_like(items),
+        certainty=majority.certainty[enough],
+        correct=correct[enough],
+        n_ties=int(np.sum(majority.undecided & (truth >= 0))),
+    )
+
+
+def _high_share(answers: _Answers, threshold: float) -> float | None:
+    stated = answers.certainty[~np.isnan(answers.certainty) & (answers.correct >= 0)]
+    return float(np.mean(stated >= threshold)) if stated.size else None
+
+
+def _side(
+    answers: _Answers,
+    threshold: float,
+    share: Callable[[_Answers], Proportion],
+    stated: _Answers,
+) -> PanelSide:
+    """One side of the panel; `share` makes the interval that fits how the answers came about.
+
+    `stated` are the single human answers with a certainty, whose high ones set the coverage.
+    """
+    answered = answers.correct >= 0
+    reason: Reason | None = None
+    if answers.item.size == 0:
+        reason = "too_few_annotators"
+    elif not answered.any():
+        reason = "empty_group"
+    # People are a source of chance where single people are asked; a majority is taken as it is.
+    by_person = share is _two_way
+    matched = matched_accuracy(
+        answers.certainty,
+        answers.correct,
+        _clusters(answers, by_person),
+        reference_high=stated.certainty >= threshold,
+        reference_clusters=_clusters(stated, by_person),
+    )
+    return PanelSide(
+        overall=share(answers.take(answered)),
+        high=share(answers.take(answered & (answers.certainty >= threshold))),
+        high_share=_high_share(answers, threshold),
+        matched=matched,
+        n_ties=answers.n_ties,
+        n_no_certainty=int(np.sum(answered & np.isnan(answers.certainty))),
+        reason=reason,
+    )
+
+
+def _clusters(answers: _Answers, by_person: bool) -> dict[str, IntArray]:
+    items = {"item": answers.item}
+    return items | {"annotator": answers.annotator} if by_person else items
+
+
+def _two_way(answers: _Answers) -> Proportion:
+    return two_way_proportion(answers.correct, answers.item, answers.annotator)
+
+
+def _by_item(answers: _Answers) -> Proportion:
+    return item_clustered_proportion(answers.correct, answers.item)
+
+
+def _conditional(answers: _Answers) -> Proportion:
+    return wilson_proportion(answers.correct, note=CONDITIONAL)
+
+
+def _independent(answers: _Answers) -> Proportion:
+    return wilson_proportion(answers.correct)

@@ -1,0 +1,1 @@
+"""One side against another."""

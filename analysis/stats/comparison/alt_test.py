@@ -1,0 +1,329 @@
+"""Could the model replace an annotator? The alternative annotator test and a pooled version."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ..core.checks import n_distinct
+from ..core.multiplicity import benjamini_yekutieli
+from ..core.results import BoolArray, FloatArray, IntArray, Reason
+from ..labels.votes import Votes
+
+MIN_ITEMS = 30  # the authors' least number of items per annotator
+
+
+@dataclass(frozen=True)
+class AnnotatorTest:
+    """The model against one annotator.
+
+    Attributes
+    ----------
+    annotator : int
+        Code of the annotator.
+    n_items : int
+        Items with this annotator, the model and at least one other annotator.
+    model_wins, annotator_wins : float
+        Share of those items on which the model (the annotator) agrees with the others at least
+        as well; both count a draw, so they add up to 1 or more.
+    p : float
+        One-sided p value of "the annotator wins by `epsilon` or more".
+    p_adjusted : float
+        The same after Benjamini-Yekutieli over all annotators tested.
+    rejected : bool
+        Whether ``p_adjusted <= q``: the model holds up against this annotator.
+    """
+
+    annotator: int
+    n_items: int
+    model_wins: float
+    annotator_wins: float
+    p: float
+    p_adjusted: float
+    rejected: bool
+
+
+@dataclass(frozen=True)
+class AltTest:
+    """Outcome of the alternative annotator test.
+
+    Attributes
+    ----------
+    omega : float or None
+        Winning rate: annotators against whom the model holds up over annotators tested.
+    rho : float or None
+        Average advantage probability: mean over annotators of ``model_wins``.
+    passed : bool or None
+        Whether ``omega >= 0.5``.
+    epsilon : float
+        Advantage that a human is granted because people cost more than the model.
+    q : float
+        Level of the false discovery rate.
+    annotators : tuple of AnnotatorTest
+        Annotators tested, in the order of their codes.
+    n_skipped : int
+        Annotators with usable items, but fewer than `min_items`.
+    reason : str or None
+        ``"too_few_items"`` where every annotator was skipped, ``"no_pairs"`` where no item has
+        the model and two people.
+    """
+
+    omega: float | None
+    rho: float | None
+    passed: bool | None
+    epsilon: float
+    q: float
+    annotators: tuple[AnnotatorTest, ...]
+    n_skipped: int
+    reason: Reason | None = None
+
+
+def alt_test(
+    votes: Votes,
+    model: npt.ArrayLike,
+    *,
+    epsilon: float,
+    q: float = 0.05,
+    min_items: int = MIN_ITEMS,
+) -> AltTest:
+    r"""Alternative annotator test on choices.
+
+    Each annotator in turn is compared with the model: who agrees better with the *other*
+    annotators of the same items? The test says for how many annotators one may conclude that
+    the model represents the rest nearly as well as the annotator does.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item. Items with one vote are not used.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing. Items without it are not used.
+    epsilon : float
+        Granted advantage: 0.1 against crowd workers, 0.15 skilled annotators, 0.2 experts.
+    q : float, default 0.05
+        False discovery rate over the annotators.
+    min_items : int, default 30
+        Annotators with fewer usable items are skipped and counted.
+
+    Returns
+    -------
+    AltTest
+
+    Raises
+    ------
+    ValueError
+        If `model` does not fit `votes`, an annotator has two choices on an item, or a number
+        is out of range.
+
+    Notes
+    -----
+    For annotator j and item i, :math:`S(x)` is the share of the other annotators who chose
+    :math:`x`; :math:`W^f=[S_f\ge S_j]`, :math:`W^h=[S_j\ge S_f]`,
+    :math:`d_i=W^h-W^f`. One-sided t test of :math:`H_0: E[d]\ge\epsilon`; without spread p is 0
+    if :math:`\bar d<\epsilon`, else 1. Thirty annotators with exactly 30 items each sit on the
+    minimum, and Benjamini-Yekutieli over 30 tests costs a factor of 3.99: such a study rarely
+    passes at any quality of the model; see
+    :func:`analysis.stats.comparison.leave_one_out.pooled_replacement_test`.
+
+    References
+    ----------
+    .. [1] Calderon, Reichart and Dror, "The Alternative Annotator Test for LLM-as-a-Judge",
+       ACL 2025.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [1, 1, 0]] * 40)
+    >>> result = alt_test(votes, [0, 1] * 40, epsilon=0.1)
+    >>> round(result.omega, 3), result.rho, result.passed
+    (1.0, 1.0, True)
+    """
+    model_choice = model_choices(votes, model)
+    own, theirs, usable = _alignment(votes, model_choice)
+    return _test(votes, own, theirs, usable, epsilon=epsilon, q=q, min_items=min_items)
+
+
+def alt_test_certainty(
+    votes: Votes,
+    model_certainty: npt.ArrayLike,
+    *,
+    epsilon: float,
+    q: float = 0.05,
+    min_items: int = MIN_ITEMS,
+) -> AltTest:
+    r"""Alternative annotator test on certainties.
+
+    Parameters
+    ----------
+    votes : Votes
+        Answers of people; rows without a certainty are not used.
+    model_certainty : array_like of float, shape (n_items,)
+        The model's certainty, 1 to 100; NaN missing.
+    epsilon, q, min_items
+        As in :func:`alt_test`.
+
+    Returns
+    -------
+    AltTest
+
+    Raises
+    ------
+    ValueError
+        As :func:`alt_test`.
+
+    Notes
+    -----
+    As :func:`alt_test` with :math:`S(x)=-\sqrt{\frac1{m-1}\sum_{k\ne j}(x-c_k)^2}`.
+
+    References
+    ----------
+    .. [1] Calderon, Reichart and Dror, ACL 2025, section on continuous annotations.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 0]] * 40, [[60, 70, 80]] * 40)
+    >>> alt_test_certainty(votes, [70] * 40, epsilon=0.1).omega
+    1.0
+    """
+    certainty = np.asarray(model_certainty, dtype=np.float64)
+    if certainty.shape != (votes.n_items,):
+        raise ValueError(
+            f"`model_certainty` must have shape ({votes.n_items},), got {certainty.shape}."
+        )
+    require_single_votes(votes)
+    votes = votes.take(~np.isnan(votes.certainty))
+    n = np.bincount(votes.item, minlength=votes.n_items)
+    total = np.bincount(votes.item, weights=votes.certainty, minlength=votes.n_items)
+    squares = np.bincount(votes.item, weights=votes.certainty**2, minlength=votes.n_items)
+    usable = (n[votes.item] >= 2) & ~np.isnan(certainty)[votes.item]
+
+    def squared_error(x: FloatArray) -> FloatArray:
+        """Sum over all people on the row's item of (x - certainty)^2; own term included."""
+        i = votes.item
+        return np.asarray(n[i] * x**2 - 2 * x * total[i] + squares[i], dtype=np.float64)
+
+    model_row = np.nan_to_num(certainty)[votes.item]
+    own = -squared_error(votes.certainty)
+    theirs = -(squared_error(model_row) - (model_row - votes.certainty) ** 2)
+    # Mean squared errors that differ by rounding alone are equal.
+    close = np.isclose(own, theirs, rtol=1e-9, atol=1e-6)
+    own = np.where(close, theirs, own)
+    return _test(votes, own, theirs, usable, epsilon=epsilon, q=q, min_items=min_items)
+
+
+def human_advantage(votes: Votes, model: npt.ArrayLike) -> tuple[FloatArray, BoolArray]:
+    """Outcome of annotator against model for every choice, as the alternative test counts it.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing.
+
+    Returns
+    -------
+    advantage : ndarray of float, shape (votes.n,)
+        1 where the annotator agrees better with the others, -1 where the model does, else 0.
+    usable : ndarray of bool, shape (votes.n,)
+        Rows with the model and at least one other annotator.
+
+    Examples
+    --------
+    >>> advantage, usable = human_advantage(Votes.from_matrix([[0, 0, 1], [1, -1, -1]]), [1, 1])
+    >>> advantage[usable].tolist(), usable.tolist()
+    ([0.0, 0.0, 0.0], [True, True, True, False])
+    """
+    own, theirs, usable = _alignment(votes, model_choices(votes, model))
+    return np.sign(own - theirs), usable
+
+
+def model_choices(votes: Votes, model: npt.ArrayLike) -> IntArray:
+    """Check that `model`, shape (n_items,), holds options of `votes` or -1, and return it."""
+    choice = np.asarray(model, dtype=np.int64)
+    if choice.shape != (votes.n_items,):
+        raise ValueError(f"`model` must have shape ({votes.n_items},), got {choice.shape}.")
+    if choice.size and not (choice.min() >= -1 and choice.max() < votes.n_options):
+        raise ValueError(f"`model` must lie in -1..{votes.n_options - 1}.")
+    return choice
+
+
+def require_single_votes(votes: Votes) -> None:
+    """Raise ValueError where an annotator has more than one choice on an item."""
+    cells = votes.item * max(votes.n_annotators, 1) + votes.annotator
+    if n_distinct(cells) != cells.size:
+        raise ValueError("`votes` holds several choices of one annotator on one item.")
+
+
+def _alignment(votes: Votes, model: IntArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Others who agree with the annotator, with the model, and which rows may be used.
+
+    Numbers rather than shares: on one row both have the same denominator.
+    """
+    require_single_votes(votes)
+    counts, item = votes.counts(), votes.item
+    usable = (counts.sum(axis=1)[item] >= 2) & (model[item] >= 0)
+    model_row = np.maximum(model[item], 0)
+    own = (counts[item, votes.choice] - 1).astype(np.float64)
+    theirs = (counts[item, model_row] - (votes.choice == model_row)).astype(np.float64)
+    return own, theirs, usable
+
+
+def _test(
+    votes: Votes,
+    own: FloatArray,
+    theirs: FloatArray,
+    usable: BoolArray,
+    *,
+    epsilon: float,
+    q: float,
+    min_items: int,
+) -> AltTest:
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"`epsilon` must lie in [0, 1), got {epsilon}.")
+    if not 0 < q < 1:
+        raise ValueError(f"`q` must lie in (0, 1), got {q}.")
+    if min_items < 2:
+        raise ValueError(f"`min_items` must be at least 2, got {min_items}.")
+
+    annotator, size = votes.annotator[usable], votes.n_annotators
+    advantage = np.sign(own - theirs)[usable]
+    n = np.bincount(annotator, minlength=size)
+    total = np.bincount(annotator, weights=advantage, minlength=size)
+    squares = np.bincount(annotator, weights=advantage**2, minlength=size)
+    model_wins = np.bincount(annotator, weights=advantage <= 0, minlength=size)
+    annotator_wins = np.bincount(annotator, weights=advantage >= 0, minlength=size)
+
+    tested = np.flatnonzero(n >= min_items)
+    n_skipped = int(np.sum((n > 0) & (n < min_items)))
+    if tested.size == 0:
+        reason: Reason = "too_few_items" if n_skipped else "no_pairs"
+        return AltTest(None, None, None, epsilon, q, (), n_skipped, reason)
+
+    p_values = [_one_sided_p(int(n[j]), total[j], squares[j], epsilon) for j in tested]
+    adjusted = [p for p in benjamini_yekutieli(p_values) if p is not None]
+    annotators = tuple(
+        AnnotatorTest(
+            annotator=int(j),
+            n_items=int(n[j]),
+            model_wins=float(model_wins[j] / n[j]),
+            annotator_wins=float(annotator_wins[j] / n[j]),
+            p=p,
+            p_adjusted=p_adjusted,
+            rejected=p_adjusted <= q,
+        )
+        for j, p, p_adjusted in zip(tested, p_values, adjusted, strict=True)
+    )
+    omega = sum(test.rejected for test in annotators) / len(annotators)
+    rho = math.fsum(test.model_wins for test in annotators) / len(annotators)
+    return AltTest(omega, rho, omega >= 0.5, epsilon, q, annotators, n_skipped)
+
+
+def _one_sided_p(n: int, total: float, squares: float, epsilon: float) -> float:
+    """P value of a mean of `epsilon` or more; the values are -1, 0 and 1, so sums are exact."""
+    mean = total / n
+    variance = (squares - total * total / n) / (n - 1)
+    if variance <= 1e-15:
+        return 0.0 if mean < epsilon else 1.0
+    return float(special.stdtr(n - 1, (mean - epsilon) / math.sqrt(variance / n)))

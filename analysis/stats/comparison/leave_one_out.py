@@ -1,0 +1,266 @@
+"""The model in the place of an annotator, over all annotators at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from ..core.checks import n_distinct
+from ..core.clusters import MIN_BLOCKS, annotator_blocks
+from ..core.proportions import two_way_variance
+from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
+from ..labels.votes import Votes
+from .alt_test import human_advantage, model_choices
+from .differences import block_difference
+from .paired import PairedCounts, tango_interval
+
+
+@dataclass(frozen=True)
+class PooledReplacement:
+    """All annotators against the model in one test.
+
+    Attributes
+    ----------
+    advantage : Estimate
+        Mean over all answers of 1 where the annotator agrees better with the others, -1 where
+        the model does, 0 where both do equally; with its clustered t interval.
+    p : float or None
+        One-sided p value of "people win by `epsilon` or more".
+    replaceable : bool or None
+        Whether ``p <= alpha``.
+    epsilon : float
+        Granted advantage.
+    n : int
+        Answers used.
+    """
+
+    advantage: Estimate
+    p: float | None
+    replaceable: bool | None
+    epsilon: float
+    n: int
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """The model and one annotator, each against the majority of the other annotators.
+
+    Attributes
+    ----------
+    annotator : int
+        Code of the annotator.
+    pairs : PairedCounts
+        First side the model, second side the annotator; "right" is agreeing with the majority.
+    n_ties : int
+        Items skipped because the others share the maximum.
+    difference : Estimate
+        Agreement of the model less that of the annotator, with Tango's interval.
+    """
+
+    annotator: int
+    pairs: PairedCounts
+    n_ties: int
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class LeaveOneOutSummary:
+    """Leave-one-out comparison over all annotators.
+
+    Attributes
+    ----------
+    difference : Estimate
+        Mean over all answers of model less annotator, with its clustered t interval.
+    model_agreement, human_agreement : float or None
+        Shares behind the difference.
+    annotators : tuple of LeaveOneOut
+        Annotators with at least one usable item, in the order of their codes.
+    n, n_ties : int
+        Answers used; answers skipped for a tie among the others.
+    """
+
+    difference: Estimate
+    model_agreement: float | None
+    human_agreement: float | None
+    annotators: tuple[LeaveOneOut, ...]
+    n: int
+    n_ties: int
+
+
+def pooled_replacement_test(
+    votes: Votes,
+    model: npt.ArrayLike,
+    *,
+    epsilon: float,
+    alpha: float = 0.05,
+    level: float = 0.95,
+) -> PooledReplacement:
+    r"""One test over all annotators of whether the model represents the others as well as they do.
+
+    Not the alternative annotator test: that one asks annotator by annotator and needs 30 items
+    of each. This one asks about the average annotator and works where each has few items.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing.
+    epsilon : float
+        Granted advantage, as in :func:`analysis.stats.comparison.alt_test.alt_test`.
+    alpha : float, default 0.05
+        Level of the one-sided test.
+    level : float, default 0.95
+        Nominal coverage of the two-sided interval.
+
+    Returns
+    -------
+    PooledReplacement
+
+    Raises
+    ------
+    ValueError
+        If `model` does not fit `votes` or a number is out of range.
+
+    Notes
+    -----
+    :math:`H_0: E[d]\ge\epsilon` with the outcomes of
+    :func:`analysis.stats.comparison.alt_test.human_advantage`. Standard error clustered on blocks of
+    annotators where there are at least 8, with G - 1 degrees of freedom; otherwise two-way on
+    items and annotators with the smaller number of clusters less 1.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [1, 1, 0], [0, 1, 1]] * 20)
+    >>> result = pooled_replacement_test(votes, [0, 1, 1] * 20, epsilon=0.1)
+    >>> result.n, round(result.advantage.value, 3), result.replaceable  # three people are few
+    (180, -0.333, False)
+    """
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"`epsilon` must lie in [0, 1), got {epsilon}.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"`alpha` must lie in (0, 1), got {alpha}.")
+    advantage, usable = human_advantage(votes, model)
+    n = int(usable.sum())
+    if n == 0:
+        return PooledReplacement(Estimate(None, "no_pairs"), None, None, epsilon, 0)
+    mean, se, df = _clustered_mean(advantage[usable], votes.take(usable), level)
+    if se is None:
+        return PooledReplacement(mean, None, None, epsilon, n)
+    p = float(stats.t.cdf(((mean.value or 0.0) - epsilon) / se, df))
+    return PooledReplacement(mean, p, p <= alpha, epsilon, n)
+
+
+def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) -> LeaveOneOutSummary:
+    """Who agrees more with the majority of the other annotators: the model or the annotator?
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people, at most one per annotator and item.
+    model : array_like of int, shape (n_items,)
+        The model's choice, -1 missing.
+    level : float, default 0.95
+        Nominal coverage of the intervals.
+
+    Returns
+    -------
+    LeaveOneOutSummary
+        Each annotator's own interval is conditional on the other annotators; the interval of the
+        mean speaks about people in general.
+
+    Raises
+    ------
+    ValueError
+        If `model` does not fit `votes` or an annotator has two choices on an item.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 0], [1, 1, 0]])
+    >>> result = leave_one_out(votes, [0, 1])
+    >>> result.n, result.n_ties, result.model_agreement, result.human_agreement
+    (4, 2, 1.0, 0.75)
+    """
+    choice = model_choices(votes, model)
+    _, usable = human_advantage(votes, choice)
+    votes = votes.take(usable)
+    others = votes.counts()[votes.item]
+    others[np.arange(votes.n), votes.choice] -= 1
+    most = others.max(axis=1, initial=0)
+    tied = (others == most[:, None]).sum(axis=1) > 1
+    majority = others.argmax(axis=1) if votes.n else np.empty(0, dtype=np.int64)
+    model_agrees = choice[votes.item] == majority
+    person_agrees = votes.choice == majority
+
+    annotators = _each_annotator(votes, tied, model_agrees, person_agrees, level)
+    clear = ~tied
+    n, n_ties = int(clear.sum()), int(tied.sum())
+    if n == 0:
+        reason: Reason = "tie" if n_ties else "no_pairs"
+        return LeaveOneOutSummary(Estimate(None, reason), None, None, annotators, 0, n_ties)
+    gain = model_agrees[clear].astype(np.float64) - person_agrees[clear]
+    mean, _, _ = _clustered_mean(gain, votes.take(clear), level)
+    return LeaveOneOutSummary(
+        difference=mean,
+        model_agreement=float(model_agrees[clear].mean()),
+        human_agreement=float(person_agrees[clear].mean()),
+        annotators=annotators,
+        n=n,
+        n_ties=n_ties,
+    )
+
+
+def _each_annotator(
+    votes: Votes,
+    tied: BoolArray,
+    model_agrees: BoolArray,
+    person_agrees: BoolArray,
+    level: float,
+) -> tuple[LeaveOneOut, ...]:
+    """The comparison for every annotator with a usable answer."""
+
+    def per_annotator(rows: BoolArray) -> IntArray:
+        return np.bincount(votes.annotator[rows], minlength=votes.n_annotators)
+
+    b = per_annotator(~tied & model_agrees & ~person_agrees)
+    c = per_annotator(~tied & person_agrees & ~model_agrees)
+    n, n_ties = per_annotator(~tied), per_annotator(tied)
+    entries = []
+    for j in np.flatnonzero(n + n_ties):
+        pairs = PairedCounts(b=int(b[j]), c=int(c[j]), n=int(n[j]))
+        difference = Estimate(None, "tie")
+        if pairs.n:
+            difference = Estimate(pairs.difference, interval=tango_interval(pairs, level))
+        entries.append(LeaveOneOut(int(j), pairs, int(n_ties[j]), difference))
+    return tuple(entries)
+
+
+def _clustered_mean(
+    values: FloatArray, votes: Votes, level: float
+) -> tuple[Estimate, float | None, int]:
+    """Mean of a value per answer with its t interval, standard error and degrees of freedom.
+
+    Clustered on blocks of annotators where there are enough of them, otherwise two-way.
+    """
+    blocks = annotator_blocks(votes)[votes.item]
+    if n_distinct(blocks) >= MIN_BLOCKS:
+        by_block = block_difference(values, blocks, level=level)
+        estimate = Estimate(
+            by_block.value,
+            interval=by_block.interval,
+            interval_reason=by_block.interval_reason,
+        )
+        return estimate, by_block.se, by_block.n_blocks - 1
+    mean = float(values.mean())
+    two_way = two_way_variance(values, votes.item, votes.annotator)
+    if two_way is None:
+        return Estimate(mean, interval_reason="too_few_annotators"), None, 0
+    if two_way.variance <= 1e-24:
+        return Estimate(mean, interval_reason="no_variation"), None, 0
+    se, df = two_way.variance**0.5, min(two_way.n_items, two_way.n_annotators) - 1
+    half = float(stats.t.ppf(0.5 + level / 2, df)) * se
+    interval = Interval(
+        mean - half, mean + half, level, "two-way t", two_way.n_items, two_way.n_annotators
+    )
+    return Estimate(mean, interval=interval), se, df

@@ -1,0 +1,1 @@
+"""Results, intervals and tests that every other package uses."""

@@ -1,0 +1,253 @@
+"""Accuracy of groups of items or people, and which of them differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from .checks import check_level, known_rows, normal_quantile
+from .multiplicity import holm
+from .multiway import Clusters, degrees_of_freedom, multiway_proportion, score_variance
+from .proportions import wilson_ends, wilson_proportion
+from .results import BoolArray, Estimate, IntArray, Interval, Proportion, Reason
+
+Support = Literal["nothing", "share", "comparison"]
+
+MIN_SHARE = 10
+MIN_COMPARED = 30
+
+
+@dataclass(frozen=True)
+class GroupDifference:
+    """Two groups against each other.
+
+    Attributes
+    ----------
+    first, second : int
+        Codes of the groups.
+    difference : Estimate
+        Accuracy of the first less that of the second.
+    p : float or None
+        Two-sided p value; None where there is none.
+    p_adjusted : float or None
+        After Holm over all pairs that were tested. The only one to call a difference by.
+    """
+
+    first: int
+    second: int
+    difference: Estimate
+    p: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
+class GroupComparison:
+    """Accuracy by group.
+
+    Attributes
+    ----------
+    cells : mapping of int to Proportion
+        By code of the group, ascending.
+    support : mapping of int to str
+        What each cell is large enough for; see `support`.
+    differences : tuple of GroupDifference
+        Pairs of groups that are both large enough to be compared.
+    """
+
+    cells: Mapping[int, Proportion]
+    support: Mapping[int, Support]
+    differences: tuple[GroupDifference, ...]
+
+
+def support(n: int) -> Support:
+    """What `n` answers are enough for.
+
+    Returns
+    -------
+    {"nothing", "share", "comparison"}
+        ``"nothing"`` below 10: counts, but no percentage. ``"share"`` below 30: a percentage with
+        its interval. ``"comparison"`` from 30 on: it may also be compared with another.
+
+    Examples
+    --------
+    >>> support(9), support(10), support(30)
+    ('nothing', 'share', 'comparison')
+    """
+    if n < MIN_SHARE:
+        return "nothing"
+    return "share" if n < MIN_COMPARED else "comparison"
+
+
+def newcombe_interval(
+    correct_1: int, n_1: int, correct_2: int, n_2: int, *, level: float = 0.95
+) -> Interval:
+    r"""Interval of the difference of two independent shares (Newcombe's hybrid score).
+
+    Parameters
+    ----------
+    correct_1, n_1, correct_2, n_2 : int
+        Numerators and denominators, ``n >= 1``.
+    level : float, default 0.95
+
+    Returns
+    -------
+    Interval
+        Of the first share less the second. Not for two sides on the same items: see
+        `paired_difference`.
+
+    Raises
+    ------
+    ValueError
+        If a count is out of range.
+
+    Notes
+    -----
+    With the Wilson limits l and u of each share,
+    :math:`d-\sqrt{(p_1-l_1)^2+(u_2-p_2)^2}` and :math:`d+\sqrt{(u_1-p_1)^2+(p_2-l_2)^2}`.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe, "Interval Estimation for the Difference Between Independent
+       Proportions", Statistics in Medicine 17, 1998.
+
+    Examples
+    --------
+    >>> interval = newcombe_interval(38, 48, 30, 42)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (-0.099, 0.253)
+    """
+    check_level(level)
+    if not (0 <= correct_1 <= n_1 and 0 <= correct_2 <= n_2 and n_1 and n_2):
+        raise ValueError(f"Counts out of range: {correct_1}/{n_1} and {correct_2}/{n_2}.")
+    z = normal_quantile(level)
+    p1, p2 = correct_1 / n_1, correct_2 / n_2
+    (l1, u1), (l2, u2) = wilson_ends(p1, n_1, z), wilson_ends(p2, n_2, z)
+    low = p1 - p2 - ((p1 - l1) ** 2 + (u2 - p2) ** 2) ** 0.5
+    high = p1 - p2 + ((u1 - p1) ** 2 + (p2 - l2) ** 2) ** 0.5
+    return Interval(low, high, level, "newcombe", n_1 + n_2)
+
+
+def compare_groups(
+    correct: npt.ArrayLike,
+    group: npt.ArrayLike,
+    *,
+    clusters: Clusters | None = None,
+    level: float = 0.95,
+) -> GroupComparison:
+    r"""Accuracy of each group and the differences between them, adjusted for their number.
+
+    Parameters
+    ----------
+    correct : array_like of int, shape (n,)
+        1 right, 0 wrong, -1 missing; one row per answer.
+    group : array_like of int, shape (n,)
+        Code of the group of each answer, such as a value of a persona's feature; -1 is none.
+    clusters : mapping of str to array_like of int, each of shape (n,), optional
+        What answers have in common, as for `multiway_variance`: give it for answers of people.
+        By default rows are independent, as one model's answers to distinct items are.
+    level : float, default 0.95
+
+    Returns
+    -------
+    GroupComparison
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ or a value is out of range.
+
+    Notes
+    -----
+    Independent rows: Wilson and Newcombe intervals, and the score test of two shares. Clustered
+    rows: intervals of `multiway_proportion`; the difference has the multiway variance of
+    :math:`\frac{y_i-p_1}{n_1}` over the first group less :math:`\frac{y_i-p_2}{n_2}` over the
+    second, and a t test, so that an item or a person in both groups counts as such. A small
+    p value before adjustment is no finding.
+
+    Examples
+    --------
+    >>> right = [1] * 45 + [0] * 5 + [1] * 25 + [0] * 25 + [1] * 4
+    >>> result = compare_groups(right, [0] * 50 + [1] * 50 + [2] * 4)
+    >>> result.support[2], [(d.first, d.second, d.difference.value) for d in result.differences]
+    ('nothing', [(0, 1, 0.4)])
+    """
+    right, known = known_rows(correct)
+    groups = np.asarray(group, dtype=np.int64)
+    if right.shape != groups.shape:
+        raise ValueError(f"`correct` has {right.size} rows, `group` has {groups.size}.")
+    check_level(level)
+    known &= groups >= 0
+
+    def taken(rows: BoolArray) -> Clusters | None:
+        if clusters is None:
+            return None
+        return {name: np.asarray(codes)[rows] for name, codes in clusters.items()}
+
+    cells: dict[int, Proportion] = {}
+    for code in np.unique(groups[known]).tolist():
+        rows = known & (groups == code)
+        within = taken(rows)
+        cells[code] = (
+            wilson_proportion(right[rows], level=level)
+            if within is None
+            else multiway_proportion(right[rows], within, level=level).proportion
+        )
+    supports = {code: support(cell.n) for code, cell in cells.items()}
+    tested = []
+    large = [code for code in cells if supports[code] == "comparison"]
+    for first, second in combinations(large, 2):
+        rows = known & ((groups == first) | (groups == second))
+        within = taken(rows)
+        estimate, p = (
+            _independent(cells[first], cells[second], level)
+            if within is None
+            else _clustered(right[rows], groups[rows] == first, within, level)
+        )
+        tested.append((first, second, estimate, p))
+    adjusted = holm([p for *_, p in tested])
+    return GroupComparison(
+        cells=MappingProxyType(cells),
+        support=MappingProxyType(supports),
+        differences=tuple(
+            GroupDifference(*row, p_adjusted=p) for row, p in zip(tested, adjusted, strict=True)
+        ),
+    )
+
+
+def _independent(one: Proportion, two: Proportion, level: float) -> tuple[Estimate, float | None]:
+    """Difference of two cells of independent answers, and the score test of no difference."""
+    difference = one.correct / one.n - two.correct / two.n
+    interval = newcombe_interval(one.correct, one.n, two.correct, two.n, level=level)
+    pooled = (one.correct + two.correct) / (one.n + two.n)
+    variance = pooled * (1 - pooled) * (1 / one.n + 1 / two.n)
+    p = float(2 * stats.norm.sf(abs(difference) / variance**0.5)) if variance > 0 else None
+    return Estimate(difference, interval=interval), p
+
+
+def _clustered(
+    right: IntArray, in_first: BoolArray, clusters: Clusters, level: float
+) -> tuple[Estimate, float | None]:
+    share_1, share_2 = float(right[in_first].mean()), float(right[~in_first].mean())
+    n_1, n_2 = int(in_first.sum()), int((~in_first).sum())
+    scores = np.where(in_first, (right - share_1) / n_1, -(right - share_2) / n_2)
+    difference = share_1 - share_2
+    variance = score_variance(scores, clusters)
+    if variance is None or variance.variance <= 1e-24:
+        reason: Reason = "too_few_items" if variance is None else "no_variation"
+        return Estimate(difference, interval_reason=reason), None
+    df, se = degrees_of_freedom(variance), variance.variance**0.5
+    half = float(stats.t.ppf((1 + level) / 2, df)) * se
+    interval = Interval(
+        difference - half,
+        difference + half,
+        level,
+        f"multiway t({df})",
+        variance.n_clusters.get("item", right.size),
+        variance.n_clusters.get("annotator"),
+    )
+    return Estimate(difference, interval=interval), float(2 * stats.t.sf(abs(difference) / se, df))

@@ -1,0 +1,291 @@
+"""Variance of a mean over rows that share annotators, personas and questions.
+
+Two items are alike when the same person voted on both, when they are about the same persona, and
+when they ask the same question. What is said about other people, personas and questions must allow
+for all three at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..labels.votes import Votes
+from .checks import relabel
+from .results import FloatArray, IntArray
+
+ANNOTATOR = "annotator"
+# Coverage was simulated down to these numbers; docs/methods.md has the table.
+FEWEST_ANNOTATORS = 8
+ANNOTATORS_PER_ANSWER = 4
+FEWEST_DEGREES_OF_FREEDOM = 2.0
+FEW_CLUSTERS = 8
+# Beyond so many clusters their degrees of freedom are bounded from their sizes alone.
+MOST_EXACT = 1000
+TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One thing that rows share.
+
+    Attributes
+    ----------
+    incidence : sparse array, shape (n, n_clusters)
+        1 where a row belongs to a cluster; a majority belongs to every person who voted.
+    n_clusters : int
+        Clusters with a row.
+    """
+
+    incidence: sparse.csr_array
+    n_clusters: int
+
+    @classmethod
+    def of(cls, row: npt.ArrayLike, code: npt.ArrayLike, n: int) -> "Kind":
+        codes, n_clusters = relabel(code)
+        cells = np.unique(np.asarray(row, dtype=np.int64) * max(n_clusters, 1) + codes)
+        rows, columns = np.divmod(cells, max(n_clusters, 1))
+        return cls(
+            sparse.csr_array((np.ones(cells.size), (rows, columns)), shape=(n, n_clusters)),
+            n_clusters,
+        )
+
+    def take(self, rows: IntArray) -> "Kind":
+        part = sparse.coo_array(self.incidence[rows])
+        return Kind.of(part.coords[0], part.coords[1], rows.size)
+
+    @property
+    def memberships(self) -> FloatArray:
+        """In how many clusters each row is, shape (n,)."""
+        return np.asarray(self.incidence.sum(axis=1), dtype=np.float64)
+
+    @property
+    def sizes(self) -> FloatArray:
+        return np.asarray(self.incidence.sum(axis=0), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Variance of the mean of each row of values, and degrees of freedom; shape (studies,)."""
+
+    variance: FloatArray
+    degrees_of_freedom: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """What rows have in common, sorted out once for any number of values of these rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows: items, or single answers.
+    kinds : mapping of str to Kind
+        Everything that rows may share.
+    used : tuple of str
+        The kinds that add to the variance: not those with one cluster, with a cluster for each
+        row, or with the same clusters as one before.
+    n_clusters : mapping of str to int
+        Clusters of every kind.
+    short : tuple of str
+        Kinds with too few clusters for an interval.
+    """
+
+    n: int
+    kinds: Mapping[str, Kind]
+    used: tuple[str, ...]
+    n_clusters: Mapping[str, int]
+    short: tuple[str, ...]
+    _expected: FloatArray
+    _pairs: FloatArray
+    _degrees: FloatArray
+
+    @classmethod
+    def of(cls, n: int, kinds: Mapping[str, Kind]) -> "Sharing":
+        """Sort out `kinds` of `n` rows."""
+        used: list[str] = []
+        expected, pairs = _expectations(n, [])
+        for name, kind in kinds.items():
+            if 1 < kind.n_clusters and (kind.sizes > 1).any():
+                wider, more = _expectations(n, [kinds[other] for other in (*used, name)])
+                if _is_regular(wider):
+                    used, expected, pairs = [*used, name], wider, more
+        degrees = np.array([_degrees_of_freedom(kinds[name], n) for name in used])
+        return cls(
+            n=n,
+            kinds=MappingProxyType(dict(kinds)),
+            used=tuple(used),
+            n_clusters=MappingProxyType({name: kind.n_clusters for name, kind in kinds.items()}),
+            short=tuple(_short(n, kinds, used, degrees)),
+            _expected=expected,
+            _pairs=pairs,
+            _degrees=degrees,
+        )
+
+    @classmethod
+    def of_items(
+        cls, n: int, clusters: Mapping[str, npt.ArrayLike], votes: Votes | None = None
+    ) -> "Sharing":
+        """Items with one code each in `clusters`, and with the people who voted on them.
+
+        Examples
+        --------
+        >>> votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
+        >>> found = Sharing.of_items(12, {"persona": np.arange(12) // 3}, votes)
+        >>> found.used, dict(found.n_clusters), found.short
+        (('annotator', 'persona'), {'annotator': 12, 'persona': 4}, ())
+        """
+        kinds = {}
+        if votes is not None:
+            kinds[ANNOTATOR] = Kind.of(votes.item, votes.annotator, n)
+        kinds |= {name: Kind.of(np.arange(n), codes, n) for name, codes in clusters.items()}
+        return cls.of(n, kinds)
+
+    def take(self, rows: npt.ArrayLike) -> "Sharing":
+        """The same of some of the rows, given by a mask or by positions."""
+        chosen = np.asarray(rows)
+        positions = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
+        taken = {name: kind.take(positions) for name, kind in self.kinds.items()}
+        return Sharing.of(positions.size, taken)
+
+    def without(self, *names: str) -> "Sharing":
+        """The same without some kinds."""
+        kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
+        return Sharing.of(self.n, kinds)
+
+    def spread(self, values: npt.ArrayLike) -> Spread:
+        r"""Variance of the mean, for each of several studies with the same design.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (n,) or (studies, n)
+
+        Returns
+        -------
+        Spread
+
+        Notes
+        -----
+        Rows have the covariance :math:`\sigma_0 I+\sum_c\sigma_c L_c` with :math:`L_c` the number
+        of clusters of kind c that two different rows share. The sums
+        :math:`y_0=\sum e_i^2` and :math:`y_c=e'L_ce` of centred values e are equated with what is
+        expected of them, :math:`\operatorname{tr}(ML_cML_d)` each, which makes up for the mean
+        that was subtracted; a :math:`\sigma_c` below 0 is set to 0 and the others are solved for
+        again. Then :math:`V=(n\sigma_0+\sum_c\sigma_c 1'L_c1)/n^2=V_0+\sum_cV_c`: inclusion and
+        exclusion over pairs of rows, as in multiway clustering [1]_, with every term unbiased.
+
+        Degrees of freedom are Satterthwaite's,
+        :math:`V^2/(V_0^2/(n-1)+\sum_c(V_c^2+2V_cV_0)/f_c+V_0^2/2f_a)`, where :math:`f_c` are those
+        of kind c alone, :math:`(\operatorname{tr}K)^2/\operatorname{tr}K^2` with
+        :math:`K=(B'MB)^2` for the matrix B of rows by clusters (G - 1 for G equal clusters). The
+        last term, for annotators, is half the noise that a term set to 0 had.
+
+        References
+        ----------
+        .. [1] A. C. Cameron, J. B. Gelbach and D. L. Miller, "Robust Inference With Multiway
+           Clustering", Journal of Business & Economic Statistics 29(2), 2011.
+
+        Examples
+        --------
+        >>> found = Sharing.of_items(12, {"persona": np.arange(12) // 3})
+        >>> spread = found.spread(np.repeat([0.0, 1.0], 6))
+        >>> round(float(spread.variance[0]), 4), round(float(spread.degrees_of_freedom[0]), 1)
+        (0.0833, 3.3)
+        """
+        y = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        error = y - y.mean(axis=1, keepdims=True)
+        squares = np.empty((y.shape[0], len(self.used) + 1))
+        squares[:, 0] = (error**2).sum(axis=1)
+        for place, name in enumerate(self.used, start=1):
+            kind = self.kinds[name]
+            sums = error @ kind.incidence
+            squares[:, place] = (sums**2).sum(axis=1) - error**2 @ kind.memberships
+        parts = _components(squares, self._expected, self._pairs) * self._pairs / self.n**2
+        variance = parts.sum(axis=1)
+        # Sums that cancel exactly come out as rounding noise, not as 0.
+        is_flat = variance <= 1e-20
+        alone, shared = parts[:, 0], parts[:, 1:]
+        noise = alone**2 / max(self.n - 1, 1)
+        noise += ((shared**2 + 2 * shared * alone[:, None]) / self._degrees).sum(axis=1)
+        if ANNOTATOR in self.used:
+            noise += alone**2 / (2 * self._degrees[self.used.index(ANNOTATOR)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            degrees = np.where(is_flat, self.n - 1, variance**2 / noise)
+        return Spread(np.where(is_flat, 0.0, variance), np.maximum(degrees, 1.0))
+
+
+def _expectations(n: int, kinds: list[Kind]) -> tuple[FloatArray, FloatArray]:
+    """tr(M L_c M L_d) of rows themselves and of every kind, and the sum of each L."""
+    ones = np.ones(n)
+    own = [kind.memberships for kind in kinds]
+    degree = [kind.incidence @ kind.sizes - mine for kind, mine in zip(kinds, own, strict=True)]
+    sums = np.array([float(n), *(float(total.sum()) for total in degree)])
+    rows = [ones, *degree]
+    expected = np.zeros((len(kinds) + 1, len(kinds) + 1))
+    expected[0, 0] = n
+    for c, one in enumerate(kinds):
+        for d in range(c + 1):
+            cells = one.incidence.T @ kinds[d].incidence
+            both = float((cells.data**2).sum()) - float(own[c] @ own[d])
+            expected[c + 1, d + 1] = expected[d + 1, c + 1] = both
+    cross = np.array([[float(a @ b) for b in rows] for a in rows])
+    expected += np.outer(sums, sums) / max(n, 1) ** 2 - 2 * cross / max(n, 1)
+    return expected, sums
+
+
+def _is_regular(expected: FloatArray) -> bool:
+    """Whether the kinds can be told apart from each other and from the rows."""
+    scale = np.sqrt(np.maximum(np.diag(expected), TINY))
+    return bool(np.linalg.eigvalsh(expected / np.outer(scale, scale))[0] > TINY)
+
+
+def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) -> FloatArray:
+    """Variance components of each study; one below 0 is left out, the most negative first."""
+    n_kinds = expected.shape[0]
+    kept = np.ones(squares.shape, dtype=np.bool_)
+    found = np.zeros(squares.shape)
+    for _ in range(n_kinds):
+        patterns = kept @ (1 << np.arange(n_kinds))
+        for pattern in np.unique(patterns):
+            rows = np.flatnonzero(patterns == pattern)
+            chosen = np.flatnonzero(pattern >> np.arange(n_kinds) & 1)
+            known = squares[rows][:, chosen].T
+            full = np.zeros((rows.size, n_kinds))
+            full[:, chosen] = np.linalg.solve(expected[chosen][:, chosen], known).T
+            found[rows] = full
+        below = np.where(found[:, 1:] < 0, found[:, 1:] * pairs[1:], 0.0)
+        bad = np.flatnonzero((below < 0).any(axis=1))
+        if bad.size == 0:
+            break
+        kept[bad, below[bad].argmin(axis=1) + 1] = False
+    return found
+
+
+def _degrees_of_freedom(kind: Kind, n: int) -> float:
+    sizes = kind.sizes
+    if kind.n_clusters > MOST_EXACT:
+        shared = max(float(kind.memberships.mean()), 1.0)
+        return float((sizes**2).sum() ** 2 / (sizes**4).sum() / shared)
+    centred = (kind.incidence.T @ kind.incidence).toarray() - np.outer(sizes, sizes) / n
+    twice = centred @ centred
+    scale = float((twice**2).sum())
+    return float(np.trace(twice)) ** 2 / scale if scale > 1e-18 else 0.0
+
+
+def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArray) -> list[str]:
+    """Kinds of which there are too few to say anything about others."""
+    found = [
+        name
+        for name, freedom in zip(used, degrees, strict=True)
+        if freedom < FEWEST_DEGREES_OF_FREEDOM - 1e-6
+    ]
+    people = kinds.get(ANNOTATOR)
+    if people is not None:
+        per_row = float(people.memberships.sum()) / max(n, 1)
+        fewest = max(FEWEST_ANNOTATORS, ANNOTATORS_PER_ANSWER * per_row)
+        if people.n_clusters < fewest - 1e-9 and ANNOTATOR not in found:
+            found.insert(0, ANNOTATOR)
+    return found

@@ -1,0 +1,1 @@
+"""One label for each item from the labels of several annotators."""

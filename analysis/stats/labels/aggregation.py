@@ -1,0 +1,351 @@
+"""One answer per item from the answers of several people."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.results import BoolArray, FloatArray, IntArray
+from .votes import Votes
+
+TiePolicy = Literal["exclude", "half", "certainty", "random"]
+
+
+@dataclass(frozen=True, eq=False)
+class MajorityVote:
+    """The answer that most annotators gave, item by item.
+
+    Attributes
+    ----------
+    votes : Votes
+        What was counted.
+    counts : ndarray of int, shape (n_items, n_options)
+        Votes per option. For the certainty-weighted vote still the plain counts.
+    answer : ndarray of int, shape (n_items,)
+        Winning option; -1 where nobody voted or where options share the maximum.
+    certainty : ndarray of float, shape (n_items,)
+        Mean certainty of the votes for the answer, missing ones ignored; NaN without an answer
+        or where none of those votes carries a certainty.
+    tied : ndarray of bool, shape (n_items, n_options)
+        The options that share the maximum; all false where there is a single one. A tie that
+        the policy broke keeps its row.
+    share : ndarray of float, shape (n_items,)
+        Votes for the most chosen option over all votes; NaN without votes.
+    ties : str
+        The policy for ties.
+    """
+
+    votes: Votes
+    counts: IntArray
+    answer: IntArray
+    certainty: FloatArray
+    tied: BoolArray
+    share: FloatArray
+    ties: TiePolicy
+
+    @property
+    def n_votes(self) -> IntArray:
+        """Votes per item, shape (n_items,)."""
+        n_votes: IntArray = self.counts.sum(axis=1)
+        return n_votes
+
+    @property
+    def undecided(self) -> BoolArray:
+        """Items with votes but no single answer, shape (n_items,)."""
+        return np.asarray((self.n_votes > 0) & (self.answer < 0))
+
+    @property
+    def single(self) -> BoolArray:
+        """Items whose answer rests on one vote, shape (n_items,)."""
+        return np.asarray(self.n_votes == 1)
+
+    def credit(self, truth: npt.ArrayLike) -> FloatArray:
+        """Credit per item, shape (n_items,): 1 right, 0 wrong, NaN where it does not count.
+
+        Under the policy ``"half"`` a tie that holds the truth earns one over the number of
+        tied options, and any other tie 0; under every other policy an undecided item is NaN.
+        """
+        truths = np.asarray(truth, dtype=np.int64)
+        known = (truths >= 0) & (truths < self.votes.n_options)
+        credit = np.where(self.answer == truths, 1.0, 0.0)
+        if self.ties == "half":
+            hit = np.take_along_axis(self.tied, np.where(known, truths, 0)[:, None], axis=1)[:, 0]
+            n_tied = np.maximum(self.tied.sum(axis=1), 1)
+            credit = np.where(self.undecided, hit / n_tied, credit)
+            known &= self.n_votes > 0
+        else:
+            known &= self.answer >= 0
+        return np.where(known, credit, np.nan)
+
+
+def majority_vote(
+    votes: Votes, *, ties: TiePolicy = "exclude", rng: np.random.Generator | None = None
+) -> MajorityVote:
+    r"""Majority answer of every item and the certainty of those who gave it.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators. The tie option (2) is an ordinary option here: two votes for
+        it beat one vote for r1.
+    ties : {"exclude", "half", "certainty", "random"}, default "exclude"
+        What becomes of an item whose maximum is shared. ``"exclude"``: no answer.
+        ``"half"``: no answer, but partial credit (see `MajorityVote.credit`). ``"certainty"``:
+        the tied option with the higher mean certainty; still tied, or none given: no answer.
+        ``"random"``: one of the tied options, each with equal probability.
+    rng : numpy.random.Generator, optional
+        Source of randomness; required by ``ties="random"``.
+
+    Returns
+    -------
+    MajorityVote
+
+    Raises
+    ------
+    ValueError
+        If the policy is unknown or ``"random"`` comes without `rng`.
+
+    Notes
+    -----
+    The certainty of item i with answer w is
+    :math:`\frac{1}{|S|}\sum_{j \in S} c_{ij}`, where S are the annotators who chose w and gave
+    a certainty. Dissenters do not count, and nothing is rounded before it is compared with
+    a threshold.
+
+    References
+    ----------
+    .. [1] Dong, Hu and Collier, "Can LLM be a Personalized Judge?", 2024.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [0, 1, -1]], [[70, 90, 100], [60, 50, np.nan]])
+    >>> result = majority_vote(votes)
+    >>> result.answer.tolist(), float(result.certainty[0])
+    ([0, -1], 80.0)
+    >>> result.tied.tolist()
+    [[False, False], [True, True]]
+    >>> majority_vote(votes, ties="certainty").answer.tolist()
+    [0, 0]
+    """
+    if ties not in get_args(TiePolicy):
+        raise ValueError(f"`ties` must be one of {', '.join(get_args(TiePolicy))}, got {ties!r}.")
+    if ties == "random" and rng is None:
+        raise ValueError('`ties="random"` needs `rng`.')
+
+    counts = votes.counts()
+    answer, tied = single_maximum(counts.astype(np.float64), counts > 0)
+    means = _mean_certainty(votes)
+    if ties == "certainty":
+        broken, _ = single_maximum(means, tied & ~np.isnan(means))
+        answer = np.where(tied.any(axis=1), broken, answer)
+    elif ties == "random" and rng is not None:
+        keys = np.where(tied, rng.random(tied.shape), -1.0)
+        answer = np.where(tied.any(axis=1), keys.argmax(axis=1), answer)
+    return _majority(votes, counts, answer, tied, means, ties)
+
+
+def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> MajorityVote:
+    r"""Vote in which every choice counts by a weight, by default by its certainty.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators.
+    weights : array_like of float, shape (n,), optional
+        Finite weight of each vote. By default ``certainty / 100``; a missing certainty counts
+        as the mean certainty of that annotator, or 0.5 for an annotator who gave none.
+
+    Returns
+    -------
+    MajorityVote
+        With policy ``"exclude"``; `counts`, `share` are those of the plain votes.
+
+    Raises
+    ------
+    ValueError
+        If `weights` has another shape or holds a value that is not finite.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1]], [[20, 30, 90]])
+    >>> weighted_vote(votes).answer.tolist()
+    [1]
+    """
+    given = certainty_weights(votes) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.shape != votes.item.shape or not np.isfinite(given).all():
+        raise ValueError(f"`weights` must be {votes.n} finite numbers, got shape {given.shape}.")
+    totals = _totals(votes, given)
+    counts = votes.counts()
+    answer, tied = single_maximum(totals, counts > 0)
+    return _majority(votes, counts, answer, tied, _mean_certainty(votes), "exclude")
+
+
+def certainty_weights(votes: Votes) -> FloatArray:
+    """Certainty of each vote as a weight in (0, 1], shape (n,); see `weighted_vote`.
+
+    Examples
+    --------
+    >>> certainty_weights(Votes.from_matrix([[0], [1], [1]], [[40], [60], [np.nan]])).tolist()
+    [0.4, 0.6, 0.5]
+    """
+    given = ~np.isnan(votes.certainty)
+    sums = np.bincount(votes.annotator[given], votes.certainty[given], minlength=votes.n_annotators)
+    n = np.bincount(votes.annotator[given], minlength=votes.n_annotators)
+    own_mean = np.divide(sums, n, out=np.full(votes.n_annotators, 50.0), where=n > 0)
+    return np.asarray(np.where(given, votes.certainty, own_mean[votes.annotator]) / 100)
+
+
+def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:
+    r"""Log-odds of each annotator's accuracy on all *other* items, shape (n,).
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators.
+    truth : array_like of int, shape (n_items,)
+        True option; -1 is unknown.
+
+    Notes
+    -----
+    :math:`w_{ij} = \ln\frac{a}{1-a}` with :math:`a = \frac{s + 2}{m + 4}`: s of the m other
+    judged votes of annotator j are right, shrunk by a Beta(2, 2) prior. Leaving out the item
+    itself keeps its truth from deciding its own vote. Weights may be negative.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 1], [0, 1], [0, 1]])
+    >>> log_odds_weights(votes, [0, 0, -1]).round(3).tolist()
+    [0.405, -0.405, 0.405, -0.405, 0.693, -0.693]
+    """
+    truths = np.asarray(truth, dtype=np.int64)[votes.item]
+    known = truths >= 0
+    right = known & (votes.choice == truths)
+    cell = votes.item * votes.n_annotators + votes.annotator
+    _, cell = np.unique(cell, return_inverse=True)
+
+    def others(rows: BoolArray) -> FloatArray:
+        own = np.bincount(cell, rows, minlength=cell.max(initial=-1) + 1)
+        all_of = np.bincount(votes.annotator, rows, minlength=votes.n_annotators)
+        return np.asarray(all_of[votes.annotator] - own[cell], dtype=np.float64)
+
+    accuracy = (others(right) + 2) / (others(known) + 4)
+    return np.asarray(np.log(accuracy / (1 - accuracy)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Unanimity:
+    """How often everybody agrees.
+
+    Attributes
+    ----------
+    unanimous : int
+        Items with at least two votes, all for one option.
+    n : int
+        Items with at least two votes.
+    single : int
+        Items with one vote, which can be neither.
+    """
+
+    unanimous: int
+    n: int
+    single: int
+
+    @property
+    def value(self) -> float | None:
+        """Share of unanimous items; None where no item has two votes."""
+        return self.unanimous / self.n if self.n else None
+
+
+def unanimity(votes: Votes) -> Unanimity:
+    """Count the items on which all of at least two annotators agree.
+
+    Examples
+    --------
+    >>> unanimity(Votes.from_matrix([[0, 0, 0], [0, 1, 1], [1, -1, -1]])).value
+    0.5
+    """
+    counts = votes.counts()
+    n_votes = counts.sum(axis=1)
+    several = n_votes >= 2
+    return Unanimity(
+        unanimous=int((several & (counts.max(axis=1, initial=0) == n_votes)).sum()),
+        n=int(several.sum()),
+        single=int((n_votes == 1).sum()),
+    )
+
+
+def log_total(log_values: FloatArray) -> FloatArray:
+    """Logarithm of the sum over the options of each item, shape (n_items, 1).
+
+    A few options are summed one after the other, several times as fast as by
+    `scipy.special.logsumexp`; minus infinity is an option that cannot be.
+    """
+    return np.asarray(np.logaddexp.reduce(log_values, axis=1, keepdims=True))
+
+
+def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
+    """The guess as shares that add up to 1 per row, none of them below a hundredth of `near`.
+
+    Nothing becomes impossible that was not so before: from 0 no share rises again.
+    """
+    kept = np.maximum(guess, near / 100)
+    total = kept.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
+
+
+def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
+    """The candidate option with the largest score, or -1, and those that share the maximum.
+
+    Scores that differ by rounding alone are equal: 0.3 + 0.6 ties with 0.9.
+    """
+    masked = np.where(candidates, scores, -np.inf)
+    best = masked.max(axis=1, keepdims=True, initial=-np.inf)
+    shares = candidates & np.isclose(masked, best, rtol=1e-12, atol=1e-12)
+    n_shared = shares.sum(axis=1)
+    answer = np.where(n_shared == 1, shares.argmax(axis=1), -1)
+    return answer, shares & (n_shared > 1)[:, None]
+
+
+def _totals(votes: Votes, weights: FloatArray) -> FloatArray:
+    """Sum of `weights`, shape (n,), per item and option."""
+    cells = np.bincount(
+        votes.item * votes.n_options + votes.choice,
+        weights,
+        minlength=votes.n_items * votes.n_options,
+    )
+    return cells.reshape(votes.n_items, votes.n_options).astype(np.float64)
+
+
+def _mean_certainty(votes: Votes) -> FloatArray:
+    """Mean certainty per item and option, missing ones ignored; NaN where there is none."""
+    given = votes.take(~np.isnan(votes.certainty))
+    n = given.counts()
+    totals = _totals(given, given.certainty)
+    return np.asarray(np.divide(totals, n, out=np.full(n.shape, np.nan), where=n > 0))
+
+
+def _majority(
+    votes: Votes,
+    counts: IntArray,
+    answer: IntArray,
+    tied: BoolArray,
+    means: FloatArray,
+    ties: TiePolicy,
+) -> MajorityVote:
+    n_votes = counts.sum(axis=1)
+    winner = np.where(answer >= 0, answer, 0)[:, None]
+    return MajorityVote(
+        votes=votes,
+        counts=counts,
+        answer=answer,
+        certainty=np.where(answer >= 0, np.take_along_axis(means, winner, axis=1)[:, 0], np.nan),
+        tied=tied,
+        share=np.divide(
+            counts.max(axis=1, initial=0),
+            n_votes,
+            out=np.full(n_votes.shape, np.nan),
+            where=n_votes > 0,
+        ),
+        ties=ties,
+    )

@@ -1,0 +1,174 @@
+"""Annotators with one number each: how often they are right, fitted with the answers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
+from ..core.results import FloatArray, IntArray
+from .aggregation import allowed_shares, log_total, single_maximum
+from .votes import Votes
+
+
+@dataclass(frozen=True, eq=False)
+class OneCoin:
+    """Most likely answers with one accuracy per annotator.
+
+    Attributes
+    ----------
+    posterior : ndarray of float, shape (n_items, n_options)
+        Probability of each option; the priors for an item without votes.
+    answer : ndarray of int, shape (n_items,)
+        The most probable option; -1 without votes or where two are equally probable.
+    accuracy : ndarray of float, shape (n_annotators,)
+        Estimated probability of a right answer; NaN for an annotator without votes.
+    priors : ndarray of float, shape (n_options,)
+        Estimated shares of the options.
+    log_likelihood : float
+        At `priors` and `accuracy`; the prior does not count in it.
+    n_iterations : int
+    converged : bool
+    """
+
+    posterior: FloatArray
+    answer: IntArray
+    accuracy: FloatArray
+    priors: FloatArray
+    log_likelihood: float
+    n_iterations: int
+    converged: bool
+
+
+def one_coin(
+    votes: Votes,
+    *,
+    prior: tuple[float, float] = (8.0, 4.0),
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_STEPS,
+) -> OneCoin:
+    r"""Estimate true options and one accuracy per annotator together.
+
+    For studies in which each person answers too little for a confusion matrix of their own, such
+    as 30 items.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators; repeated readings count separately.
+    prior : tuple of float, default (8, 4)
+        Right and wrong answers that everybody starts with: what is known of an annotator before
+        the first answer. ``(0, 0)`` is maximum likelihood, which thinks that whoever happens to
+        agree with two others on 30 items is never wrong.
+    tolerance : float, default 1e-10
+        Stop when a step gains less and moves no posterior probability by more than 1e-8.
+    max_iterations : int, default 1000
+        Steps of expectation-maximisation, accelerated as those of `dawid_skene`.
+
+    Returns
+    -------
+    OneCoin
+
+    Raises
+    ------
+    ValueError
+        If `prior` is negative or `max_iterations` is below 1.
+
+    Notes
+    -----
+    Dawid and Skene's model with the confusion matrix of annotator j restricted to
+    :math:`a_j` on the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by
+    expectation-maximisation from the vote shares. M-step:
+    :math:`a_j=\frac{r+\sum_iT_{i,l_{ij}}}{r+w+n_j}` with r and w of `prior`. Annotators who all err
+    alike are beyond it: it takes their shared mistakes for the truth.
+
+    Read the accuracies rather than the answers where items have few votes. Simulated with 300
+    items of three answers and 30 answers per person, none of the variants labels more items
+    rightly than the plain majority (accuracies .55 to .95: majority .838, this prior .838, maximum
+    likelihood .815; accuracies .5 to .75: .677, .657, .588).
+
+    References
+    ----------
+    .. [1] A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates
+       Using the EM Algorithm", Applied Statistics 28(1), 1979.
+    .. [2] Y. Zhang, X. Chen, D. Zhou and M. I. Jordan, "Spectral Methods Meet EM: A Provably
+       Optimal Algorithm for Crowdsourcing", JMLR 17, 2016, for the one-coin model.
+
+    Examples
+    --------
+    >>> votes = Votes.from_matrix([[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    >>> fitted = one_coin(votes)
+    >>> fitted.answer.tolist(), fitted.accuracy.round(2).tolist()
+    ([0, 0, 1, 1], [0.7, 0.7, 0.6])
+    """
+    right, wrong = prior
+    if min(right, wrong) < 0:
+        raise ValueError(f"`prior` must not be negative, got {prior}.")
+    if max_iterations < 1:
+        raise ValueError(f"`max_iterations` must be at least 1, got {max_iterations}.")
+
+    counts = votes.counts()
+    n_votes = counts.sum(axis=1)
+    voted = n_votes > 0
+    given = np.bincount(votes.annotator, minlength=votes.n_annotators).astype(np.float64)
+    shares: FloatArray = counts / np.maximum(n_votes, 1)[:, None]
+
+    def maximise(posterior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        priors = np.full(votes.n_options, 1 / votes.n_options)
+        if voted.any():
+            priors = posterior[voted].mean(axis=0)
+        hits = np.bincount(
+            votes.annotator, posterior[votes.item, votes.choice], minlength=votes.n_annotators
+        )
+        accuracy = np.divide(
+            hits + right,
+            given + right + wrong,
+            out=np.full(given.shape, np.nan),
+            where=given > 0,
+        )
+        return priors, accuracy
+
+    def expect(priors: FloatArray, accuracy: FloatArray) -> tuple[FloatArray, float]:
+        joint = _log_joint(votes, priors, accuracy)
+        evidence = log_total(joint)
+        return np.exp(joint - evidence), float(evidence[voted].sum())
+
+    def step(posterior: FloatArray) -> tuple[FloatArray, float]:
+        priors, accuracy = maximise(posterior)
+        updated, log_likelihood = expect(priors, accuracy)
+        known = accuracy[given > 0]
+        prior = float(special.xlogy(right, known).sum() + special.xlog1py(wrong, -known).sum())
+        return updated, log_likelihood + prior
+
+    reached = climb(
+        step, shares, allow=allowed_shares, tolerance=tolerance, max_steps=max_iterations
+    )
+    priors, accuracy = maximise(reached.state)
+    posterior, log_likelihood = expect(priors, accuracy)
+
+    answer, _ = single_maximum(posterior, np.ones_like(posterior, dtype=bool))
+    return OneCoin(
+        posterior=posterior,
+        answer=np.where(voted, answer, -1),
+        accuracy=accuracy,
+        priors=priors,
+        log_likelihood=log_likelihood,
+        n_iterations=reached.n_steps,
+        converged=reached.converged,
+    )
+
+
+def _log_joint(votes: Votes, priors: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Log of prior times probability of the votes, shape (n_items, n_options)."""
+    # log(0) is a legitimate minus infinity: an annotator who is never right, or never wrong.
+    with np.errstate(divide="ignore"):
+        log_priors = np.log(priors)
+        right = np.log(accuracy)[votes.annotator]
+        wrong = np.log((1 - accuracy) / (votes.n_options - 1))[votes.annotator]
+    columns = [
+        np.bincount(
+            votes.item, np.where(votes.choice == option, right, wrong), minlength=votes.n_items
+        )
+        for option in range(votes.n_options)
+    ]
+    return np.asarray(np.stack(columns, axis=1) + log_priors, dtype=np.float64)

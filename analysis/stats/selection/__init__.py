@@ -1,0 +1,1 @@
+"""Which answers may be trusted, with a guarantee."""

@@ -1,0 +1,310 @@
+"""A threshold of certainty above which the share of errors is bounded, with stated confidence."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from ..certainty.calibration import usable_answers
+from ..core.checks import known_rows
+from ..core.proportions import EMPTY, wilson_proportion
+from ..core.results import BoolArray, FloatArray, Proportion, Reason
+
+# Thresholds in the order in which they are tested, fixed before any data.
+GRID = tuple(range(99, 49, -1))
+
+
+@dataclass(frozen=True)
+class TestedThreshold:
+    """One step of the sequence: errors among the answers that a threshold accepts.
+
+    Attributes
+    ----------
+    threshold : float
+        Certainty, accepted from here on.
+    n, errors : int
+        Answers accepted, and wrong ones among them.
+    p : float
+        Chance of so few errors if their true share were the largest allowed; 1 without answers.
+    """
+
+    threshold: float
+    n: int
+    errors: int
+    p: float
+
+
+@dataclass(frozen=True)
+class CertifiedThreshold:
+    """The lowest threshold that passed every test down to it, or the reason why there is none.
+
+    Attributes
+    ----------
+    threshold : float or None
+        Accept answers at least as certain as this; where it is None, accept none.
+    coverage : float or None
+        Share of the answers used that it accepts.
+    accepted : Proportion
+        Right answers among those, in the data that certified it.
+    max_error, delta : float
+        The certificate: the true share of errors among accepted answers exceeds `max_error`
+        with probability at most `delta`, for all judges together.
+    n_judges : int
+        Judges among whom a reader may choose; each was tested at ``delta / n_judges``.
+    tested : tuple of TestedThreshold
+        The sequence up to the first failure, that one included.
+    n, n_missing : int
+        Answers used and left out.
+    reason : str or None
+        Why `threshold` is None: ``"empty_group"`` without answers, ``"dependent_items"`` where
+        two of them share a cluster, ``"too_few_items"`` where no threshold accepts enough,
+        ``"not_certified"`` where the first test failed.
+    """
+
+    threshold: float | None
+    coverage: float | None
+    accepted: Proportion
+    max_error: float
+    delta: float
+    n_judges: int
+    tested: tuple[TestedThreshold, ...]
+    n: int
+    n_missing: int
+    reason: Reason | None = None
+
+
+def certify_threshold(
+    certainty: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    *,
+    max_error: float,
+    clusters: Sequence[npt.ArrayLike] = (),
+    delta: float = 0.1,
+    n_judges: int = 1,
+    start: float | None,
+    grid: Sequence[int] = GRID,
+) -> CertifiedThreshold:
+    r"""Find the lowest threshold whose accepted answers provably hold few errors.
+
+    Parameters
+    ----------
+    certainty : array_like of float, shape (n,)
+        Stated certainty, 0 to 100; NaN is missing.
+    correct : array_like of int, shape (n,)
+        1 right, 0 wrong, -1 missing.
+    max_error : float
+        Largest share of errors to allow among accepted answers, in (0, 1).
+    clusters : sequence of array_like of int, each of shape (n,)
+        What answers may share, for example their personas and their questions. Where two usable
+        answers share one, nothing is certified; see :func:`one_per_cluster`.
+    delta : float, default 0.1
+        Probability with which the certificate may be wrong, in (0, 1).
+    n_judges : int, default 1
+        Judges, or error levels, among whom the result is chosen; `delta` is divided among them.
+    start : float or None
+        Where the sequence starts, fixed without looking at `correct`; see
+        :func:`starting_threshold`. None where no threshold accepts enough answers.
+    grid : sequence of int, optional
+        Thresholds in strictly descending order, fixed before the data; 99 down to 50.
+
+    Returns
+    -------
+    CertifiedThreshold
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit or a number is out of range.
+
+    Notes
+    -----
+    Fixed-sequence testing: from `start` downwards, threshold :math:`\tau` passes while
+    :math:`P(\mathrm{Bin}(n_\tau,\alpha)\le k_\tau)\le\delta/J`. The first failure ends the
+    sequence, so the chance that any threshold passes wrongly is at most that of the first whose
+    share of errors is too large. It holds where the answers are independent draws from the
+    population in which the threshold will be used.
+
+    References
+    ----------
+    .. [1] Angelopoulos, Bates, Candès, Jordan and Lei, "Learn then test", Annals of Applied
+       Statistics 19(2), 2025.
+    .. [2] Jung, Brahman and Choi, "Trust or escalate", ICLR 2025.
+
+    Examples
+    --------
+    >>> certainty, correct = [90] * 40 + [60] * 40, [1] * 40 + [0, 1] * 20
+    >>> found = certify_threshold(certainty, correct, max_error=0.2, start=90)
+    >>> found.threshold, found.coverage, found.tested[-1].threshold
+    (61.0, 0.5, 60.0)
+    >>> certify_threshold(certainty, correct, max_error=0.05, start=90).reason
+    'not_certified'
+    """
+    _check_share("max_error", max_error)
+    _check_share("delta", delta)
+    if n_judges < 1:
+        raise ValueError(f"`n_judges` must be at least 1, got {n_judges}.")
+    if any(after >= before for before, after in pairwise(grid)):
+        raise ValueError("`grid` must be strictly descending.")
+    values, right, n_missing = usable_answers(certainty, correct)
+    n = int(values.size)
+
+    def result(
+        tested: Sequence[TestedThreshold], passed: float | None, reason: Reason | None
+    ) -> CertifiedThreshold:
+        accepted = values >= passed if passed is not None else None
+        return CertifiedThreshold(
+            threshold=passed,
+            coverage=None if accepted is None else float(accepted.mean()),
+            accepted=EMPTY if accepted is None else wilson_proportion(right[accepted]),
+            max_error=max_error,
+            delta=delta,
+            n_judges=n_judges,
+            tested=tuple(tested),
+            n=n,
+            n_missing=n_missing,
+            reason=reason,
+        )
+
+    if n == 0:
+        return result((), None, "empty_group")
+    if _shares_a_cluster(certainty, correct, clusters):
+        return result((), None, "dependent_items")
+    if start is None:
+        return result((), None, "too_few_items")
+
+    tested: list[TestedThreshold] = []
+    passed: float | None = None
+    for threshold in (float(point) for point in grid if point <= start):
+        accepted = right[values >= threshold]
+        errors = int((accepted == 0).sum())
+        p = float(special.bdtr(errors, accepted.size, max_error)) if accepted.size else 1.0
+        tested.append(TestedThreshold(threshold, int(accepted.size), errors, p))
+        if p > delta / n_judges:
+            break
+        passed = threshold
+    return result(tested, passed, None if passed is not None else "not_certified")
+
+
+def starting_threshold(
+    certainty: npt.ArrayLike, n: int, *, min_n: int = 30, grid: Sequence[int] = GRID
+) -> float | None:
+    """Return the strictest threshold that is expected to accept enough of `n` answers.
+
+    Parameters
+    ----------
+    certainty : array_like of float
+        Certainties of answers like those to be tested; NaN is missing. Whether they are right
+        plays no part.
+    n : int
+        Answers to be tested.
+    min_n : int, default 30
+        Answers that the first threshold is to accept.
+    grid : sequence of int, optional
+        Thresholds in descending order.
+
+    Returns
+    -------
+    float or None
+        None where even the lowest accepts too few.
+
+    Examples
+    --------
+    >>> starting_threshold([95] * 10 + [80] * 30 + [60] * 60, 100)
+    80.0
+    """
+    values: FloatArray = np.asarray(certainty, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    for threshold in grid:
+        # Counted before divided, so that exactly `min_n` is enough.
+        if values.size and int((values >= threshold).sum()) * n >= min_n * values.size:
+            return float(threshold)
+    return None
+
+
+def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> BoolArray:
+    """Choose items of which no two share a cluster of any kind.
+
+    Parameters
+    ----------
+    keys : sequence of str, length n
+        Keys of the items. Items are taken in the order of a hash of them, so neither the order
+        of the rows nor any answer decides who is chosen.
+    clusters : sequence of array_like of int, each of shape (n,)
+        For example the persona and the question of each item.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        The chosen items; no other could be added.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit.
+
+    Examples
+    --------
+    >>> chosen = one_per_cluster(["a", "b", "c", "d"], [[0, 0, 1, 1], [0, 1, 2, 3]])
+    >>> int(chosen.sum())
+    2
+    """
+    codes = [np.asarray(of_kind) for of_kind in clusters]
+    if any(of_kind.shape != (len(keys),) for of_kind in codes):
+        raise ValueError(f"Every clustering must have one code for each of the {len(keys)} items.")
+    chosen = np.zeros(len(keys), dtype=np.bool_)
+    taken: list[set[int]] = [set() for _ in codes]
+    for row in sorted(range(len(keys)), key=lambda i: hashlib.sha256(keys[i].encode()).digest()):
+        own = [int(of_kind[row]) for of_kind in codes]
+        if not any(code in used for code, used in zip(own, taken, strict=True)):
+            chosen[row] = True
+            for code, used in zip(own, taken, strict=True):
+                used.add(code)
+    return chosen
+
+
+def fewest_items(max_error: float, delta: float = 0.1) -> int:
+    r"""Return how many accepted answers, all right, it takes to certify anything.
+
+    Parameters
+    ----------
+    max_error : float
+        Largest share of errors to allow, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the certificate may be wrong, in (0, 1).
+
+    Notes
+    -----
+    :math:`\lceil\ln\delta/\ln(1-\alpha)\rceil`, the smallest :math:`n` with
+    :math:`(1-\alpha)^n\le\delta`.
+
+    Examples
+    --------
+    >>> fewest_items(0.2), fewest_items(0.05, 0.05)
+    (11, 59)
+    """
+    _check_share("max_error", max_error)
+    _check_share("delta", delta)
+    return math.ceil(math.log(delta) / math.log1p(-max_error))
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, got {value}.")
+
+
+def _shares_a_cluster(
+    certainty: npt.ArrayLike, correct: npt.ArrayLike, clusters: Sequence[npt.ArrayLike]
+) -> bool:
+    used = known_rows(correct)[1] & ~np.isnan(np.asarray(certainty, dtype=np.float64))
+    for of_kind in clusters:
+        codes = np.asarray(of_kind)
+        if codes.shape != used.shape:
+            raise ValueError(f"A clustering has {codes.size} rows, `correct` has {used.size}.")
+        if np.unique(codes[used]).size < int(used.sum()):
+            return True
+    return False
