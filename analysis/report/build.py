@@ -44,9 +44,7 @@ from studies.prompts import BANDS
 SCHEMA = "thirdperson.report/1"
 # What reads the data, computes the numbers and draws the figures.
 PACKAGES = ("django", "numpy", "plotly", "scipy")
-COMPUTING = (
-    "dataset.py", "facts.py", "juries.py", "pooling.py", "report/**/*.py", "stats/**/*.py",
-)  # fmt: skip
+COMPUTING = ("data/**/*.py", "report/**/*.py", "stats/**/*.py")
 
 Progress = Callable[[int, str], None]
 

@@ -308,7 +308,7 @@ def adjusted_states(
     Parameters
     ----------
     found : sequence of GeneralDifference
-        Each run less the same people, of :func:`analysis.stats.comparison.general_difference.general_difference`.
+        Each run less the same people, of :func:`analysis.stats.general_difference`.
     alpha : float, default 0.05
         The chance that any of the runs is wrongly called different, and that any is wrongly called
         equivalent.

@@ -1,7 +1,7 @@
 """Differences of two sides for items, people, personas and questions in general.
 
-Everything here allows for all that items share (`analysis.stats.core.shared_variance`), so that it speaks about
-people, personas and questions that were not in the study.
+Everything here allows for all that items share (`analysis.stats.core.shared_variance`), so that it
+speaks about people, personas and questions that were not in the study.
 """
 
 import math

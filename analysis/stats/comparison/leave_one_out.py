@@ -126,8 +126,8 @@ def pooled_replacement_test(
     Notes
     -----
     :math:`H_0: E[d]\ge\epsilon` with the outcomes of
-    :func:`analysis.stats.comparison.alt_test.human_advantage`. Standard error clustered on blocks of
-    annotators where there are at least 8, with G - 1 degrees of freedom; otherwise two-way on
+    :func:`analysis.stats.comparison.alt_test.human_advantage`. Standard error clustered on blocks
+    of annotators where there are at least 8, with G - 1 degrees of freedom; otherwise two-way on
     items and annotators with the smaller number of clusters less 1.
 
     Examples
