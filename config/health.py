@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
@@ -18,6 +19,7 @@ _UP_TO_DATE_FOR = 60.0
 _looked_up: float | None = None
 
 
+@require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """200 when the database and the broker answer, otherwise 503 with what does not."""
     checks = {"database": _database(), "broker": _broker()}

@@ -53,7 +53,13 @@ def ask(model, count=1, *, rounds=1, load=None, batch_size=4):
         await thread.close()
         return results
 
-    return asyncio.run(scenario())
+    try:
+        return asyncio.run(scenario())
+    finally:
+        # What ended a thread is reported when it has ended: in this test, not in the next one.
+        for thread in threading.enumerate():
+            if thread.name == "judging-model":
+                thread.join(timeout=5)
 
 
 FAULTS = [

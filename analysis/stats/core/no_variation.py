@@ -74,7 +74,7 @@ def auroc_score_interval(
     --------
     >>> interval = auroc_score_interval(1.0, 30, 20)
     >>> round(interval.low, 3), interval.high
-    (0.9, 1.0)
+    (0.916, 1.0)
     """
     if not (0 <= auroc <= 1 and min(n_right, n_wrong) >= 1):
         raise ValueError(f"No area of {n_right} right and {n_wrong} wrong answers: {auroc}.")

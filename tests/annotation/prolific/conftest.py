@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api.client import Client
@@ -19,6 +20,7 @@ def prolific(settings) -> Iterator[SimulatedProlific]:
     settings.PROLIFIC_API_TOKEN = TOKEN
     settings.PROLIFIC_PATIENCE = 0.0
     settings.PROLIFIC_TIMEOUT = 5.0
+    cache.clear()  # keys of links that another simulation signed
     yield simulated
     http.shutdown()
     http.server_close()
