@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from analysis.data.arrays import MISSING, Cost, Dataset, Judgments, Run
-from analysis.report.verdicts import FAILURES, run_verdicts
+from analysis.data.verdicts import FAILURES, run_verdicts
 
 T = TypeVar("T", int, float)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from analysis.exports.models import Export
+from analysis.models import Export
 from studies.models import Study
 
 _SHOWN = 50

@@ -5,9 +5,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.exports.errors import ExportError
-from analysis.exports.models import Export
 from analysis.exports.service import check_choice
 from analysis.exports.storage import remove_files
+from analysis.models import Export
 from analysis.tasks import write_export
 from studies.models import Membership, Study
 from studies.selectors import studies_for

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import F, Q
 from django.utils import timezone
 
-from analysis.exports.models import STALLED_AFTER, WAITING_AFTER, Export
+from analysis.models.exports import STALLED_AFTER, WAITING_AFTER, Export
 
 MAX_ATTEMPTS = 3
 # A copy that names people is fetched at once or not at all.

@@ -17,9 +17,9 @@ from django.utils import timezone
 from analysis.errors import AnalysisError
 from analysis.exports.errors import ExportStopped
 from analysis.exports.files import sha256_of
-from analysis.exports.models import Export
 from analysis.exports.service import expected_rows, export_study
 from analysis.exports.storage import IDENTIFIED_LASTS, claim, export_dir, remove_files
+from analysis.models import Export
 
 logger = logging.getLogger(__name__)
 

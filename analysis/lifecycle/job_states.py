@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from analysis.errors import AnalysisError
-from analysis.models import Job
+from analysis.models.reports import Job
 
 logger = logging.getLogger(__name__)
 

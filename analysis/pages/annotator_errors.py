@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, Run
 from analysis.data.dataset import load_dataset, load_everybody
-from analysis.report.verdicts import Verdicts, run_verdicts
+from analysis.data.verdicts import Verdicts, run_verdicts
 from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
 
 

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.exports.errors import ExportError
 from analysis.exports.listing import listed_exports, name_of
-from analysis.exports.models import Export
 from analysis.exports.queue import ask_again, delete_export, note_download, request_export
 from analysis.exports.storage import export_dir
+from analysis.models import Export
 from analysis.pages.export_forms import ExportForm
 from studies.models import Membership, Study
 from studies.selectors import get_study, studies_for

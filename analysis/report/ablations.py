@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.data.arrays import Dataset, Run
+from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.encode import Json, estimate, number, put, put_interval
 from analysis.report.judges import identity
-from analysis.report.verdicts import Verdicts, repeated_readings
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
 from analysis.stats.comparison.paired import count_pairs, mcnemar

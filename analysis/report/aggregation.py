@@ -7,11 +7,11 @@ from analysis.stats.accuracy.bands import tie_credit_accuracy
 from analysis.stats.core.fixed_point import MAX_STEPS
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
 from analysis.stats.core.results import IntArray
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import log_odds_weights, majority_vote, weighted_vote
 from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
 from analysis.stats.labels.label_models import Glad, Mace, glad, mace
 from analysis.stats.labels.one_coin import OneCoin, one_coin
-from analysis.stats.labels.votes import Votes
 
 # Votes that a model may read over all its steps; most settle within 150.
 READ = 300_000_000

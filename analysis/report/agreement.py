@@ -25,8 +25,8 @@ from analysis.stats.agreement.coefficients import (
 )
 from analysis.stats.agreement.stereotype import shared_stereotype
 from analysis.stats.core.resampling import bootstrap_agreement
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import unanimity
-from analysis.stats.labels.votes import Votes
 
 SHEET = 30  # items on one person's sheet in the source article's draw
 BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values

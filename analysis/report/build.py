@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, Dataset
+from analysis.data.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.ablations import ablations
 from analysis.report.certain_checks import checks, held_out_items, item_folds
 from analysis.report.competing import families
@@ -29,7 +30,6 @@ from analysis.report.several import several_judges
 from analysis.report.shared import add_as_best, add_clusters, shared_by
 from analysis.report.thresholds import Grid, by_threshold
 from analysis.report.verbosity import verbosity
-from analysis.report.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
 from analysis.report.versus import (
     adjust_for_several,
     agreement_matrix,

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval
-from analysis.report.verdicts import Verdicts
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.paired import count_pairs, mcnemar
 from analysis.stats.core.multiplicity import holm

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Floats, Ints
 from analysis.report.encode import Json, cell, estimate, number, put
-from analysis.report.verdicts import Floats, Ints
 from analysis.stats.certainty.calibration import discrimination
 from analysis.stats.certainty.held_out import held_out_threshold
 from analysis.stats.certainty.intervals import certainty_quality
 from analysis.stats.certainty.recalibration import folds_by_key, recalibrate
 from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 FOLDS = 5
 # Accuracy that the held-out threshold has to reach on the half that chooses it.

@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import MISSING, Dataset
+from analysis.data.verdicts import Ints, Verdicts
 from analysis.report.encode import Json, cell, number, put, put_interval
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Ints, Verdicts
 from analysis.stats.core.groups import GroupComparison, compare_groups
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import Proportion
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 # A feature with more values than this (a name, a year of birth) sorts people into groups of one.
 MAX_VALUES = 30

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import MISSING, Answers, Dataset, Run
+from analysis.data.verdicts import Floats, people_votes, run_votes
 from analysis.report.competing import families
 from analysis.report.encode import Json, put, undefined
 from analysis.report.headline import LEVEL, MIN_COMPARED
 from analysis.report.position import on_side
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Floats, people_votes, run_votes
 from analysis.report.words import TOO_SMALL
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.differences import equivalence
@@ -40,8 +40,8 @@ from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interva
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import TiePolicy, majority_vote
-from analysis.stats.labels.votes import Votes
 
 THRESHOLDS = (70, 80, 90)
 MIN_BLOCKS = 8

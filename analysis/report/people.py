@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from analysis.data.arrays import MISSING, Dataset
+from analysis.data.verdicts import Floats, Verdicts, people_votes
 from analysis.report.aggregation import aggregation
 from analysis.report.agreement import agreement, from_accuracy
 from analysis.report.certain import calibration, chapter
@@ -12,11 +13,10 @@ from analysis.report.certain_checks import scale_use
 from analysis.report.encode import Json, cell, cells, put, put_interval, undefined
 from analysis.report.position import single_order
 from analysis.report.raters import raters
-from analysis.report.verdicts import Floats, Verdicts, people_votes
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import majority_vote
-from analysis.stats.labels.votes import Votes
 from studies.money import major_units
 
 # What is measured again with the people who were excluded.

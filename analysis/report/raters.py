@@ -9,8 +9,8 @@ from analysis.report.encode import Json, cell, number, put
 from analysis.report.position import on_side
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.core.results import Estimate
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.dawid_skene import DawidSkene
-from analysis.stats.labels.votes import Votes
 
 MIN_EACH = 10  # right and wrong answers below which an area under the curve is chance
 MEASURES = (

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Verdicts
 from analysis.report.certain_checks import TARGET
 from analysis.report.encode import Json, cell, number, put
 from analysis.report.judges import identity
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Verdicts
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import BoolArray
 from analysis.stats.selection.certified_thresholds import (

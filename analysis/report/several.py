@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval, undefined
 from analysis.report.judges import identity
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Verdicts
 from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Floats, Ints
 from analysis.report.encode import Json, put_interval
-from analysis.report.verdicts import Floats, Ints
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 # Below this many blocks of people a t interval over them says nothing.
 MIN_BLOCKS = 8

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Floats, Ints, Verdicts, run_options
 from analysis.report.encode import Json, ends, put
 from analysis.report.groups import by_certainty, members_of
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Floats, Ints, Verdicts, run_options
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
 from analysis.stats.core.results import Proportion
 

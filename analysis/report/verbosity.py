@@ -3,9 +3,9 @@
 import numpy as np
 
 from analysis.data.arrays import MISSING, TIE, Dataset
+from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Verdicts
 from analysis.stats.accuracy.verbosity import length_pull, verbosity_bias
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, Dataset, Run
+from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.by_band import adjust_bands, by_band
 from analysis.report.encode import Json, number, pick, put, put_estimate, put_interval
 from analysis.report.judges import identity
-from analysis.report.verdicts import Verdicts, run_options
 from analysis.report.versus_certainty import certainty_beside
 from analysis.report.worth import worth_entry
 from analysis.stats.accuracy.bounds import difference_bounds
@@ -24,7 +24,7 @@ from analysis.stats.comparison.mistakes import error_consistency
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 # The advantage that crowd workers are granted over a model, by the authors of the test.
 EPSILON = 0.1

@@ -3,6 +3,7 @@
 import numpy as np
 
 from analysis.data.arrays import Dataset, Run
+from analysis.data.verdicts import Verdicts, run_votes
 from analysis.report.encode import (
     Json,
     cell,
@@ -12,7 +13,6 @@ from analysis.report.encode import (
     put_estimate,
     put_interval,
 )
-from analysis.report.verdicts import Verdicts, run_votes
 from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
 from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
 from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like

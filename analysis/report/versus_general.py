@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.data.verdicts import Floats, Verdicts
 from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.shared import Shared, counted
-from analysis.report.verdicts import Floats, Verdicts
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.differences import adjusted_states
 from analysis.stats.comparison.general_difference import GeneralDifference, general_difference

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, cell, put
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Ints
 from analysis.stats.core.multiway import multiway_proportion
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 # A group of fewer annotators could tell who somebody is; their answers are in no cell.
 FEWEST_PEOPLE = 5

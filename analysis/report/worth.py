@@ -3,14 +3,14 @@
 import numpy as np
 
 from analysis.data.arrays import TIE, Dataset
+from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, estimate, number, put, put_interval, undefined
 from analysis.report.shared import Shared
-from analysis.report.verdicts import Verdicts
 from analysis.stats.certainty.interaction import certainty_by_source
 from analysis.stats.comparison.cost_accuracy import price_mixes
 from analysis.stats.comparison.crowd_equivalence import worth_in_people
 from analysis.stats.comparison.mistakes import shared_guess
-from analysis.stats.labels.votes import Votes
+from analysis.stats.core.votes import Votes
 
 
 def worth_entry(data: Dataset, judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:

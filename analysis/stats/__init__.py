@@ -164,6 +164,7 @@ from .core.proportions import (
 from .core.resampling import AgreementDraws, bootstrap_agreement, sample_without_replacement
 from .core.results import Estimate, Interval, Proportion, Reason, seed_of
 from .core.shared_variance import Kind, Sharing
+from .core.votes import Votes
 from .labels.aggregation import (
     MajorityVote,
     Unanimity,
@@ -176,7 +177,6 @@ from .labels.aggregation import (
 from .labels.dawid_skene import DawidSkene, dawid_skene
 from .labels.label_models import Glad, Mace, glad, mace
 from .labels.one_coin import OneCoin, one_coin
-from .labels.votes import Votes
 from .selection.certified_thresholds import (
     CertifiedThreshold,
     TestedThreshold,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import run_verdicts
 from analysis.report.build import build_report
-from analysis.report.verdicts import run_verdicts
 from judging.models import Judge, Jury
 from tests.analysis.builders import judge_item, make_run
 from tests.factories import make_item, make_study

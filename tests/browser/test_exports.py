@@ -6,8 +6,8 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from analysis import tasks
-from analysis.exports.models import Export
 from analysis.exports.queue import request_export
+from analysis.models import Export
 from studies.models import Membership
 from tests.analysis.builders import random_study
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..core.bootstrap import resampled_estimate
 from ..core.count_rows import Statistic, count_rows, estimate_with_interval, pairable, ratio
 from ..core.results import Estimate, FloatArray, IntArray
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 Resample = Literal["items", "pairs"]

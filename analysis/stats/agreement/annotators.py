@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from ..core.checks import relabel
 from ..core.proportions import wilson_proportion
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..core.checks import normal_quantile
 from ..core.count_rows import count_rows, estimate_with_interval, pairable, ratio
 from ..core.no_variation import constant_interval
 from ..core.results import Estimate, FloatArray, IntArray, Interval
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 Weights = Literal["identity", "linear", "quadratic", "ordinal"]
 

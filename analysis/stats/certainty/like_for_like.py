@@ -17,8 +17,8 @@ from ..core.proportions import (
     wilson_proportion,
 )
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion, Reason
+from ..core.votes import Votes
 from ..labels.aggregation import majority_vote
-from ..labels.votes import Votes
 from .matched_coverage import matched_accuracy
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 from ..core.checks import check_level
 from ..core.count_rows import ratio
 from ..core.results import Estimate, FloatArray, Interval
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 
 def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -> Estimate:

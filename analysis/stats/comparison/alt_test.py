@@ -10,7 +10,7 @@ from scipy import special
 from ..core.checks import n_distinct
 from ..core.multiplicity import benjamini_yekutieli
 from ..core.results import BoolArray, FloatArray, IntArray, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 MIN_ITEMS = 30  # the authors' least number of items per annotator
 

@@ -10,7 +10,7 @@ from scipy import stats
 from ..core.bootstrap import percentile_interval
 from ..core.checks import check_level
 from ..core.results import BoolArray, FloatArray, IntArray, Interval
-from ..labels.votes import Votes
+from ..core.votes import Votes
 from .crowd_equivalence import majority_of_some, people_and_judge
 
 Policy = Literal["judge", "people", "judge and people", "judge, then people"]

@@ -11,7 +11,7 @@ from scipy import special, stats
 from ..core.bootstrap import percentile_interval
 from ..core.checks import check_level
 from ..core.results import BoolArray, FloatArray, Interval, Reason, seed_of
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 Place = Literal["below one", "between", "above any"]
 

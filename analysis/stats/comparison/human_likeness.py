@@ -13,7 +13,7 @@ from scipy import sparse
 from ..core.bootstrap import resampled_estimate, resampled_weights
 from ..core.count_rows import ratio
 from ..core.results import Estimate, FloatArray, IntArray, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 from .alt_test import model_choices, require_single_votes
 
 Label = Literal["human-like", "super-consistent", "below human"]

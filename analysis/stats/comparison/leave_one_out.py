@@ -10,7 +10,7 @@ from ..core.checks import n_distinct
 from ..core.clusters import MIN_BLOCKS, annotator_blocks
 from ..core.proportions import two_way_variance
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Interval, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 from .alt_test import human_advantage, model_choices
 from .differences import block_difference
 from .paired import PairedCounts, tango_interval

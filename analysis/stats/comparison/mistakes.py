@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ..core.checks import check_level, known_rows
 from ..core.count_rows import Statistic, count_rows, estimate_with_interval, ratio
 from ..core.results import Estimate, FloatArray, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 
 @dataclass(frozen=True)

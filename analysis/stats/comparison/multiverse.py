@@ -22,7 +22,7 @@ from ..core.clusters import (
     _incidence,
 )
 from ..core.results import BoolArray, FloatArray, IntArray, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from ..agreement.coefficients import percent_agreement
 from ..core.checks import check_level
 from ..core.count_rows import estimate_with_interval, pairable, ratio
 from ..core.results import Estimate, FloatArray, Reason
-from ..labels.votes import Votes
+from ..core.votes import Votes
 
 MIN_RUNS = 3
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse, stats
 
-from ..labels.votes import Votes
 from .checks import check_level, n_distinct, relabel
 from .proportions import (
     CONDITIONAL,
@@ -21,6 +20,7 @@ from .proportions import (
     wilson_interval,
 )
 from .results import BoolArray, IntArray, Interval, Proportion
+from .votes import Votes
 
 MIN_BLOCKS = 8
 MIN_DEGREES_OF_FREEDOM = 4

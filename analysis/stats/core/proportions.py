@@ -210,7 +210,7 @@ def two_way_proportion(
 
     Examples
     --------
-    >>> from analysis.stats.labels.votes import Votes
+    >>> from analysis.stats.core.votes import Votes
     >>> votes = Votes.from_matrix([[0, 0, 1], [0, 1, 1], [0, 0, 0], [0, 1, 0]])
     >>> cell = two_way_proportion(votes.choice == 0, votes.item, votes.annotator)
     >>> cell.correct, cell.n, cell.interval.method

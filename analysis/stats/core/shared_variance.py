@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..labels.votes import Votes
 from .checks import relabel
 from .results import FloatArray, IntArray
+from .votes import Votes
 
 ANNOTATOR = "annotator"
 # Coverage was simulated down to these numbers; docs/methods.md has the table.

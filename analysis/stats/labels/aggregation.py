@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.results import BoolArray, FloatArray, IntArray
-from .votes import Votes
+from ..core.votes import Votes
 
 TiePolicy = Literal["exclude", "half", "certainty", "random"]
 

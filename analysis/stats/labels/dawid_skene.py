@@ -6,8 +6,8 @@ import numpy as np
 
 from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import BoolArray, FloatArray, IntArray
+from ..core.votes import Votes
 from .aggregation import allowed_shares, log_total, single_maximum
-from .votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

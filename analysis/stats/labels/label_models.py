@@ -8,8 +8,8 @@ from scipy.special import digamma, expit, gammaln
 
 from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import BoolArray, FloatArray, IntArray
+from ..core.votes import Votes
 from .aggregation import log_total, single_maximum
-from .votes import Votes
 
 MAX_LOG_EASE = 300.0  # that a step may try out: no answers lead there, and none overflows
 

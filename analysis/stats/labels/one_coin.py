@@ -7,8 +7,8 @@ from scipy import special
 
 from ..core.fixed_point import MAX_STEPS, TOLERANCE, climb
 from ..core.results import FloatArray, IntArray
+from ..core.votes import Votes
 from .aggregation import allowed_shares, log_total, single_maximum
-from .votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

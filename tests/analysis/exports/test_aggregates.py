@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.exports.aggregates import aggregate_table
-from analysis.report.verdicts import people_verdicts, run_verdicts
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 

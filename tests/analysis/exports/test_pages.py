@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.exports.models import Export
 from analysis.exports.queue import request_export
 from analysis.exports.storage import export_dir
+from analysis.models import Export
 from studies.models import Membership
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,9 +13,9 @@ from django.utils import timezone
 from analysis import tasks
 from analysis.exports import work
 from analysis.exports.errors import ExportError
-from analysis.exports.models import STALLED_AFTER, Export
 from analysis.exports.queue import delete_export, request_export
 from analysis.exports.storage import MAX_ATTEMPTS, claim, export_dir
+from analysis.models.exports import STALLED_AFTER, Export
 from studies.models import Membership, Study
 
 # Progress is told from a thread, which has to see what the test has stored.

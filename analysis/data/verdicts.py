@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, Run
+from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import MajorityVote, majority_vote
-from analysis.stats.labels.votes import Votes
 
 # Of an item without any valid judgment, the first that happened to it says why.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")

@@ -7,10 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from analysis.exports.models import Export
 from studies.models import Study, public_id
-
-__all__ = ["AnalysisPlan", "Export", "Recheck", "Report", "ShareLink"]
 
 # A worker gives a sign of life every ten seconds; one that is silent for this long is gone.
 STALLED_AFTER = timedelta(minutes=2)
