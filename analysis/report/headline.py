@@ -201,8 +201,9 @@ def _estimand(
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
     sentences = [
         say(
-            f"All intervals and the verdict are about how often {{name}} is right less how often "
-            f"{many} is right, for {listed(['items', *kinds])} like those of this study"
+            f"The verdict is about one number: how often {{name}} is right minus how often {many} "
+            f"is right. It and all intervals are for {listed(['items', *kinds])} "
+            f"like those of this study"
             f"{' and its only ' if fixed else ''}"
             f"{listed([kind.removesuffix('s') for kind in fixed]) if fixed else ''}.",
             name=name,

@@ -81,8 +81,9 @@ def test_the_verdict_says_what_it_is_about():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
 
     assert any(
-        "how often judge 0 is right less how often a majority of people is right, for items, "
-        "people and questions like those of this study and its only persona." in sentence
+        "one number: how often judge 0 is right minus how often a majority of people is right. "
+        "It and all intervals are for items, people and questions like those of this study and "
+        "its only persona." in sentence
         for sentence in found["sentences"]
     )
 
