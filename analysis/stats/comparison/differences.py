@@ -320,7 +320,7 @@ def adjusted_states(
 
     Examples
     --------
-    >>> from .general import GeneralDifference
+    >>> from .general_difference import GeneralDifference
     >>> one = GeneralDifference(0.1, p=0.02, p_equivalence=0.9)
     >>> [entry.state for entry in adjusted_states([one])]
     ['different']

@@ -103,7 +103,7 @@ def general_difference(
     >>> sharing = Sharing.of_items(40, {"persona": np.arange(40) // 4})
     >>> found = general_difference([1, 0, 0, -1, 1, 0, 1, 0] * 5, sharing)
     >>> round(found.value, 3), round(found.p, 3), found.interval.method
-    (0.25, 0.021, 'general t')
+    (0.25, 0.023, 'general t')
     >>> found = general_difference([0] * 40, sharing)
     >>> found.interval.method, round(found.interval.high, 3), found.p
     ('general score', 0.093, 1.0)

@@ -14,4 +14,5 @@ MAX_COLUMNS = 1_000
 MAX_DEPTH = 32  # objects and lists inside each other
 MAX_FAULTS = 1_000  # reading stops after so many
 MAX_FAULTS_OF_A_ROW = 100
+MAX_PAIRS = 1_000_000  # pairs of essays, or of people, that an importer compares
 MAX_NOTED_KEYS = 100  # keys that are not part of the format, each reported once

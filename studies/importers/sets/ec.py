@@ -1,14 +1,16 @@
 """Empathic Conversations (Omitaomu et al. 2022): which essay about an article a person wrote."""
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.items.row import LIMITS
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
-from studies.importers.sets.files import Files, Role, csv_rows
+from studies.importers.sets.files import Files, Role, csv_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.tally import Tally
 from studies.text import fold, storable
@@ -33,6 +35,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
         row["article_id"]: storable(row["text"])
         for _, row in csv_rows(files.need("articles"), tally, escape=ESCAPE)
     }
+    _check_number_of_pairs(files, essays)
     pairs: list[Pair] = []
     for article, about in essays.items():
         if not chosen(options["articles"], article):
@@ -50,6 +53,20 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
         if pair.key in keep:
             own_is_first = sides[pair.is_tie].own_is_first(pair.key)
             yield _item(pair, people[pair.own.writer], articles[pair.own.article], own_is_first)
+
+
+def _check_number_of_pairs(files: Files, essays: Mapping[str, list[Essay]]) -> None:
+    """Raise `Refused` where the essays would make more pairs than can be compared."""
+    total = sum(math.comb(len(about), 2) for about in essays.values())
+    if total > MAX_PAIRS:
+        most = max(essays, key=lambda article: len(essays[article]))
+        parts = files.all("essays and people") or files.all("essays")
+        raise refused(
+            parts[0].name,
+            f"Its essays make {total:,} pairs, and at most {MAX_PAIRS:,} can be compared. The most "
+            f"essays, {len(essays[most]):,}, are about article {most[:100]}.",
+            "Leave essays out.",
+        )
 
 
 def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally) -> bool:

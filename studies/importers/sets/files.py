@@ -56,7 +56,7 @@ def parts_of(path: Path) -> list[Part]:
         return [_part(path.name, str(path.parent), path.stat().st_size, partial(_file, path))]
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}."
-        raise _refused(path.name, message, "Check the path.") from error
+        raise refused(path.name, message, "Check the path.") from error
     except BROKEN_ZIP as error:
         raise bad_zip(path.name, error) from error
 
@@ -112,7 +112,7 @@ def _part(
     name: str, folder: str, size: int, opener: Callable[[], AbstractContextManager[IO[bytes]]]
 ) -> Part:
     if size > MAX_BYTES:
-        raise _refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
+        raise refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
     with opener() as stream:
         columns = _columns(stream)
     return Part(name, folder, columns, opener)
@@ -161,7 +161,7 @@ class Files:
         if len(found) > 1:
             names = " and ".join(part.name for part in found[:2])
             message = f"there is more than one file of {self.title} with {self.roles[role].what}"
-            raise _refused(found[1].name, f"{message}: {names}.", "Give one of them.")
+            raise refused(found[1].name, f"{message}: {names}.", "Give one of them.")
         return found[0] if found else None
 
     def need(self, role: str) -> Part:
@@ -179,10 +179,10 @@ class Files:
         if near is not None and 2 * len(near.columns & set(wanted.columns)) >= len(wanted.columns):
             lacks = [column for column in wanted.columns if column not in near.columns]
             message += f" {near.name} may be it, but has no column {', '.join(lacks)}."
-            return _refused(near.name, message, "Use the file as it was released.", line=1)
+            return refused(near.name, message, "Use the file as it was released.", line=1)
         given = ", ".join(part.name for part in self.parts[:5]) or "no file with rows"
         message += f" Its columns are: {', '.join(wanted.columns)}. Given: {given}."
-        return _refused("", message, "Add it.")
+        return refused("", message, "Add it.")
 
 
 def role_of(roles: Iterable[Role], part: Part) -> str | None:
@@ -220,8 +220,8 @@ def csv_rows(
 def _not_too_many(name: str, count: int) -> None:
     if count > _MOST_FILES:
         message = f"there are {count:,} files in it; at most {_MOST_FILES:,} are read."
-        raise _refused(name, message, "Give the folder of the data set alone.")
+        raise refused(name, message, "Give the folder of the data set alone.")
 
 
-def _refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
+def refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
     return Refused([Fault(line, "", "file cannot be used", message, remedy, file=name)])

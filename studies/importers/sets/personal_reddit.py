@@ -1,15 +1,17 @@
 """Personal Reddit, synthetic (Staab et al. 2024): which answer to a post a person wrote."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.items.row import LIMITS, Row
 from studies.importers.sets.base import DataSet, Raw, fact, item
 from studies.importers.sets.chosen import Sides, rank
-from studies.importers.sets.files import Files, Part, Role, json_rows
+from studies.importers.sets.files import Files, Part, Role, json_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.similar import by_fields, by_minilm, by_tfidf
 from studies.importers.sets.tally import Tally
@@ -51,6 +53,13 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     part = files.need("posts")
     people: list[dict[str, Any]] = []
     posts = _posts(part, people, options, tally)
+    if math.comb(len(people), 2) > MAX_PAIRS:
+        raise refused(
+            part.name,
+            f"It has {len(people):,} different people, which makes more than the {MAX_PAIRS:,} "
+            "pairs that can be compared.",
+            "Leave people out.",
+        )
     personas = [_persona(person) for person in people]
     alike = _similarity(options["similarity"], people, personas)
     others = _others(posts, alike, options["max_reuse"], seed)

@@ -5,6 +5,7 @@ import io
 
 import pytest
 
+from studies.importers.sets import ec
 from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal, sentences
 
 
@@ -206,3 +207,14 @@ def test_a_byte_order_mark_and_other_line_ends_change_nothing(tmp_path):
     found = [item.content_hash for item in made("ec", folder).items]
     assert found == [item.content_hash for item in made("ec").items]
     assert sentences(made("ec"), "ec-1-1-2") == sentences(made("ec", folder), "ec-1-1-2")
+
+
+def test_more_pairs_than_can_be_compared_are_refused_before_any_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(ec, "MAX_PAIRS", 5)
+    monkeypatch.setattr(ec, "_pairs", None)
+    folder = many(tmp_path, [("7", f"w{n}", 1, 7) for n in range(4)])
+
+    (fault,) = refusal("ec", folder)
+
+    assert "make 6 pairs, and at most 5 can be compared" in fault
+    assert "The most essays, 4, are about article 7." in fault

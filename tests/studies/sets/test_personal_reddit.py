@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from studies.errors import BadOption
+from studies.importers.sets import personal_reddit
 from studies.importers.sets.similar import by_fields, by_tfidf
 from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal
 
@@ -162,3 +163,12 @@ def test_broken_rows_are_named(tmp_path):
 def test_a_limit_takes_the_first_items_unchanged():
     assert keys(made("pr", REAL, limit=5)) == keys(made("pr", REAL))[:5]
     assert made("pr", REAL, limit=5).items == made("pr", REAL).items[:5]
+
+
+def test_more_people_than_can_be_compared_are_refused_before_any_two_are(monkeypatch):
+    monkeypatch.setattr(personal_reddit, "MAX_PAIRS", 5)
+    monkeypatch.setattr(personal_reddit, "_similarity", None)
+
+    (fault,) = refusal("pr", REAL)
+
+    assert "different people, which makes more than the 5 pairs that can be compared" in fault
