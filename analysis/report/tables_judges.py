@@ -68,11 +68,6 @@ def comparison(report: Report) -> Table:
             ("90 % interval", "points_range", "difference_general.equivalence_ci"),
             ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
-            ("95 % interval", "points_range", "difference.ci", CONDITIONAL),
-            ("Only judge right", "count", "mcnemar.b", CONDITIONAL),
-            ("Only people right", "count", "mcnemar.c", CONDITIONAL),
-            ("McNemar p", "p", "mcnemar.p", CONDITIONAL),
-            ("Holm p", "p", "mcnemar.p_holm", CONDITIONAL),
             ("from", "points", "difference.bounds.low", "Whatever is missing"),
             ("to", "points", "difference.bounds.high", "Whatever is missing"),
         ],
@@ -80,9 +75,8 @@ def comparison(report: Report) -> Table:
         "are about others like these. Holm: adjusted over so many runs, those that compete for "
         "being the best (of the others, over those that saw the same features). Different: Holm's "
         "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
-        f"±{margin:g} points set in the study. These annotators only: Tango's interval and "
-        "McNemar's exact test, which take the people of this study as the only ones. Whatever is "
-        "missing: the least and the greatest difference that ties and missing answers allow.",
+        f"±{margin:g} points set in the study. Whatever is missing: the least and the greatest "
+        "difference that ties and missing answers allow.",
     )
 
 
@@ -149,7 +143,7 @@ def replacement(report: Report) -> Table:
 def difference_intervals(report: Report) -> Table:
     return _table(
         "difference_intervals",
-        "The same differences by other intervals",
+        "The same differences by other intervals and tests",
         [pair for pair in _runs(report, "comparison") if pair[1]["difference"]["n"]],
         [
             ("Difference", "points", "difference.value"),
@@ -158,12 +152,16 @@ def difference_intervals(report: Report) -> Table:
             ("as the best", "points_range", "difference_general.ci_as_best", "95 % interval"),
             ("Tango", "points_range", "difference.ci", CONDITIONAL),
             ("Wald", "points_range", "difference.wald_ci", CONDITIONAL),
+            ("Only judge right", "count", "mcnemar.b", CONDITIONAL),
+            ("Only people right", "count", "mcnemar.c", CONDITIONAL),
+            ("McNemar p", "p", "mcnemar.p", CONDITIONAL),
+            ("Holm p", "p", "mcnemar.p_holm", CONDITIONAL),
         ],
         "In general: items, people, personas and questions are taken as drawn from others like "
         "them. It needs at least 8 people, and 4 times as many as there are answers to an item. "
         "As the best: the same with a lower end that allows for naming the best of several runs. "
-        "Tango's and Wald's intervals hold for these annotators only. Wald's has no width where no "
-        "item differs; it is here to compare with papers that use it.",
+        "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
+        "Wald's has no width where no item differs; it is here to compare with papers that use it.",
     )
 
 
