@@ -17,6 +17,7 @@ def hurry(victim, run, broker_url):
 
 
 @pytest.mark.e2e
+@pytest.mark.sampled(keep=0)  # with --all; test_crash kills workers in every run
 @pytest.mark.postgres
 def test_worker_broker_and_database_killed_twice_each_lose_nothing_and_ask_nothing_twice():
     # A short path: the database's socket lies in it, and paths of sockets are limited.
