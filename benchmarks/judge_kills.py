@@ -216,7 +216,7 @@ def _environment(folder: Path, database_url: str, broker_url: str) -> dict[str, 
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings.dev",
-        "VAR_DIR": str(folder),
+        "VAR_DIR": str(folder / "var"),
         "SECRET_KEY": "benchmark-" + "0" * 50,
         "DATABASE_URL": database_url,
         "CELERY_BROKER_URL": broker_url,
