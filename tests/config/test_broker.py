@@ -33,7 +33,8 @@ def test_a_connection_that_was_taken_apart_counts_as_lost(transport):
 def test_a_message_in_a_folder_is_seen_when_it_is_whole(tmp_path, monkeypatch):
     folders = dict.fromkeys(("data_folder_in", "data_folder_out", "control_folder"), str(tmp_path))
     with Connection("filesystem://", transport_options=folders) as connection:
-        queue = connection.SimpleQueue("judging")
+        # kombu remembers bindings by name for the whole process, whatever the folder.
+        queue = connection.SimpleQueue(tmp_path.name)
         with monkeypatch.context() as patched:
             patched.setattr(broker.os, "replace", lambda part, message: None)
             queue.put({"half": "a message"})
