@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
-from judging.engine.protocol import Question, Reply
+from judging.engine.interface import Question, Reply
 
 # Answers questions and says how many tokens were read and written.
 Work = Callable[[list[Question]], int]

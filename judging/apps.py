@@ -5,7 +5,7 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
-        from judging.launch_checks import judges_of
+        from judging.runs.launch_checks import judges_of
         from studies.services.launch_checks import register
 
         register(judges_of)

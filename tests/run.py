@@ -38,7 +38,7 @@ DIFFERS_ON_SQLITE = [
     "tests/judging/test_imports.py",
     "tests/judging/test_recovery.py",
     "tests/judging/test_runs.py",
-    "tests/judging/test_sharing.py",
+    "tests/judging/test_rate_limit_coordination.py",
     "tests/studies/test_import_items.py",
     "tests/studies/test_import_jobs.py",
     "tests/studies/test_sign_ins.py",

@@ -10,7 +10,7 @@ from judging.backends.error_messages import (
     refuses_key,
     refuses_model,
 )
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Fault,
     Garbage,
     Misconfigured,

@@ -3,7 +3,7 @@
 import importlib
 import zlib
 
-from judging.engine.protocol import Garbage, Misconfigured
+from judging.engine.interface import Garbage, Misconfigured
 
 MOST_BYTES = 64_000_000  # unpacked; a completion is a few thousand
 _GZIP_OR_ZLIB, _RAW = 47, -15

@@ -12,14 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from judging.engine.protocol import (
-    Fault,
-    Misconfigured,
-    Question,
-    Rejected,
-    Reply,
-    ServerError,
-)
+from judging.engine.interface import Fault, Misconfigured, Question, Rejected, Reply, ServerError
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from judging.backends.compression import unpacked
 from judging.backends.connections import CONNECT_SECONDS, Connections
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, request_body
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Adjusted,
     Interrupted,
     Parameters,

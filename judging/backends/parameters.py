@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judging.backends.error_messages import ErrorBody, refused_parameters
-from judging.engine.protocol import Parameters, Question
+from judging.engine.interface import Parameters, Question
 
 SEED = "one for each question"  # stands for the number in what is recorded
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema

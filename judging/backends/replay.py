@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from judging.engine.protocol import Parameters, Question, Rejected, Reply
+from judging.engine.interface import Parameters, Question, Rejected, Reply
 
 _NOTHING_SENT = Parameters({})
 

@@ -17,7 +17,7 @@ from typing import Any
 from judging.backends.completions import storable
 from judging.backends.model_thread import ModelThread
 from judging.backends.parameters import SEED
-from judging.engine.protocol import Misconfigured, Parameters, Question, Reply, Side, Usage
+from judging.engine.interface import Misconfigured, Parameters, Question, Reply, Side, Usage
 
 
 @dataclass(frozen=True)

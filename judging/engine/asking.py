@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Adjusted,
     Answer,
     AttemptEnd,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from judging.engine.protocol import Backend
+from judging.engine.interface import Backend
 from judging.engine.rate_limit_coordination import Exchange, keep_sharing
 from judging.engine.rate_limits import Limiter, Limits, tightest_of
 

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from judging.engine.protocol import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
+from judging.engine.interface import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
 from judging.engine.rate_limit_coordination import BURST_SECONDS, Grant, Report
 
 CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from judging.engine.protocol import Side
+from judging.engine.interface import Side
 from judging.protocols.verdicts import decide
 
 # Some chat templates open the thought themselves: a reply then holds its end alone.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from judging.engine.protocol import Side
+from judging.engine.interface import Side
 
 _SIDES: dict[str, Side] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
 _LABEL = r"(?:(?:answer|response|assistant|pair|option|antwort)\s+)?"

@@ -15,7 +15,7 @@ from django.db import transaction
 from judging.backends.openai import OPENAI_URL, OpenAIBackend, OpenAISettings, connect, is_openai
 from judging.backends.replay import BadRecording, ReplayBackend, read_recording
 from judging.backends.transformers import TransformersBackend, TransformersSettings
-from judging.engine.protocol import Backend
+from judging.engine.interface import Backend
 from judging.engine.rate_limits import Limits
 from judging.errors import BadJudge, BadOption
 from judging.models import Judge

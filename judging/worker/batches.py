@@ -18,19 +18,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from judging.backends.batch_files import (
-    MAX_BYTES,
-    BatchClient,
-    BatchError,
-    Line,
-    Status,
-    request_line,
-)
+from judging.backends.batch import MAX_BYTES, BatchClient, BatchError, Line, Status, request_line
 from judging.backends.error_messages import error_body
 from judging.backends.openai import OpenAIBackend
 from judging.backends.parameters import request_body
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Answer,
     AttemptEnd,
     Fault,

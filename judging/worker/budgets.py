@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from django.db import connection
 
-from judging.engine.protocol import Crowded, OverBudget, Usage
+from judging.engine.interface import Crowded, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
 
 # In one statement: between two of them a request could end, and be in neither sum.

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from judging.backends.model_thread import LOAD_SECONDS
 from judging.backends.transformers import TransformersBackend
-from judging.engine.protocol import Outage, OverBudget, Question, Stopped
+from judging.engine.interface import Outage, OverBudget, Question, Stopped
 from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment

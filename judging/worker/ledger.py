@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from judging.engine.budget_queue import Line
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Answer,
     AttemptEnd,
     Crowded,
@@ -154,7 +154,7 @@ def _bytes(text: str) -> int:
 
 
 class RunLedger:
-    """`engine.protocol.Ledger` of one leased chunk of a run."""
+    """`engine.interface.Ledger` of one leased chunk of a run."""
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ import hashlib
 from django.db import connection, transaction
 from django.db.models import Max
 
-from judging.engine.protocol import Question
+from judging.engine.interface import Question
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.worker.ledger import execute_many
 from studies.prompts import build_prompt

@@ -8,8 +8,8 @@ from django.db import connection
 
 from judging.engine.asking import Asker
 from judging.engine.budget_queue import Line
+from judging.engine.interface import Backend
 from judging.engine.loop import EngineLoop
-from judging.engine.protocol import Backend
 from judging.models import Judge
 from judging.runs.judges import backend_maker, endpoint_of, limits_of
 from judging.worker import ledger, shared_rate_limits

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.backends.utils import CursorWrapper
 
-from judging.engine.protocol import Parameters
+from judging.engine.interface import Parameters
 
 
 def ids_of(cursor: CursorWrapper, sent: Sequence[Parameters], *, now: Any) -> dict[str, int]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
 
-from judging.engine.protocol import LedgerFailed
+from judging.engine.interface import LedgerFailed
 
 logger = logging.getLogger(__name__)
 

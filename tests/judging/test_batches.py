@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends.batch_files import BatchClient, BatchError, Line, read_lines
+from judging.backends.batch import BatchClient, BatchError, Line, read_lines
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.runs import lifecycle

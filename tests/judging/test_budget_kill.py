@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.judging.site import ROOT, Site, wait_for, write_items
+from tests.judging.processes import ROOT, Site, wait_for, write_items
 
 ITEMS, SLOTS, BUDGET = 200, 16, 12
 EACH = Decimal("0.1")  # the server bills 100 tokens of a prompt, at a thousandth of a dollar each

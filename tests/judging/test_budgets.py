@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from judging.engine.protocol import AttemptEnd, Crowded, OverBudget, Parameters, Usage
+from judging.engine.interface import AttemptEnd, Crowded, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.runs.campaigns import Plan, start_campaign
@@ -18,7 +18,7 @@ from judging.worker import chunks, ledger
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
-from tests.judging.working import judge_all, start, states
+from tests.judging.run_helpers import judge_all, start, states
 
 # One token of a prompt costs a thousandth of a dollar, a reply nothing: what a request costs at
 # most is known to the cent.

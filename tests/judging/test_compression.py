@@ -9,10 +9,10 @@ import pytest
 
 from judging.backends import compression
 from judging.backends.compression import unpacked
-from judging.engine.protocol import Garbage, Misconfigured
+from judging.engine.interface import Garbage, Misconfigured
 from tests.factories import make_items, make_study
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.working import judge_all, states
+from tests.judging.run_helpers import judge_all, states
 
 PLAIN = completion("[[A]]").body
 RAW_DEFLATE = zlib.compressobj(wbits=-15)

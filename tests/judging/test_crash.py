@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.judging.site import ROOT, Site, wait_for, write_items
+from tests.judging.processes import ROOT, Site, wait_for, write_items
 
 ITEMS, SLOTS = 200, 8
 KILL_AT = 40, 80, 120

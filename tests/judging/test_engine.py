@@ -10,8 +10,7 @@ import pytest
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.backends.replay import BadRecording, ReplayBackend, read_recording
 from judging.engine.asking import Asker
-from judging.engine.loop import EngineLoop
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Fault,
     Garbage,
     Halted,
@@ -26,6 +25,7 @@ from judging.engine.protocol import (
     ServerError,
     Unreachable,
 )
+from judging.engine.loop import EngineLoop
 from judging.engine.rate_limits import Limiter, Limits
 from tests.judging.llm_server import Answer, completion, error
 

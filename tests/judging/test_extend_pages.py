@@ -15,8 +15,8 @@ from judging.runs.extension import grown, run_for
 from judging.runs.row_creation import count_missing, missing_judgments
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import asked, judge_all, start
 from tests.judging.test_campaigns import press
-from tests.judging.working import asked, judge_all, start
 
 SAME = {"limit": "", "samples": "1", "orders": "r1_first", "budget": "", "token_budget": ""}
 

@@ -7,10 +7,10 @@ import pytest
 
 from judging.backends import model_thread
 from judging.backends.model_thread import ModelThread
-from judging.engine.protocol import Fault, Misconfigured, Question, Rejected, Reply, ServerError
+from judging.engine.interface import Fault, Misconfigured, Question, Rejected, Reply, ServerError
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
-from tests.judging.working import judge_all, states
+from tests.judging.run_helpers import judge_all, states
 
 
 class OutOfRoom(Exception):

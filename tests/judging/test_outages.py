@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from judging.engine.protocol import Outage, RateLimited, ServerError, TimedOut
+from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
 from judging.engine.rate_limit_coordination import Document, settle
 from judging.engine.rate_limits import Limiter, Limits
-from tests.judging.jumping import simulate
+from tests.judging.simulated_clock import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults
 LAG = 0.05  # of the store that the workers share their limits by, there and back each

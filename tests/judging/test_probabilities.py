@@ -9,7 +9,7 @@ from judging.backends.completions import option_probabilities
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.working import judge_all
+from tests.judging.run_helpers import judge_all
 
 
 def told(*tokens):

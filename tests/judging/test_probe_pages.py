@@ -19,8 +19,8 @@ from judging.worker.recovery import recover_runs
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
+from tests.judging.run_helpers import asked, judge_all
 from tests.judging.test_campaigns import press
-from tests.judging.working import asked, judge_all
 
 PLAN = {
     "name": "Web", "judges": ["one", "two"], "settings": ["certainty"], "features": ["all"],

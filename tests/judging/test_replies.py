@@ -4,7 +4,7 @@ import pytest
 
 from tests.factories import make_item, make_study
 from tests.judging.llm_server import completion
-from tests.judging.working import judge_all
+from tests.judging.run_helpers import judge_all
 
 
 def test_an_unparseable_reply_is_asked_again_with_another_seed_until_it_parses(judge, llm):

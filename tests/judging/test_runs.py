@@ -16,7 +16,7 @@ from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.working import asked, judge_all, start, states
+from tests.judging.run_helpers import asked, judge_all, start, states
 
 
 def test_a_run_asks_every_item_once_and_stores_the_answer_by_content(judge, llm):

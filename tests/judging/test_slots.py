@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from judging.engine.protocol import RateLimited, TimedOut
+from judging.engine.interface import RateLimited, TimedOut
 from judging.engine.rate_limits import Limiter
 from judging.models import Judge
 from judging.runs.judges import FIRST_SLOTS, limits_of
-from tests.judging.jumping import simulate
+from tests.judging.simulated_clock import simulate
 
 
 class Server:

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
-from judging.engine.protocol import LedgerFailed, Parameters, Question, Reply, TimedOut
+from judging.engine.interface import LedgerFailed, Parameters, Question, Reply, TimedOut
 from judging.engine.rate_limit_coordination import Grant, keep_sharing
 from judging.engine.rate_limits import Limiter, Limits
 from judging.models import Attempt, Judgment

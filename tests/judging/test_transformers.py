@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
-from judging.engine.protocol import Misconfigured, Question
+from judging.engine.interface import Misconfigured, Question
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import judge_all
 from tests.judging.tiny_model import build_tiny_model
-from tests.judging.working import judge_all
 
 pytestmark = [
     pytest.mark.gpu,

@@ -12,7 +12,7 @@ from judging.selectors import run_cost
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.working import judge_all, states
+from tests.judging.run_helpers import judge_all, states
 
 
 def test_a_429_with_retry_after_makes_everybody_wait_that_long(judge, llm):

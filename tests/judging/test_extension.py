@@ -13,7 +13,7 @@ from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
-from tests.judging.working import judge_all
+from tests.judging.run_helpers import judge_all
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from judging.engine.protocol import Misconfigured, Outage, RateLimited
+from judging.engine.interface import Misconfigured, Outage, RateLimited
 from judging.engine.rate_limit_coordination import (
     BURST_SECONDS,
     SILENT_SECONDS,
@@ -24,7 +24,7 @@ from judging.engine.rate_limits import Limiter, Limits
 from judging.models import SharedLimit
 from judging.worker import shared_rate_limits
 from tests.judging.llm_server import completion, error
-from tests.judging.site import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for, write_items
 from tests.servers import redis_broker
 
 

@@ -15,7 +15,7 @@ from judging.runs.request_conditions import conditions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
-from tests.judging.working import judge_all, states
+from tests.judging.run_helpers import judge_all, states
 
 
 def page_of(study, run):

@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from judging.worker import batches, recovery, recovery_thread
 from tests.judging.llm_server import completion
-from tests.judging.site import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for, write_items
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import openai
 
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.openai import is_openai
-from judging.engine.protocol import Fault, Question, Reply
+from judging.engine.interface import Fault, Question, Reply
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # the format allows 200 MB

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from judging.engine.protocol import (
+from judging.engine.interface import (
     Misconfigured,
     Outage,
     RateLimited,
