@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analysis.exports.queue import delete_export
+from analysis.exports.delivery.requests import delete_export
 from analysis.models import Export, Report
 from studies.admin import LookOnly
 

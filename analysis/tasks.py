@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from analysis.exports import storage, work
+from analysis.exports.delivery import storage, write_job
 from analysis.lifecycle import build_job, verification
 
 
@@ -21,7 +21,7 @@ def recheck_report(recheck_id: int) -> None:
 @shared_task
 def write_export(export_id: int) -> None:
     """Write a queued export; running it twice writes it once."""
-    work.write_queued(export_id=export_id)
+    write_job.write_queued(export_id=export_id)
 
 
 @shared_task

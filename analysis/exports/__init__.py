@@ -1,0 +1,1 @@
+"""Exports: tables under exported names, their description, and their delivery as files."""

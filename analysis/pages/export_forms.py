@@ -4,11 +4,11 @@ from typing import Any
 
 from django import forms
 
+from analysis.exports.delivery.listing import FORMAT_LABELS, WHAT_LABELS
+from analysis.exports.delivery.study_export import check_choice
+from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import ExportError
-from analysis.exports.files import has_pyarrow
-from analysis.exports.licences import LICENCES
-from analysis.exports.listing import FORMAT_LABELS, WHAT_LABELS
-from analysis.exports.service import check_choice
+from analysis.exports.tables.table_files import has_pyarrow
 from studies.models import Study
 
 _USUAL = ("", "The usual one (JSON; CSV for matrices)")

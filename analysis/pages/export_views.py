@@ -11,10 +11,15 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from analysis.exports.delivery.listing import listed_exports, name_of
+from analysis.exports.delivery.requests import (
+    ask_again,
+    delete_export,
+    note_download,
+    request_export,
+)
+from analysis.exports.delivery.storage import export_dir
 from analysis.exports.errors import ExportError
-from analysis.exports.listing import listed_exports, name_of
-from analysis.exports.queue import ask_again, delete_export, note_download, request_export
-from analysis.exports.storage import export_dir
 from analysis.models import Export
 from analysis.pages.export_forms import ExportForm
 from studies.models import Membership, Study

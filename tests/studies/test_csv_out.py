@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from analysis.exports.columns import Column as ExportColumn
-from analysis.exports.files import Table as ExportTable
-from analysis.exports.files import write_table
+from analysis.exports.tables.columns import Column as ExportColumn
+from analysis.exports.tables.table_files import Table as ExportTable
+from analysis.exports.tables.table_files import write_table
 from analysis.report.paper import write_tables
 from analysis.report.tables import Column, Table
 from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text

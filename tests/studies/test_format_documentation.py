@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from analysis.exports import columns
+from analysis.exports.tables import columns
 from studies.importers.files.readers import COLUMNS
 from studies.importers.items.opening import FORMATS
 from studies.importers.items.validate import KEYS

@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
+from analysis.exports.delivery.study_export import expected_rows, export_study
+from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice
-from analysis.exports.licences import LICENCES
-from analysis.exports.service import expected_rows, export_study
-from analysis.exports.tables import FORMATS, WHAT
+from analysis.exports.tables.catalogue import FORMATS, WHAT
 from studies.management.find import find_study
 from studies.management.progress import ProgressBar
 from studies.models import Study

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts, run_verdicts
-from analysis.exports.aggregates import aggregate_table
+from analysis.exports.tables.aggregates import aggregate_table
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 

@@ -5,7 +5,7 @@ import json
 import mlcroissant
 import pytest
 
-from analysis.exports.tables import BUNDLED
+from analysis.exports.tables.catalogue import BUNDLED
 from studies.models import Study
 from tests.analysis.exports.helpers import export, judged, rows
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.exports import matrices
 from analysis.exports.errors import ExportError
+from analysis.exports.tables import matrices
 from analysis.report.build import build_report
 from annotation import services
 from annotation.models import Annotator

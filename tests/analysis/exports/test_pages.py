@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.exports.queue import request_export
-from analysis.exports.storage import export_dir
+from analysis.exports.delivery.requests import request_export
+from analysis.exports.delivery.storage import export_dir
 from analysis.models import Export
 from studies.models import Membership
 

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.exports import work
+from analysis.exports.delivery import write_job
+from analysis.exports.delivery.requests import delete_export, request_export
+from analysis.exports.delivery.storage import MAX_ATTEMPTS, claim, export_dir
 from analysis.exports.errors import ExportError
-from analysis.exports.queue import delete_export, request_export
-from analysis.exports.storage import MAX_ATTEMPTS, claim, export_dir
 from analysis.models.exports import STALLED_AFTER, Export
 from studies.models import Membership, Study
 
@@ -146,7 +146,7 @@ def test_a_full_disk_leaves_a_sentence_and_nothing_else(study, owner, monkeypatc
     def full(study):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.exports.tables.judgment_table", full)
+    monkeypatch.setattr("analysis.exports.tables.catalogue.judgment_table", full)
 
     export = written(ask(study, owner, "all"))
 
@@ -159,7 +159,7 @@ def test_a_fault_of_the_program_is_stored_and_raised(study, owner, monkeypatch, 
     def broken(study):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("analysis.exports.tables.judgment_table", broken)
+    monkeypatch.setattr("analysis.exports.tables.catalogue.judgment_table", broken)
     export = ask(study, owner, "judgments")
 
     with pytest.raises(ZeroDivisionError):
@@ -192,14 +192,14 @@ def test_an_export_that_is_deleted_while_it_waits_is_never_written(study, owner,
 
 def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monkeypatch, var_dir):
     export = ask(study, owner)
-    step = work.SignsOfLife.step
+    step = write_job.SignsOfLife.step
 
     def deleted_meanwhile(signs):
         delete_export(export_id=export.pk, user=owner)
         signs._tell()  # what its thread does every second
         step(signs)
 
-    monkeypatch.setattr(work.SignsOfLife, "step", deleted_meanwhile)
+    monkeypatch.setattr(write_job.SignsOfLife, "step", deleted_meanwhile)
 
     assert written(export).state == "gone"
     assert list((var_dir / "exports").iterdir()) == []
@@ -208,7 +208,7 @@ def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monke
 
 def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
     export, seen = ask(study, owner), []
-    step = work.SignsOfLife.step
+    step = write_job.SignsOfLife.step
 
     def told(signs):
         step(signs)
@@ -216,7 +216,7 @@ def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
         export.refresh_from_db()
         seen.append((export.progress, export.message))
 
-    monkeypatch.setattr(work.SignsOfLife, "step", told)
+    monkeypatch.setattr(write_job.SignsOfLife, "step", told)
     written(export)
 
     assert seen == [(45, "1 of about 2 rows."), (90, "Packing the files.")]

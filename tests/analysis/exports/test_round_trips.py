@@ -8,8 +8,8 @@ import pyarrow.parquet
 import pytest
 from django.db import transaction
 
-from analysis.exports.columns import ITEMS
-from analysis.exports.pseudonyms import exported_id
+from analysis.exports.tables.columns import ITEMS
+from analysis.exports.tables.pseudonyms import exported_id
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.exporters.csv_out import CsvWriter

@@ -15,10 +15,10 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from analysis.errors import AnalysisError
+from analysis.exports.delivery.storage import IDENTIFIED_LASTS, claim, export_dir, remove_files
+from analysis.exports.delivery.study_export import expected_rows, export_study
 from analysis.exports.errors import ExportStopped
-from analysis.exports.files import sha256_of
-from analysis.exports.service import expected_rows, export_study
-from analysis.exports.storage import IDENTIFIED_LASTS, claim, export_dir, remove_files
+from analysis.exports.tables.table_files import sha256_of
 from analysis.models import Export
 
 logger = logging.getLogger(__name__)

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from analysis.exports.columns import Column
-from analysis.exports.described import Description, Part
-from analysis.exports.licences import authors, bibtex, licence_urls
-from analysis.exports.words import (
+from analysis.exports.description.facts import Description, Part
+from analysis.exports.description.licences import authors, bibtex, licence_urls
+from analysis.exports.description.sentences import (
     SIMULATED,
     annotator_demographics,
     answers_per_item,
@@ -17,6 +16,7 @@ from analysis.exports.words import (
     protocol,
     summary,
 )
+from analysis.exports.tables.columns import Column
 
 _ENCODING = {
     "parquet": "application/x-parquet",

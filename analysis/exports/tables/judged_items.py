@@ -8,8 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from analysis.data.dataset import COUNTED
-from analysis.exports.aggregates import run_verdicts
-from analysis.exports.people import annotation_table
+from analysis.exports.tables.aggregates import run_verdicts
+from analysis.exports.tables.people import annotation_table
 from studies.models import Item, Study
 
 _CHUNK = 500

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.exports.columns import ITEMS
-from analysis.exports.described import Description, Part, RunFacts
-from analysis.exports.files import to_json
-from analysis.exports.licences import LICENCES, bibtex, licence_text
-from analysis.exports.words import (
+from analysis.exports.description.facts import Description, Part, RunFacts
+from analysis.exports.description.licences import LICENCES, bibtex, licence_text
+from analysis.exports.description.sentences import (
     SIMULATED,
     annotator_demographics,
     answers_per_item,
@@ -17,6 +15,8 @@ from analysis.exports.words import (
     protocol,
     summary,
 )
+from analysis.exports.tables.columns import ITEMS
+from analysis.exports.tables.table_files import to_json
 from studies.importers.items.rebuild import commands
 from studies.prompts import BANDS
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db.models import F
 
-from analysis.exports.columns import JUDGMENTS, names
-from analysis.exports.people import feature_keys
-from analysis.exports.pseudonyms import to_the_minute
+from analysis.exports.tables.columns import JUDGMENTS, names
+from analysis.exports.tables.people import feature_keys
+from analysis.exports.tables.pseudonyms import to_the_minute
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment
 from studies.exporters.items import may_redistribute

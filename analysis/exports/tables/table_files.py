@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.exports.columns import Column, Kind
 from analysis.exports.errors import ExportError
+from analysis.exports.tables.columns import Column, Kind
 from studies.exporters.csv_out import CsvWriter
 
 Row = dict[str, Any]

@@ -4,9 +4,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from analysis.exports.delivery.storage import remove_files
+from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.errors import ExportError
-from analysis.exports.service import check_choice
-from analysis.exports.storage import remove_files
 from analysis.models import Export
 from analysis.tasks import write_export
 from studies.models import Membership, Study

@@ -10,9 +10,9 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
-from analysis.exports.columns import Column
-from analysis.exports.pseudonyms import K
-from analysis.exports.tables import Leaving
+from analysis.exports.tables.catalogue import Leaving
+from analysis.exports.tables.columns import Column
+from analysis.exports.tables.pseudonyms import K
 from annotation.content.texts import consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
 from judging.models import JudgeRun, Judgment

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from analysis.exports import columns
-from analysis.exports.aggregates import aggregate_table
 from analysis.exports.errors import ExportError
-from analysis.exports.files import Table
-from analysis.exports.judgments import judgment_table
-from analysis.exports.matrices import reliability_matrix, wide_table
-from analysis.exports.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
-from analysis.exports.people import annotation_table, annotator_table
+from analysis.exports.tables import columns
+from analysis.exports.tables.aggregates import aggregate_table
+from analysis.exports.tables.judgments import judgment_table
+from analysis.exports.tables.matrices import reliability_matrix, wide_table
+from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
+from analysis.exports.tables.people import annotation_table, annotator_table
+from analysis.exports.tables.table_files import Table
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models import Study
 

@@ -5,8 +5,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from analysis.exports.columns import ANNOTATIONS, names
-from analysis.exports.pseudonyms import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.tables.columns import ANNOTATIONS, names
+from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from annotation.files.answers_out import annotation_rows, annotator_rows
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Persona, Study

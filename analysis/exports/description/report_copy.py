@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis.exports.files import write_text
+from analysis.exports.tables.table_files import write_text
 from analysis.lifecycle.build_job import to_json
 from analysis.models import Report
 from analysis.report.contents import all_figures, all_tables

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from analysis.exports.judged import JudgedItem, counting_answers, judged_items
-from analysis.exports.judgments import judgment_table
+from analysis.exports.tables.judged_items import JudgedItem, counting_answers, judged_items
+from analysis.exports.tables.judgments import judgment_table
 from studies.models import Choice, Item, Side, Study
 from studies.personas.profile_text import profile_for, profile_text
 

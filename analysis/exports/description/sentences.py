@@ -1,7 +1,7 @@
 """Sentences about a data set, for its card and its metadata alike."""
 
-from analysis.exports.described import Description
-from analysis.exports.pseudonyms import K
+from analysis.exports.description.facts import Description
+from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
 from studies.models import Study
 from studies.money import format_money

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from analysis.exports.files import to_json
+from analysis.exports.tables.table_files import to_json
 from analysis.report.paper import tex
 from studies.models import Membership, Study
 

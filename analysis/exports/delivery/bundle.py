@@ -10,14 +10,21 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.exports.card import dataset_card
-from analysis.exports.croissant import croissant
-from analysis.exports.described import Description, File, Part, ScoreKeeper, describe
+from analysis.exports.description.card import dataset_card
+from analysis.exports.description.croissant import croissant
+from analysis.exports.description.facts import Description, File, Part, ScoreKeeper, describe
+from analysis.exports.description.licences import citation_cff, licence_text
+from analysis.exports.description.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.errors import ExportError
-from analysis.exports.files import OnRow, Table, sha256_of, to_json, write_table, write_text
-from analysis.exports.licences import citation_cff, licence_text
-from analysis.exports.report_copy import named_report, newest_report, write_report_copy
-from analysis.exports.tables import BUNDLED, Leaving, make_table
+from analysis.exports.tables.catalogue import BUNDLED, Leaving, make_table
+from analysis.exports.tables.table_files import (
+    OnRow,
+    Table,
+    sha256_of,
+    to_json,
+    write_table,
+    write_text,
+)
 from studies.exporters.items import dataset_description
 from studies.models import Study
 from studies.prompts import SETTINGS, wording

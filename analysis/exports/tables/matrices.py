@@ -7,11 +7,11 @@ import numpy as np
 from django.db.models import Exists, OuterRef
 
 from analysis.data.dataset import COUNTED
-from analysis.exports.columns import Column
 from analysis.exports.errors import ExportError
-from analysis.exports.files import Row, Table
-from analysis.exports.judged import counting_answers, judged_items
-from analysis.exports.pseudonyms import exported_id
+from analysis.exports.tables.columns import Column
+from analysis.exports.tables.judged_items import counting_answers, judged_items
+from analysis.exports.tables.pseudonyms import exported_id
+from analysis.exports.tables.table_files import Row, Table
 from annotation.models import Annotation, Annotator
 from studies.models import Choice, Item, Study
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Avg, Count, F, Q, QuerySet
 
 from analysis.data.dataset import COUNTED
-from analysis.exports.columns import AGGREGATES, names
+from analysis.exports.tables.columns import AGGREGATES, names
 from annotation.content.wording import setting_of
 from annotation.models import Annotation
 from judging.models import JudgeRun, Judgment

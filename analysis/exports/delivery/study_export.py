@@ -5,12 +5,12 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from analysis.exports.bundle import write_folder
+from analysis.exports.delivery.bundle import write_folder
+from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
-from analysis.exports.files import OnRow, require_pyarrow, write_table
-from analysis.exports.licences import LICENCES
-from analysis.exports.pseudonyms import renew_export_key
-from analysis.exports.tables import FORMATS_OF, Leaving, make_table
+from analysis.exports.tables.catalogue import FORMATS_OF, Leaving, make_table
+from analysis.exports.tables.pseudonyms import renew_export_key
+from analysis.exports.tables.table_files import OnRow, require_pyarrow, write_table
 from annotation.models import Annotation
 from judging.models import Judgment
 from studies.models import Item, Study
