@@ -1,6 +1,5 @@
 """What a page, a command or a report may read of runs."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -90,19 +89,6 @@ class RunRow:
     progress: RunProgress
     features: str
     speed: int = 0
-
-
-@dataclass(frozen=True)
-class JudgmentRow:
-    """A judgment as the analysis needs it."""
-
-    item_key: str
-    shown_first: str
-    sample: int
-    choice: str
-    certainty: int | None
-    state: str
-    replies: int
 
 
 def has_replies(run_id: int) -> bool:
@@ -218,19 +204,6 @@ def run_cost(run: JudgeRun) -> RunCost:
         estimated=Decimal(sums["estimated"] or 0) / NANO,
         mean_latency_ms=None if sums["latency"] is None else round(sums["latency"]),
     )
-
-
-def judgment_rows(run: JudgeRun) -> Iterator[JudgmentRow]:
-    """Every judgment of a run, by item key, order and sample."""
-    rows = (
-        Judgment.objects.filter(run=run)
-        .order_by("item__key", "shown_first", "sample")
-        .values_list(
-            "item__key", "shown_first", "sample", "choice", "certainty", "state", "replies"
-        )
-    )
-    for row in rows.iterator(chunk_size=2000):
-        yield JudgmentRow(*row)
 
 
 def may_edit(user: User | AnonymousUser, slug: str) -> bool:

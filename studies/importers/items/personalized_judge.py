@@ -8,7 +8,6 @@ row to the sides of the item that is already known.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from studies.importers.files.bundle import File
@@ -99,12 +98,6 @@ def aligned(row: ReleasedRow, r1: Mapping[str, Any]) -> ReleasedRow:
 def looks_released(raw: dict[str, Any]) -> bool:
     """Whether the first object of a file is a row of a released result file."""
     return {"prompt", "user_info", "ground_truth", "answer"} <= raw.keys()
-
-
-def read_released(path: str | Path) -> list[ReleasedRow]:
-    """Read a released file whole. Raises `Refused` with every fault of it."""
-    path = Path(path)
-    return parse_released(path.name, path.read_bytes())
 
 
 def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
