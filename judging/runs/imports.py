@@ -10,7 +10,7 @@ from judging.errors import ImportRefused
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.extension import parameters_key
 from judging.runs.judges import IMPORTED, check_name
-from judging.runs.judgment_files import JudgmentFile, Row, read_judgments
+from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
 from studies.models import Item, Study
@@ -122,7 +122,9 @@ def _run(
     return run
 
 
-def _new_rows(run: JudgeRun, rows: list[Row], file: File) -> tuple[list[Row], int]:
+def _new_rows(
+    run: JudgeRun, rows: list[ImportedJudgment], file: File
+) -> tuple[list[ImportedJudgment], int]:
     """The rows that are not stored yet, and how many are. Raises `Refused` where they differ."""
     stored = {
         (key, first, sample): (*rest, plain(raw_text))
@@ -132,7 +134,7 @@ def _new_rows(run: JudgeRun, rows: list[Row], file: File) -> tuple[list[Row], in
     }
     new, faults = [], []
     for row in rows:
-        known = stored.get(row.place)
+        known = stored.get(row.key)
         if known is None:
             new.append(row)
         elif known != (row.state, row.choice, row.certainty, row.raw_text):

@@ -1,21 +1,20 @@
-"""Files of judgments, checked row by row; every fault is kept, not the first.
+"""Files of judgments, checked row by row; all faults are collected.
 
 Two shapes: our own answers of models (CSV or JSON Lines with item_id and choice), and the result
 files released with “Can LLM be a Personalized Judge?”.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
-from studies.models import Choice, Item, Side
+from studies.models import Choice, Item
 from studies.text import plain
 
 REQUIRED = ("item_id", "choice")
@@ -26,7 +25,7 @@ MOST_SAMPLES = 100
 
 
 @dataclass(frozen=True)
-class Row:
+class ImportedJudgment:
     """One judgment of a file, in content terms."""
 
     line: int
@@ -40,7 +39,7 @@ class Row:
     replies: int
 
     @property
-    def place(self) -> tuple[str, str, int]:
+    def key(self) -> tuple[str, str, int]:
         return self.item_key, self.shown_first, self.sample
 
 
@@ -48,7 +47,7 @@ class Row:
 class JudgmentFile:
     """What a file holds; setting and features as it says or shows itself."""
 
-    rows: list[Row]
+    rows: list[ImportedJudgment]
     setting: str
     feature_keys: list[str] | None  # None: everything
 
@@ -57,17 +56,20 @@ def read_judgments(file: File, *, items: Mapping[str, Item]) -> JudgmentFile:
     """Read a file whole. Raises `Refused` with every fault, each with its line and remedy."""
     if _is_released(file):
         return _read_released(file, items)
-    checker = _Checker(file.name, items)
+    reader = _JudgmentReader(file.name, items)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
-            checker.faults.append(found.fault)
+            reader.faults.append(found.fault)
         else:
-            checker.take(*found)
-    if not checker.rows and not checker.faults:
-        checker.fault(None, "", "no judgments", "The file has no judgments.", "Write one a line.")
-    if checker.faults:
-        raise Refused(checker.faults)
-    return JudgmentFile(list(checker.rows.values()), checker.setting(), None)
+            reader.read(*found)
+    if not reader.rows and not reader.faults:
+        message = "the file has no judgments."
+        reader.faults.append(
+            Fault(None, "", "no judgments", message, "Write one a line.", file=file.name)
+        )
+    if reader.faults:
+        raise Refused(reader.faults)
+    return JudgmentFile(list(reader.rows.values()), reader.setting(), None)
 
 
 def _is_released(file: File) -> bool:
@@ -81,18 +83,23 @@ def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
     if unknown:
         raise Refused(
             Fault(
-                row.line, "item", "unknown item", "the study has no such item.",
-                "Import the items of the same files first.", row.item_id, file.name,
+                row.line,
+                "item",
+                "unknown item",
+                "the study has no such item.",
+                "Import the items of the same files first.",
+                row.item_id,
+                file.name,
             )
             for row in unknown
-        )  # fmt: skip
+        )
     rows = []
     seen = Counter[tuple[str, str]]()
     for row in released:
         row = aligned(row, items[row.item_id].r1)
         seen[row.item_id, row.shown_first] += 1
         rows.append(
-            Row(
+            ImportedJudgment(
                 line=row.line,
                 item_key=row.item_id,
                 shown_first=row.shown_first,
@@ -112,150 +119,120 @@ def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
     return JudgmentFile(rows, released[0].setting, None if shown_all and keys else keys)
 
 
-class _Checker:
-    """Turns the rows of one file into judgments and remembers its faults."""
+class _JudgmentReader:
+    """Turns the rows of one file into judgments and collects their faults."""
 
     def __init__(self, file: str, items: Mapping[str, Item]) -> None:
         self._file, self._items = file, items
         self._raters: set[str] = set()
         self._settings: set[str] = set()
         self.faults = Faults()
-        self.rows: dict[tuple[str, str, int], Row] = {}
-
-    def fault(
-        self, line: int | None, field: str, rule: str, message: str, remedy: str, value: Any = ""
-    ) -> None:
-        self.faults.append(Fault(line, field, rule, message, remedy, str(value)[:80], self._file))
+        self.rows: dict[tuple[str, str, int], ImportedJudgment] = {}
 
     def setting(self) -> str:
         """The setting that the rows name, or the one that they must have been made in."""
         if self._settings:
             return self._settings.pop()
-        if any(row.certainty is not None for row in self.rows.values()):
+        if any(judgment.certainty is not None for judgment in self.rows.values()):
             return "certainty"
-        tied = any(row.choice == Choice.TIE for row in self.rows.values())
+        tied = any(judgment.choice == Choice.TIE for judgment in self.rows.values())
         return "tie" if tied else "standard"
 
-    def take(self, line: int, raw: Any) -> None:
-        if not isinstance(raw, Mapping):
-            self.fault(
-                line, "", "not an object", "the line is not a JSON object.", "Write one judgment."
-            )
-            return
-        before = len(self.faults)
-        choice = self._one_of(line, raw, "choice", Choice.values)
-        status = self._one_of(line, raw, "parse_status", _STATUSES)
-        row = Row(
-            line=line,
-            item_key=self._item(line, raw.get("item_id")),
-            shown_first=self._one_of(line, raw, "shown_first", Side.values),
-            sample=self._number(line, raw, "sample", 1, MOST_SAMPLES) or 1,
+    def read(self, line: int, raw: Any) -> None:
+        """Take one row as a judgment, or its faults."""
+        row = AnswerRow(line, self._file)
+        if isinstance(raw, Mapping):
+            judgment = self._judgment(row, raw)
+            if not row.faults:
+                self._keep(row, judgment)
+        else:
+            row.fault("", "not an object", "the line is not a JSON object.", "Write one judgment.")
+        self.faults += row.faults
+
+    def _judgment(self, row: AnswerRow, raw: Mapping[str, Any]) -> ImportedJudgment:
+        choice = row.choice(raw)
+        status = row.one_of(raw, "parse_status", _STATUSES)
+        judgment = ImportedJudgment(
+            line=row.line,
+            item_key=row.item(raw, self._items),
+            shown_first=row.shown_first(raw),
+            sample=row.whole_number(raw, "sample", low=1, high=MOST_SAMPLES) or 1,
             state=status if status in _NO_VERDICT else "done" if choice else "unparseable",
             choice=choice,
-            certainty=self._number(line, raw, "certainty", 1, 100),
-            raw_text=self._text(line, raw.get("raw_text")),
-            replies=self._number(line, raw, "attempts", 0, 5) or 0,
+            certainty=row.certainty(raw, choice=choice),
+            raw_text=_text(row, raw.get("raw_text")),
+            replies=row.whole_number(raw, "attempts", low=0, high=5) or 0,
         )
-        self._consistent(row, status)
-        self._file_wide(line, raw)
-        if len(self.faults) > before:
-            return
-        known = self.rows.setdefault(row.place, row)
-        if known is not row and _content(known) != _content(row):
-            self.fault(
-                line, "item_id", "judged twice",
-                f"item “{row.item_key}” was judged otherwise on line {known.line}.",
-                "Number repeated judgments of an item in a column “sample”.", row.item_key,
-            )  # fmt: skip
+        _check_consistency(row, judgment, status)
+        row.rater_kind(raw, "model", command="import_annotations")
+        self._check_file(row, raw)
+        return judgment
 
-    def _consistent(self, row: Row, status: str) -> None:
-        if row.choice and status in _NO_VERDICT:
-            self.fault(
-                row.line, "choice", "choice without verdict",
-                f"parse_status is {status}, yet there is a choice.",
-                "Leave choice empty, or set parse_status to ok.", row.choice,
-            )  # fmt: skip
-        if not row.choice and status in ("ok", "regenerated"):
-            self.fault(
-                row.line, "choice", "verdict without choice",
-                f"parse_status is {status}, yet there is no choice.",
-                "Give the choice, or say how it ended: " + ", ".join(_NO_VERDICT) + ".",
-            )  # fmt: skip
-        elif row.certainty is not None and row.choice not in (Choice.R1, Choice.R2):
-            self.fault(
-                row.line, "certainty", "certainty without side",
-                "there is a certainty without a choice of r1 or r2.",
-                "Leave certainty empty.", row.certainty,
-            )  # fmt: skip
+    def _keep(self, row: AnswerRow, judgment: ImportedJudgment) -> None:
+        known = self.rows.setdefault(judgment.key, judgment)
+        if known is not judgment and _content(known) != _content(judgment):
+            row.fault(
+                "item_id",
+                "judged twice",
+                f"item “{judgment.item_key}” was judged differently on line {known.line}.",
+                "Number repeated judgments of an item in a column “sample”.",
+                value=judgment.item_key,
+            )
 
-    def _file_wide(self, line: int, raw: Mapping[str, Any]) -> None:
+    def _check_file(self, row: AnswerRow, raw: Mapping[str, Any]) -> None:
         """One file is one judge in one setting."""
-        if raw.get("rater_kind") not in (None, "model"):
-            self.fault(
-                line, "rater_kind", "not a model", "this is the answer of a person.",
-                "Import it with import_annotations.", raw["rater_kind"],
-            )  # fmt: skip
-        for field, seen in (("rater_id", self._raters), ("setting", self._settings)):
-            value = self._one_of(line, raw, field, _SETTINGS if field == "setting" else None)
-            if not value:
-                continue
-            seen.add(value)
-            if len(seen) > 1:
-                seen.discard(value)
-                self.fault(
-                    line, field, f"several of {field}",
+        rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
+        setting = row.one_of(raw, "setting", _SETTINGS)
+        for field, seen, value in (
+            ("rater_id", self._raters, rater),
+            ("setting", self._settings, setting),
+        ):
+            if value and seen and value not in seen:
+                row.fault(
+                    field,
+                    f"several of {field}",
                     f"the rows before have the {field} “{next(iter(seen))}”, this one “{value}”.",
-                    "Import one file for each.", value,
-                )  # fmt: skip
-
-    def _item(self, line: int, value: Any) -> str:
-        key = str(value or "")
-        if key not in self._items:
-            self.fault(
-                line, "item_id", "unknown item", f"the study has no item “{key[:80]}”.",
-                "Import the items first, or correct the id.", key,
-            )  # fmt: skip
-        return key
-
-    def _one_of(self, line: int, raw: Mapping[str, Any], field: str, allowed: Any) -> str:
-        value = raw.get(field)
-        if value in (None, ""):
-            return ""
-        if allowed is not None and value not in allowed:
-            hint = " Sides A and B mean nothing without the order." if field == "choice" else ""
-            self.fault(
-                line, field, f"{field} is not allowed", f"{field} “{value}” is not allowed.",
-                f"Use {', '.join(allowed)}, or leave it empty.{hint}", value,
-            )  # fmt: skip
-        return str(value)
-
-    def _number(
-        self, line: int, raw: Mapping[str, Any], field: str, low: int, high: int
-    ) -> int | None:
-        value = raw.get(field)
-        if value in (None, ""):
-            return None
-        text = str(value)
-        if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}", text):
-            number = None
-        else:
-            number = int(text)
-        if number is None or not low <= number <= high:
-            self.fault(
-                line, field, f"{field} is out of range", f"{field} “{text[:40]}” is not allowed.",
-                f"Use a whole number from {low} to {high}, or leave it empty.", value,
-            )  # fmt: skip
-            return None
-        return number
-
-    def _text(self, line: int, value: Any) -> str:
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            self.fault(line, "raw_text", "raw_text is no text", "raw_text must be text.", "", value)
-            return ""
-        return plain(value)
+                    "Import one file for each.",
+                    value=value,
+                )
+            elif value:
+                seen.add(value)
 
 
-def _content(row: Row) -> tuple[Any, ...]:
-    return row.state, row.choice, row.certainty, row.raw_text
+def _check_consistency(row: AnswerRow, judgment: ImportedJudgment, status: str) -> None:
+    if judgment.choice and status in _NO_VERDICT:
+        row.fault(
+            "choice",
+            "choice without verdict",
+            f"parse_status is {status}, yet there is a choice.",
+            "Leave choice empty, or set parse_status to ok.",
+            value=judgment.choice,
+        )
+    if not judgment.choice and status in ("ok", "regenerated"):
+        row.fault(
+            "choice",
+            "verdict without choice",
+            f"parse_status is {status}, yet there is no choice.",
+            f"Give the choice, or use one of: {', '.join(_NO_VERDICT)}.",
+        )
+    elif not judgment.choice and judgment.certainty is not None:
+        row.fault(
+            "certainty",
+            "certainty without choice",
+            "there is a certainty without a choice of r1 or r2.",
+            "Leave certainty empty.",
+            value=judgment.certainty,
+        )
+
+
+def _text(row: AnswerRow, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        row.fault("raw_text", "raw_text is not text", "raw_text must be text.", value=value)
+        return ""
+    return plain(value)
+
+
+def _content(judgment: ImportedJudgment) -> tuple[Any, ...]:
+    return judgment.state, judgment.choice, judgment.certainty, judgment.raw_text

@@ -99,8 +99,8 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
         ("a b,i1,r1,70", "may use only letters, digits"),
         ("r1,,r1,70", "item_id is missing"),
         ("r1,zz,r1,70", "item “zz” is not in the study. Import the items first"),
-        ("r1,i1,,70", "choice is missing; use r1, r2 or tie."),
-        ("r1,i1,A,70", "choice “A” is not allowed; use r1, r2 or tie. Sides A and B"),
+        ("r1,i1,,70", "choice is missing. Use r1, r2 or tie."),
+        ("r1,i1,A,70", "choice “A” is not known. Use one of: r1, r2, tie. Sides A and B"),
         ("r1,i1,r1,0", "certainty “0” is not a whole number from 1 to 100."),
         ("r1,i1,r1,101", "certainty “101”"),
         ("r1,i1,r1,7.5", "certainty “7.5”"),
@@ -109,7 +109,7 @@ def test_another_answer_to_the_same_item_refuses_the_file(study):
         ("r1,i1,r1,70,99", "there are 5 cells, the header has 4."),
     ],
 )
-def test_a_broken_row_refuses_the_file_and_says_how_to_mend_it(study, row, message):
+def test_a_broken_row_refuses_the_file_and_says_how_to_fix_it(study, row, message):
     assert message in refusal(study, f"rater_id,item_id,choice,certainty\n{row}\n")
 
 
@@ -118,7 +118,7 @@ def test_a_broken_row_refuses_the_file_and_says_how_to_mend_it(study, row, messa
     [
         ("fast,,", "active_ms “fast” is not a whole number"),
         ("-1,,", "active_ms “-1”"),
-        (",A,", "shown_first “A” is not r1 or r2"),
+        (",A,", "shown_first “A” is not known. Use one of: r1, r2."),
         (",,yesterday", "answered_at “yesterday” is no date and time"),
         (",,2026-13-40T00:00:00Z", "answered_at"),
     ],
@@ -135,7 +135,7 @@ def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stor
     message = refusal(study, "rater_id,item_id,choice,certainty\n" + "\n".join(rows))
 
     assert "3 faults found. Nothing was imported." in message
-    assert "Line 502: choice “x” is not allowed" in message
+    assert "Line 502: choice “x” is not known" in message
     assert "Line 702: item “nowhere”" in message
     assert "Line 702: certainty “700”" in message
 
@@ -143,7 +143,7 @@ def test_every_fault_of_a_large_file_is_listed_with_its_line_and_nothing_is_stor
 def test_two_different_answers_of_one_file_are_a_fault(study):
     text = "rater_id,item_id,choice,certainty\nr1,i1,r1,70\nr1,i1,r2,70\n"
 
-    assert "Line 3: rater “r1” answered item “i1” otherwise on line 2." in refusal(study, text)
+    assert "Line 3: rater “r1” answered item “i1” differently on line 2." in refusal(study, text)
 
 
 def test_a_missing_column_is_named_with_those_that_are_there(study):

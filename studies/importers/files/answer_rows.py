@@ -1,15 +1,67 @@
-"""The rows of a file of answers of people or models: CSV or JSON Lines, whatever the columns."""
+"""Rows of a file of answers, of people or of models: CSV or JSON Lines, whatever the columns."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
+from studies.importers.files.import_row import ImportRow
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.files.table import table_rows
+from studies.models import Choice, Side
 
 Rows = Iterator[tuple[int, Any] | BadLine]
+_NO_SIDES = "Sides A and B are decided when the item is shown."
+
+
+class AnswerRow(ImportRow):
+    """One row of such a file: the fields that answers of people and of models share."""
+
+    def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
+        """The id of an item of the study; its ids are `known`."""
+        key = "" if raw.get("item_id") is None else str(raw["item_id"])
+        if not key:
+            self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
+        elif key not in known:
+            self.fault(
+                "item_id",
+                "unknown item",
+                f"item “{key[:120]}” is not in the study.",
+                "Import the items first, or correct the id.",
+                value=key,
+            )
+        return key
+
+    def choice(self, raw: Mapping[str, Any]) -> str:
+        return self.one_of(raw, "choice", Choice.values, hint=_NO_SIDES)
+
+    def shown_first(self, raw: Mapping[str, Any]) -> str:
+        return self.one_of(raw, "shown_first", Side.values, hint="Leave it empty if unknown.")
+
+    def certainty(self, raw: Mapping[str, Any], *, choice: str) -> int | None:
+        certainty = self.whole_number(raw, "certainty", low=1, high=100)
+        if certainty is not None and choice == Choice.TIE:
+            self.fault(
+                "certainty",
+                "tie with a certainty",
+                "a tie has no certainty.",
+                "Leave certainty empty.",
+                value=certainty,
+            )
+        return certainty
+
+    def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
+        """A row that names another kind of rater belongs into the import of `command`."""
+        kind = raw.get("rater_kind")
+        if kind not in (None, "", expected):
+            self.fault(
+                "rater_kind",
+                f"not a {expected}",
+                f"rater_kind is “{str(kind)[:80]}”; this import takes “{expected}”.",
+                f"Import the row with {command}.",
+                value=kind,
+            )
 
 
 def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:

@@ -3,22 +3,24 @@
 import re
 from typing import Any
 
+from studies.importers.files.import_row import ImportRow
 from studies.importers.items.records import PersonaRecord
-from studies.importers.items.row import Row
 
 MAX_FEATURES = 40
 MAX_TEXT = 4_000
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def known_or_read(row: Row, raw: Any, listed: dict[str, PersonaRecord]) -> PersonaRecord | None:
+def known_or_read(
+    row: ImportRow, raw: Any, listed: dict[str, PersonaRecord]
+) -> PersonaRecord | None:
     """The persona of an item: given in full, or by the id of one that the bundle lists."""
     if isinstance(raw, dict) and set(raw) == {"id"} and str(raw["id"]) in listed:
         return listed[str(raw["id"])]
     return read_persona(row, raw)
 
 
-def read_persona(row: Row, raw: Any) -> PersonaRecord | None:
+def read_persona(row: ImportRow, raw: Any) -> PersonaRecord | None:
     """Features, text and history of a persona; None when it has no usable id."""
     if not isinstance(raw, dict) or not raw.get("id"):
         row.fault("persona.id", "persona without id", "persona has no id.", "Give persona.id.")
@@ -37,7 +39,7 @@ def feature(key: str, label: str, value: str, text: str) -> dict[str, str]:
     return {"key": key, "label": label, "value": value, "text": text or f"{label}: {value}."}
 
 
-def _features(row: Row, raw: Any) -> list[dict[str, str]]:
+def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
     raw = [] if raw is None else raw
     if not isinstance(raw, list):
         row.fault("persona.features", "features are no list", "persona features must be a list.")
@@ -71,7 +73,7 @@ def _features(row: Row, raw: Any) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def _feature(row: Row, key: str, entry: dict[str, Any]) -> dict[str, str]:
+def _feature(row: ImportRow, key: str, entry: dict[str, Any]) -> dict[str, str]:
     value = entry.get("value")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         entry = {**entry, "value": str(value)}
@@ -91,7 +93,7 @@ def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _history(row: Row, raw: Any) -> list[dict[str, str]]:
+def _history(row: ImportRow, raw: Any) -> list[dict[str, str]]:
     raw = [] if raw is None else raw
     if not isinstance(raw, list):
         row.fault("persona.history", "history is no list", "persona history must be a list.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.import_row import ImportRow
 from studies.importers.files.limits import MAX_ROW
 from studies.importers.files.readers import (
     BadLine,
@@ -25,7 +26,6 @@ from studies.importers.items.personalized_judge import (
 )
 from studies.importers.items.personas import read_persona
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
-from studies.importers.items.row import Row
 from studies.importers.items.validate import Validator
 from studies.importers.sets.tally import Watch
 
@@ -150,7 +150,7 @@ def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaReco
             faults.append(found.fault)
             continue
         line, raw = found
-        row = Row(line, file.name)
+        row = ImportRow(line, file.name)
         persona = read_persona(row, raw)
         if persona is not None and persona.key in listed:
             row.fault("id", "id used twice", f"persona “{persona.key}” is listed twice.")

@@ -7,9 +7,9 @@ import unicodedata
 from typing import Any
 
 from studies.importers.files.faults import Faults
+from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
-from studies.importers.items.row import LIMITS, Row
 from studies.importers.items.unknown_columns import UnknownKeys
 from studies.models import Item, Side, Task
 from studies.text import UNSTORABLE, fold, normalise
@@ -49,7 +49,7 @@ class Validator:
 
     def item(self, line: int, raw: Any) -> ItemRecord | None:
         """The item of a row; None when the row has faults, which are then in `faults`."""
-        row = Row(line, self.file)
+        row = ImportRow(line, self.file)
         record = self._read(row, raw)
         self.faults += row.faults
         return None if row.faults else record
@@ -58,7 +58,7 @@ class Validator:
     def warnings(self) -> list[Warning]:
         return self._unknown.warnings()
 
-    def _read(self, row: Row, raw: Any) -> ItemRecord | None:
+    def _read(self, row: ImportRow, raw: Any) -> ItemRecord | None:
         if not isinstance(raw, dict):
             row.fault(
                 "", "not an object", "the line is not a JSON object.", "Write one item a line."
@@ -114,7 +114,7 @@ class Validator:
             return None
         return ItemRecord(row.line, self.file, persona, values, self.is_released)
 
-    def _key(self, row: Row, raw: dict[str, Any]) -> str:
+    def _key(self, row: ImportRow, raw: dict[str, Any]) -> str:
         key = raw.get("id")
         if key is None or key == "":
             row.fault("id", "id is missing", "id is missing.", "Give every item an id of its own.")
@@ -138,7 +138,7 @@ class Validator:
         self._lines.setdefault(key, row.line)
         return key
 
-    def _persona(self, row: Row, raw: Any) -> PersonaRecord | None:
+    def _persona(self, row: ImportRow, raw: Any) -> PersonaRecord | None:
         persona = known_or_read(row, raw, self.listed)
         if persona is None:
             return None
@@ -152,7 +152,7 @@ class Validator:
             )  # fmt: skip
         return known
 
-    def _responses(self, row: Row, raw: Any) -> list[dict[str, Any]]:
+    def _responses(self, row: ImportRow, raw: Any) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or len(raw) != 2:
             found = len(raw) if isinstance(raw, list) else 0
             row.fault(
@@ -170,7 +170,7 @@ class Validator:
         ordered = sorted(zip(keys, raw, strict=True), key=lambda pair: pair[0])
         return [self._response(row, key, response) for key, response in ordered]
 
-    def _response(self, row: Row, key: str, raw: dict[str, Any]) -> dict[str, Any]:
+    def _response(self, row: ImportRow, key: str, raw: dict[str, Any]) -> dict[str, Any]:
         text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
         if not text and not isinstance(raw.get("text"), (int, float, list, dict)):
             row.fault("responses", "response is empty", f"response {key} is empty.")
@@ -182,7 +182,7 @@ class Validator:
             "score": row.number(raw, "score"),
         }
 
-    def _metadata(self, row: Row, raw: dict[str, Any]) -> dict[str, Any]:
+    def _metadata(self, row: ImportRow, raw: dict[str, Any]) -> dict[str, Any]:
         metadata = raw.get("metadata")
         metadata = {} if metadata is None else metadata
         if not isinstance(metadata, dict):
@@ -221,7 +221,7 @@ def _unknown_of_responses(raw: Any) -> dict[str, Any]:
     }
 
 
-def _clean(row: Row, value: Any, path: str) -> Any:
+def _clean(row: ImportRow, value: Any, path: str) -> Any:
     """`value` with every text normalised; a text that cannot be stored is a fault."""
     if isinstance(value, dict):
         return {
@@ -253,7 +253,7 @@ def _asks_without_question(task: str, context: str, responses: list[dict[str, An
     )
 
 
-def _differ(row: Row, responses: list[dict[str, Any]]) -> None:
+def _differ(row: ImportRow, responses: list[dict[str, Any]]) -> None:
     first, second = responses
     if first["text"] and fold(first["text"]) == fold(second["text"]):
         row.fault(
@@ -262,7 +262,7 @@ def _differ(row: Row, responses: list[dict[str, Any]]) -> None:
         )  # fmt: skip
 
 
-def _history_is_of_others(row: Row, persona: PersonaRecord, question: str) -> None:
+def _history_is_of_others(row: ImportRow, persona: PersonaRecord, question: str) -> None:
     for number, entry in enumerate(persona.history, start=1):
         if question and fold(entry["prompt"]) == fold(question):
             row.fault(
@@ -271,7 +271,7 @@ def _history_is_of_others(row: Row, persona: PersonaRecord, question: str) -> No
             )  # fmt: skip
 
 
-def _generated_by(row: Row, key: str, raw: Any) -> dict[str, Any] | None:
+def _generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | None:
     if raw is None:
         return None
     if not isinstance(raw, dict):
@@ -296,7 +296,7 @@ def _generated_by(row: Row, key: str, raw: Any) -> dict[str, Any] | None:
 
 
 def _first_person(
-    row: Row, raw: dict[str, Any], responses: list[dict[str, Any]]
+    row: ImportRow, raw: dict[str, Any], responses: list[dict[str, Any]]
 ) -> tuple[str, str, float | None, float | None]:
     """The person's own answer, where it comes from, its confidence, and its margin."""
     first = raw.get("first_person")
@@ -339,7 +339,7 @@ def _first_person(
     )
 
 
-def _order(row: Row, raw: Any) -> tuple[bool, str]:
+def _order(row: ImportRow, raw: Any) -> tuple[bool, str]:
     """Whether the sides are shuffled, and which response stands first where they are not."""
     raw = {} if raw is None else raw
     if not isinstance(raw, dict):
@@ -365,7 +365,7 @@ def _order(row: Row, raw: Any) -> tuple[bool, str]:
     return shuffle, "" if shuffle else str(fixed_first or Side.R1.value)
 
 
-def _check(row: Row, raw: Any, split: str, question: str) -> tuple[str, str]:
+def _check(row: ImportRow, raw: Any, split: str, question: str) -> tuple[str, str]:
     """The correct answer of an attention check, and the instruction that gives it away."""
     if split != Item.Split.ATTENTION_CHECK:
         return "", ""
@@ -387,7 +387,7 @@ def _check(row: Row, raw: Any, split: str, question: str) -> tuple[str, str]:
     return str(correct), instruction
 
 
-def _warnings(row: Row, raw: Any) -> list[str]:
+def _warnings(row: ImportRow, raw: Any) -> list[str]:
     raw = [] if raw is None else raw
     if not isinstance(raw, list) or not all(isinstance(flag, str) for flag in raw):
         row.fault("warnings", "warnings are no list", "warnings must be a list of texts.")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from studies.importers.files.import_row import LIMITS
 from studies.importers.files.limits import MAX_PAIRS
-from studies.importers.items.row import LIMITS
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.files.limits import MAX_PAIRS
-from studies.importers.items.row import LIMITS, Row
 from studies.importers.sets.base import DataSet, Raw, fact, item
 from studies.importers.sets.chosen import Sides, rank
 from studies.importers.sets.files import Files, Part, Role, json_rows, refused
@@ -94,7 +94,7 @@ def _posts(
     numbers: dict[str, int] = {}
     posts = []
     for line, raw in json_rows(part, tally):
-        row = Row(line, part.name)
+        row = ImportRow(line, part.name)
         person, hardness = raw.get("personality"), row.number(raw, "hardness")
         texts = {name: raw.get(name) for name in ("question_asked", "response", "feature")}
         for name, value in texts.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from studies.importers.items.row import LIMITS, Row
+from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.sets.base import DataSet, Raw, for_id, item
 from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.files import Files, Part, Role, json_rows
@@ -112,7 +112,7 @@ def _interactions(
     found: dict[str, Interaction] = {}
     before: dict[str, list[tuple[int, str]]] = {}
     for line, raw in json_rows(part, tally):
-        row = Row(line, part.name)
+        row = ImportRow(line, part.name)
         turn = row.number(raw, "turn")
         if turn != options["turn"] and not row.faults and turn is not None:
             if turn < options["turn"] and raw.get("if_chosen") is True:
@@ -148,7 +148,7 @@ def _interactions(
     return list(found.values()), texts
 
 
-def _utterance(row: Row, raw: dict[str, Any]) -> Utterance | None:
+def _utterance(row: ImportRow, raw: dict[str, Any]) -> Utterance | None:
     """The response of a row; None when it is faulty or has no score."""
     texts = {
         name: _word(row, raw, name, may_be_blank=name in ("user_prompt", "model_response"))
@@ -171,7 +171,7 @@ def _utterance(row: Row, raw: dict[str, Any]) -> Utterance | None:
     )
 
 
-def _word(row: Row, raw: dict[str, Any], name: str, *, may_be_blank: bool = False) -> str:
+def _word(row: ImportRow, raw: dict[str, Any], name: str, *, may_be_blank: bool = False) -> str:
     value = raw.get(name)
     if not isinstance(value, str) or not (value.strip() or may_be_blank):
         remedy = "Use the file as it was released."

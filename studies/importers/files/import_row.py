@@ -1,7 +1,8 @@
-"""Reading the fields of one row and collecting what is wrong with them."""
+"""Reading the fields of one row of a file and collecting what is wrong with them."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from studies.importers.files.faults import Fault
@@ -9,10 +10,11 @@ from studies.importers.files.limits import MAX_FAULTS_OF_A_ROW
 
 LIMITS = {"question": 4_000, "context": 20_000, "response": 8_000, "metadata": 16 * 1024}
 _SHOWN = 80
+_WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
 
-class Row:
-    """The faults of one line of one file."""
+class ImportRow:
+    """One row of one file: its fields are read here, and its faults are kept in `faults`."""
 
     def __init__(self, line: int, file: str = "") -> None:
         self.line = line
@@ -28,7 +30,7 @@ class Row:
         if len(self.faults) < MAX_FAULTS_OF_A_ROW:
             self.faults.append(Fault(self.line, field, rule, message, remedy, shown, self.file))
 
-    def text(self, raw: dict[str, Any], field: str, *, limit: int, name: str = "") -> str:
+    def text(self, raw: Mapping[str, Any], field: str, *, limit: int, name: str = "") -> str:
         """An optional text, trimmed; "" when it is absent, empty or faulty."""
         name = name or field
         value = raw.get(field)
@@ -46,7 +48,7 @@ class Row:
             )
         return value
 
-    def number(self, raw: dict[str, Any], field: str) -> int | float | None:
+    def number(self, raw: Mapping[str, Any], field: str) -> int | float | None:
         """An optional finite number; truth values are none."""
         value = raw.get(field)
         if value is None:
@@ -60,14 +62,38 @@ class Row:
         self.fault(field, f"{field} is no number", f"{field} must be a number.", value=value)
         return None
 
+    def whole_number(
+        self, raw: Mapping[str, Any], field: str, *, low: int, high: int
+    ) -> int | None:
+        """An optional whole number, also one written as text; true, 7.5 and “seven” are faults."""
+        value = raw.get(field)
+        if value is None or value == "":
+            return None
+        number = None
+        if isinstance(value, int) and not isinstance(value, bool):
+            number = value
+        elif isinstance(value, str) and _WHOLE.fullmatch(value):
+            number = int(value)
+        if number is None or not low <= number <= high:
+            self.fault(
+                field,
+                f"{field} is out of range",
+                f"{field} “{str(value)[:_SHOWN]}” is not a whole number from {low:,} to {high:,}.",
+                "Correct it, or leave it empty.",
+                value=value,
+            )
+            return None
+        return number
+
     def one_of(
         self,
-        raw: dict[str, Any],
+        raw: Mapping[str, Any],
         field: str,
         allowed: Sequence[str],
         *,
-        default: str,
+        default: str = "",
         name: str = "",
+        hint: str = "",
     ) -> str:
         """A word from a fixed list; `default` when it is absent or faulty."""
         name = name or field
@@ -78,8 +104,8 @@ class Row:
             self.fault(
                 name,
                 f"{name} is not known",
-                f"{name} “{value}” is not known.",
-                f"Use one of: {', '.join(allowed)}.",
+                f"{name} “{str(value)[:_SHOWN]}” is not known.",
+                f"Use one of: {', '.join(allowed)}. {hint}".rstrip(),
                 value=value,
             )
             return default
