@@ -51,7 +51,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BatchLine:
     """What became of one request of a batch."""
 
     custom_id: str
@@ -76,14 +76,14 @@ def request_line(custom_id: str, body: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def read_lines(lines: Iterable[str]) -> Iterator[Line]:
+def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
     """Read a file of answers or of errors; what is no line of one is passed over."""
     for text in lines:
         try:
             row = json.loads(text)
             response = row.get("response") or {}
             error = row.get("error") or {}
-            yield Line(
+            yield BatchLine(
                 custom_id=str(row["custom_id"]),
                 # A line without a response was never answered.
                 status=int(response.get("status_code") or 503),
@@ -162,7 +162,7 @@ class BatchClient:
         except openai.APIError as error:
             raise _batch_error(error) from error
 
-    def lines(self, file_id: str) -> list[Line]:
+    def lines(self, file_id: str) -> list[BatchLine]:
         try:
             text = self._client.files.content(file_id).text
         except openai.APIError as error:

@@ -12,7 +12,7 @@ from judging.engine.interface import (
     AttemptEnd,
     Backend,
     Broken,
-    Crowded,
+    BudgetInUse,
     Fault,
     Ledger,
     Misconfigured,
@@ -135,7 +135,7 @@ class Asker:
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
         if leave := await self._open(question, number):
             return leave
-        async with self._ledger.line.first() as wait:
+        async with self._ledger.budget_queue.front() as wait:
             while not (leave := await self._open(question, number)):
                 await wait()
         return leave
@@ -147,7 +147,7 @@ class Asker:
             # Taken once: others may learn meanwhile that the server refuses some of them.
             parameters = self._backend.parameters()
             await self._ledger.open(question, number, parameters)
-        except Crowded:
+        except BudgetInUse:
             self.limiter.release(permit, is_unused=True)
             return None
         except BaseException:

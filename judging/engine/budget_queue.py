@@ -5,29 +5,31 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-# Room may also come of what another process, or another run of a campaign, has ended.
+# Requests of other processes, and of other runs of a campaign, make room too when they end.
 _RETRY_SECONDS = 0.5
 
 
-class Line:
-    """Those questions of a run that its budget has no room for now: the first of them tries again
-    whenever a request of the run has ended, the others wait behind it."""
+class BudgetQueue:
+    """The questions of a run that its budget has no room for at the moment.
+
+    The first of them tries again whenever a request of the run has ended; the others wait.
+    """
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
-        self._news = asyncio.Event()
+        self._ended_request = asyncio.Event()
 
-    def tell(self) -> None:
-        """A request has ended: there may be room."""
-        self._news.set()
+    def notify(self) -> None:
+        """Report that a request has ended, so that there may be room."""
+        self._ended_request.set()
 
     @asynccontextmanager
-    async def first(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-        """Come to the front; what is given then waits until there may be room."""
+    async def front(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Wait for the first position, and yield a function that waits until there may be room."""
         async with self._turn:
             yield self._wait
 
     async def _wait(self) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._news.wait(), _RETRY_SECONDS)
-        self._news.clear()
+            await asyncio.wait_for(self._ended_request.wait(), _RETRY_SECONDS)
+        self._ended_request.clear()

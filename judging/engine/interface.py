@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from judging.engine.budget_queue import Line
+from judging.engine.budget_queue import BudgetQueue
 
 Side = Literal["A", "B", "C"]
 State = Literal["done", "unparseable", "refused", "error"]
@@ -163,7 +163,7 @@ class Halted(Stopped):
     """Somebody paused or cancelled the run, or the process is ending."""
 
 
-class Crowded(Exception):
+class BudgetInUse(Exception):
     """The budget has no room beside what is under way, which may turn out to cost less."""
 
 
@@ -210,13 +210,13 @@ class Backend(Protocol):
 
 
 class Ledger(Protocol):
-    line: Line
-    """Where who found the budget crowded waits."""
+    budget_queue: BudgetQueue
+    """Where questions wait whose request found no room in the budget."""
 
     async def open(self, question: Question, number: int, parameters: Parameters) -> None:
         """Return when attempt `number` is stored, with the `parameters` that it is sent with.
 
-        Raises `Stopped` when it must not be sent, and `Crowded` when it may later.
+        Raises `Stopped` when it must not be sent, and `BudgetInUse` when it may later.
         """
 
     async def close(

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from judging.engine.interface import Backend
-from judging.engine.rate_limit_coordination import Exchange, keep_sharing
-from judging.engine.rate_limits import Limiter, Limits, tightest_of
+from judging.engine.limits import Limits, tightest_of
+from judging.engine.rate_limit_coordination import Exchange, keep_coordinating
+from judging.engine.rate_limits import Limiter
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ class EngineLoop:
                 limiter = Limiter(limits, is_shared=exchange is not None)
                 self._endpoints[address] = _Endpoint(limiter, {})
                 if exchange is not None:
-                    self.submit(keep_sharing(limiter, exchange, self.executor))
+                    self.submit(keep_coordinating(limiter, exchange, self.executor))
             endpoint = self._endpoints[address]
             endpoint.limits[judge] = limits
             tightest = tightest_of(endpoint.limits.values())

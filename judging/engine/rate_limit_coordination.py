@@ -15,52 +15,25 @@ import contextlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from judging.engine.rate_limits import Limiter, Limits
+from judging.engine.limits import BURST_SECONDS, Grant, Report
+from judging.engine.rate_limits import Limiter
 
 logger = logging.getLogger(__name__)
 
 EXCHANGE_SECONDS = 0.5
 SILENT_SECONDS = 10.0  # without a report; then a process is dead and its slots are free
-BURST_SECONDS = 3.0  # so much of a minute's rate may be used at once
 _RETRY_SECONDS = 1.0
 
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a process has, wants, and has found out since its last report."""
-
-    limits: "Limits"
-    held: int  # slots that it works with, or has not got back yet
-    wanted: int  # slots that it could fill
-    requests: float  # wanted beyond what was granted and not used yet
-    tokens: float
-    first_tokens: float  # of the request that is next
-    pause: float | None  # seconds for everybody; None: the endpoint was given up, forget pauses
-    has_cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What a process may do until its next report; `cuts` counts everybody's since the start."""
-
-    slots: int
-    requests: float
-    tokens: float
-    pause: float
-    cuts: int
-
-
-class ShareFailed(Exception):
+class CoordinationFailed(Exception):
     """The store did not answer; what was granted before goes on being valid."""
 
 
-# Blocks while it waits for the store. Raises `ShareFailed`.
+# Blocks while it waits for the store. Raises `CoordinationFailed`.
 Exchange = Callable[[Report], Grant]
 
 
@@ -99,13 +72,13 @@ def settle(document: Document, member: str, report: Report, *, now: float) -> Gr
 
 def _slots(members: dict[str, Any], member: str, total: int) -> int:
     """As many slots as are fair, and what nobody wants, of those that nobody else holds."""
-    shares = fair_shares({name: m["wanted"] for name, m in members.items()}, total)
+    shares = fair_slots({name: m["wanted"] for name, m in members.items()}, total)
     held_by_others: int = sum(m["slots"] for name, m in members.items() if name != member)
     fair = shares[member] + total - sum(shares.values())
     return max(0, min(fair, total - held_by_others))
 
 
-def fair_shares(wanted: dict[str, int], total: int) -> dict[str, int]:
+def fair_slots(wanted: dict[str, int], total: int) -> dict[str, int]:
     """Split `total`: nobody gets more than is wanted, and who wants more gets equally much."""
     shares: dict[str, int] = {}
     left = total
@@ -140,7 +113,7 @@ def _draw(
     return amount
 
 
-async def keep_sharing(limiter: "Limiter", exchange: Exchange, executor: Executor) -> None:
+async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Executor) -> None:
     """Exchange reports for grants as long as somebody waits or is under way; ends by being
     cancelled."""
     loop = asyncio.get_running_loop()
@@ -154,7 +127,7 @@ async def keep_sharing(limiter: "Limiter", exchange: Exchange, executor: Executo
             grant = await loop.run_in_executor(executor, exchange, report)
         except Exception as error:
             # Whatever it is: were this task to end, everybody would wait for a grant for ever.
-            is_known = isinstance(error, ShareFailed)
+            is_known = isinstance(error, CoordinationFailed)
             logger.warning(
                 "The limits could not be shared, trying again: %s",
                 error,

@@ -6,18 +6,19 @@ common to all, because a server that turns one request away would turn away the 
 
 A server that brings nothing useful is tried ever more rarely, one request at a time, and given up
 after `patience` seconds. All code runs on one event loop; there are no locks. Where several
-processes ask the same endpoint, slots and rates are what `sharing` grants this one.
+processes ask the same endpoint, slots and rates are what `rate_limit_coordination` grants to
+this one.
 """
 
 import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from judging.engine.interface import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
-from judging.engine.rate_limit_coordination import BURST_SECONDS, Grant, Report
+from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
 
 CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
@@ -25,34 +26,6 @@ FIRST_REJECTIONS = 10  # rejected in a row before anything was taken: the reques
 _LONGEST_PAUSE = 30.0
 _GROWTH = 1.0  # slots won back by a full round of answers
 _CUT = 0.5
-
-
-@dataclass(frozen=True)
-class Limits:
-    """`first` is how many slots there are before anything was answered: all where it is None.
-
-    Answers that take longer than `slow_after` seconds win no more of them.
-    """
-
-    concurrency: int = 16
-    rpm: int | None = None
-    tpm: int | None = None
-    patience: float = 120.0
-    first: int | None = None
-    slow_after: float = math.inf
-
-
-def tightest_of(several: Iterable[Limits]) -> Limits:
-    """What keeps all of several limits; the most patient one says when to give up."""
-    limits = list(several)
-    return Limits(
-        concurrency=min(each.concurrency for each in limits),
-        rpm=min((each.rpm for each in limits if each.rpm), default=None),
-        tpm=min((each.tpm for each in limits if each.tpm), default=None),
-        patience=max(each.patience for each in limits),
-        first=min((each.first for each in limits if each.first), default=None),
-        slow_after=min(each.slow_after for each in limits),
-    )
 
 
 @dataclass(slots=True)

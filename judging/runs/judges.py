@@ -16,7 +16,7 @@ from judging.backends.openai import OPENAI_URL, OpenAIBackend, OpenAISettings, c
 from judging.backends.replay import BadRecording, ReplayBackend, read_recording
 from judging.backends.transformers import TransformersBackend, TransformersSettings
 from judging.engine.interface import Backend
-from judging.engine.rate_limits import Limits
+from judging.engine.limits import Limits
 from judging.errors import BadJudge, BadOption
 from judging.models import Judge
 from judging.runs.presets import PRESETS

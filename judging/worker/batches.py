@@ -18,7 +18,14 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from judging.backends.batch import MAX_BYTES, BatchClient, BatchError, Line, Status, request_line
+from judging.backends.batch import (
+    MAX_BYTES,
+    BatchClient,
+    BatchError,
+    BatchLine,
+    Status,
+    request_line,
+)
 from judging.backends.error_messages import error_body
 from judging.backends.openai import OpenAIBackend
 from judging.backends.parameters import request_body
@@ -334,7 +341,7 @@ class _Reader:
         self._answered = self._again = 0
         self.stop_with = ""
 
-    def read(self, question: Question, line: Line) -> None:
+    def read(self, question: Question, line: BatchLine) -> None:
         replies, answer = question.replies, None
         try:
             sent = self._sent_with[question.id]
@@ -363,7 +370,7 @@ class _Reader:
         )  # fmt: skip
         self._close(question, end, question.replies, None)
 
-    def _verdict(self, question: Question, fault: Fault, line: Line) -> Answer | None:
+    def _verdict(self, question: Question, fault: Fault, line: BatchLine) -> Answer | None:
         """The end of a question that the server turns down; None where it is asked again."""
         if isinstance(fault, Misconfigured):
             self.stop_with = str(fault)

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from django.db import connection
 
-from judging.engine.interface import Crowded, OverBudget, Usage
+from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
 
 # In one statement: between two of them a request could end, and be in neither sum.
@@ -98,7 +98,7 @@ class _Budget:
                 "the price with add_judge --price-input and --price-output."
             )
         if self.live:
-            return Crowded("What is under way may use up what is left of the budget.")
+            return BudgetInUse("What is under way may use up what is left of the budget.")
         of = f"campaign “{self.name}”, " if self.name else ""
         if self.nano is not None and self.spent_nano + self.held_nano + (nano or 0) > self.nano:
             budget, option = f"${_dollars(self.nano)}", "--budget"
@@ -120,7 +120,7 @@ def _dollars(nano: int) -> str:
     return f"{(Decimal(nano) / NANO).normalize():f}"
 
 
-class Purse:
+class LockedBudgets:
     """The budgets that some runs have to keep, while requests of theirs are opened."""
 
     def __init__(self, states: dict[int, str], budgets: list[_Budget]) -> None:
@@ -128,7 +128,7 @@ class Purse:
         self._budgets = budgets
 
     @classmethod
-    def lock(cls, run_ids: Iterable[int]) -> "Purse":
+    def lock(cls, run_ids: Iterable[int]) -> "LockedBudgets":
         """Hold the rows of runs, and of the campaigns whose budgets they have to keep, until the
         transaction ends; always in the same order."""
         ids = sorted(set(run_ids))
@@ -202,6 +202,6 @@ def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
 
 def room_of(run_id: int) -> Room:
     """What the budgets of a run have left, which others cannot use until the transaction ends."""
-    purse = Purse.lock([run_id])
-    purse.count()
-    return purse.room(run_id)
+    budgets = LockedBudgets.lock([run_id])
+    budgets.count()
+    return budgets.room(run_id)

@@ -193,7 +193,7 @@ def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], le
     ledger = RunLedger(
         writer=running.writer,
         rows=Rows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
-        line=runtime.line_of(run.pk),
+        budget_queue=runtime.budget_queue_of(run.pk),
         is_stopping=runtime.is_stopping,
     )
     try:

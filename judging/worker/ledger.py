@@ -13,11 +13,11 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from judging.engine.budget_queue import Line
+from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import (
     Answer,
     AttemptEnd,
-    Crowded,
+    BudgetInUse,
     Halted,
     LedgerFailed,
     Parameters,
@@ -27,7 +27,7 @@ from judging.engine.interface import (
 )
 from judging.models import NANO, Attempt, JudgeRun
 from judging.runs.judges import room_of
-from judging.worker.budgets import Purse
+from judging.worker.budgets import LockedBudgets
 from judging.worker.sent_parameters import ids_of
 from judging.worker.writer import Writer
 from studies.models import Choice, Side
@@ -161,10 +161,10 @@ class RunLedger:
         *,
         writer: Writer,
         rows: Rows,
-        line: Line,
+        budget_queue: BudgetQueue,
         is_stopping: Callable[[], bool],
     ) -> None:
-        self.line = line
+        self.budget_queue = budget_queue
         self._writer = writer
         self._rows = rows
         self._is_stopping = is_stopping
@@ -181,7 +181,7 @@ class RunLedger:
         self._under_way[question.id] = time.monotonic()
         try:
             await self._writer.write(self._rows.opening(question, number, parameters))
-        except (Stopped, Crowded, LedgerFailed):
+        except (Stopped, BudgetInUse, LedgerFailed):
             del self._under_way[question.id]  # nothing is sent
             raise
 
@@ -190,7 +190,7 @@ class RunLedger:
     ) -> None:
         await self._writer.write(self._rows.closing(question, number, end, replies, answer))
         self._under_way.pop(question.id, None)
-        self.line.tell()
+        self.budget_queue.notify()
 
 
 def _contents(shown_first: str) -> dict[str, str]:
@@ -212,12 +212,12 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
     with transaction.atomic(), connection.cursor() as cursor:
         if closings:
             _freeze(closings)
-        purse = Purse.lock(row.run_id for row in rows)
+        budgets = LockedBudgets.lock(row.run_id for row in rows)
         if closings:
             _add_to_runs(cursor, closings)
             _close_attempts(cursor, closings)
             _store_replies(cursor, closings)
-        refusals = _refusals(purse, openings) if openings else {}
+        refusals = _refusals(budgets, openings) if openings else {}
         if granted := [row for row in openings if id(row) not in refusals]:
             _open_attempts(cursor, granted)
     return [refusals.get(id(row)) for row in rows]
@@ -250,15 +250,15 @@ def _freeze(closings: Sequence[Closing]) -> None:
         freeze(study_id)
 
 
-def _refusals(purse: Purse, rows: Sequence[Opening]) -> dict[int, Exception]:
+def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exception]:
     """Why attempts must not be sent, or not yet; by the row's `id`."""
-    purse.count()
+    budgets.count()
     refusals: dict[int, Exception] = {}
     for row in rows:
-        state = purse.states[row.run_id]
+        state = budgets.states[row.run_id]
         if state not in JudgeRun.ACTIVE:
             refusals[id(row)] = Halted(f"The run is {JudgeRun.State(state).label}.")
-        elif refusal := purse.take(row.run_id, row.most_nano, row.most):
+        elif refusal := budgets.take(row.run_id, row.most_nano, row.most):
             refusals[id(row)] = refusal
     return refusals
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from judging.engine.asking import Asker
-from judging.engine.budget_queue import Line
+from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import Backend
 from judging.engine.loop import EngineLoop
 from judging.models import Judge
@@ -25,7 +25,7 @@ class _Runtime:
 _lock = threading.Lock()
 _runtime: _Runtime | None = None
 _stopping = threading.Event()
-_lines: dict[int, Line] = {}  # of the runs, by their ids
+_budget_queues: dict[int, BudgetQueue] = {}  # of the runs, by their ids
 
 
 def get() -> _Runtime:
@@ -38,11 +38,11 @@ def get() -> _Runtime:
         return _runtime
 
 
-def line_of(run_id: int) -> Line:
+def budget_queue_of(run_id: int) -> BudgetQueue:
     """Where the questions of a run wait for room in its budget."""
     get()
     with _lock:
-        return _lines.setdefault(run_id, Line())
+        return _budget_queues.setdefault(run_id, BudgetQueue())
 
 
 def stop_asking() -> None:
@@ -64,7 +64,7 @@ def shut_down() -> None:
     global _runtime
     with _lock:
         runtime, _runtime = _runtime, None
-        _lines.clear()  # they belong to the loop that ends
+        _budget_queues.clear()  # they belong to the loop that ends
     if runtime is not None:
         runtime.loop.stop()
         # Looked up in the thread that opened it: every thread has a connection of its own.

@@ -11,14 +11,8 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from redis.exceptions import RedisError, WatchError
 
-from judging.engine.rate_limit_coordination import (
-    Document,
-    Exchange,
-    Grant,
-    Report,
-    ShareFailed,
-    settle,
-)
+from judging.engine.limits import Grant, Report
+from judging.engine.rate_limit_coordination import CoordinationFailed, Document, Exchange, settle
 from judging.models import SharedLimit
 
 _FORGET_SECONDS = 3600
@@ -51,7 +45,7 @@ def _in_database(endpoint: str, member: str, report: Report) -> Grant:
             shared.save(update_fields=["document"])
     except (DatabaseError, InterfaceError) as error:
         connection.close()
-        raise ShareFailed(f"the database says: {error}") from error
+        raise CoordinationFailed(f"the database says: {error}") from error
     return grant
 
 
@@ -90,5 +84,5 @@ def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
                     continue
                 return grant
     except RedisError as error:
-        raise ShareFailed(f"Redis says: {error}") from error
-    raise ShareFailed(f"the limits were written by others {_TRIES} times in between")
+        raise CoordinationFailed(f"Redis says: {error}") from error
+    raise CoordinationFailed(f"the limits were written by others {_TRIES} times in between")

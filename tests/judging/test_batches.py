@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends.batch import BatchClient, BatchError, Line, read_lines
+from judging.backends.batch import BatchClient, BatchError, BatchLine, read_lines
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.runs import lifecycle
@@ -160,7 +160,7 @@ def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
 def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
     """Also not what was read before the crash and has to be asked again."""
     monkeypatch.setattr(batches, "_ROWS", 10)
-    read, unreadable = Line.read, set[str]()
+    read, unreadable = BatchLine.read, set[str]()
 
     def read_some(self, question, *, is_structured):
         reply = read(self, question, is_structured=is_structured)
@@ -169,7 +169,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
         unreadable.add(self.custom_id)
         return replace(reply, text="Hm.")
 
-    monkeypatch.setattr(Line, "read", read_some)
+    monkeypatch.setattr(BatchLine, "read", read_some)
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
     apply, calls = batches._apply, []

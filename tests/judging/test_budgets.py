@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from judging.engine.interface import AttemptEnd, Crowded, OverBudget, Parameters, Usage
+from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
 from judging.runs.campaigns import Plan, start_campaign
@@ -239,13 +239,13 @@ def test_what_is_under_way_is_held_until_it_is_known_what_it_cost(runs, money):
 
     refusals = ledger.apply(first)
 
-    assert [type(refusal) for refusal in refusals] == [type(None), type(None), Crowded]
+    assert [type(refusal) for refusal in refusals] == [type(None), type(None), BudgetInUse]
     # One of them turns out to have cost 4 of its 10: now there is room for the third.
     assert ledger.apply([closing_of(first[0], spent=4), first[2]]) == [None, None]
     # Nothing is under way any more, and 12 are spent of 25: one more has room, two have not.
     ledger.apply([closing_of(opening, spent=4) for opening in first[1:]])
     more = openings_of(run, 2, start=3)
-    assert [type(r) for r in ledger.apply(more)] == [type(None), Crowded]
+    assert [type(r) for r in ledger.apply(more)] == [type(None), BudgetInUse]
     ledger.apply([closing_of(more[0], spent=10)])
     (over,) = ledger.apply([more[1]])
     assert isinstance(over, OverBudget)
@@ -259,11 +259,11 @@ def test_the_budget_of_a_campaign_holds_for_all_its_runs(runs):
     assert ledger.apply([mine, *openings_of(two, 1)]) == [None, None]
 
     (crowded,) = ledger.apply(openings_of(two, 1, start=1))
-    assert isinstance(crowded, Crowded)
+    assert isinstance(crowded, BudgetInUse)
     ledger.apply([closing_of(mine, spent=9)])
     (still,) = ledger.apply(openings_of(two, 1, start=1))
 
-    assert isinstance(still, Crowded)
+    assert isinstance(still, BudgetInUse)
     assert sent() == 1
 
 

@@ -25,8 +25,9 @@ from judging.engine.interface import (
     ServerError,
     Unreachable,
 )
+from judging.engine.limits import Limits
 from judging.engine.loop import EngineLoop
-from judging.engine.rate_limits import Limiter, Limits
+from judging.engine.rate_limits import Limiter
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})

@@ -6,8 +6,9 @@ import random
 import pytest
 
 from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
+from judging.engine.limits import Limits
 from judging.engine.rate_limit_coordination import Document, settle
-from judging.engine.rate_limits import Limiter, Limits
+from judging.engine.rate_limits import Limiter
 from tests.judging.simulated_clock import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults

@@ -10,17 +10,16 @@ import pytest
 from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
+from judging.engine.limits import BURST_SECONDS, Limits, Report
 from judging.engine.rate_limit_coordination import (
-    BURST_SECONDS,
     SILENT_SECONDS,
+    CoordinationFailed,
     Document,
-    Report,
-    ShareFailed,
-    fair_shares,
-    keep_sharing,
+    fair_slots,
+    keep_coordinating,
     settle,
 )
-from judging.engine.rate_limits import Limiter, Limits
+from judging.engine.rate_limits import Limiter
 from judging.models import SharedLimit
 from judging.worker import shared_rate_limits
 from tests.judging.llm_server import completion, error
@@ -47,7 +46,7 @@ def report(**overrides):
     ],
 )
 def test_slots_are_split_evenly_among_those_who_want_them(wanted, shares):
-    assert fair_shares(wanted, 10) == shares
+    assert fair_slots(wanted, 10) == shares
 
 
 def test_a_process_alone_gets_every_slot_at_once():
@@ -229,17 +228,17 @@ def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
     def exchange(told):
         calls.append(told)
         if len(calls) == 1:
-            raise ShareFailed("restarting")
+            raise CoordinationFailed("restarting")
         return settle(document, "a", told, now=0.0)
 
     async def scenario():
         limiter = Limiter(Limits(concurrency=4), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
-            shared_rate_limits = asyncio.ensure_future(keep_sharing(limiter, exchange, executor))
+            task = asyncio.ensure_future(keep_coordinating(limiter, exchange, executor))
             permit = await asyncio.wait_for(limiter.acquire(), 5)
             limiter.release(permit)
-            shared_rate_limits.cancel()
-            await asyncio.gather(shared_rate_limits, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(scenario())
 

@@ -10,7 +10,8 @@ from judging.engine.interface import (
     ServerError,
     Unreachable,
 )
-from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Limits, Permit
+from judging.engine.limits import Limits
+from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Permit
 
 
 class Clock:

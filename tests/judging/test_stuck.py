@@ -10,8 +10,9 @@ from django.db import OperationalError
 
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import LedgerFailed, Parameters, Question, Reply, TimedOut
-from judging.engine.rate_limit_coordination import Grant, keep_sharing
-from judging.engine.rate_limits import Limiter, Limits
+from judging.engine.limits import Grant, Limits
+from judging.engine.rate_limit_coordination import keep_coordinating
+from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
 from judging.worker import chunks, ledger
@@ -290,7 +291,7 @@ def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
     async def scenario():
         limiter = Limiter(Limits(), is_shared=True)
         with ThreadPoolExecutor(1) as executor:
-            sharing = asyncio.create_task(keep_sharing(limiter, exchange, executor))
+            sharing = asyncio.create_task(keep_coordinating(limiter, exchange, executor))
             permit = await asyncio.wait_for(limiter.acquire(), timeout=60)
             limiter.release(permit)
             sharing.cancel()
