@@ -1,4 +1,4 @@
-// Follows exports that are being written: the table is fetched again, and nothing else moves.
+// Follows exports that are being written: fetches the table again and keeps the rest of the page.
 "use strict";
 
 const box = document.getElementById("exports");
@@ -14,7 +14,7 @@ async function look() {
     const response = await fetch(box.dataset.table, { headers: { Accept: "text/html" } });
     if (response.ok && !response.redirected) show(await response.text());
   } catch (error) {
-    // The server is being restarted or the network is gone: the next look may find it again.
+    // The server is being restarted or the network is gone: try again later.
     if (!(error instanceof TypeError)) throw error;
   }
   follow();
@@ -25,7 +25,7 @@ function show(html) {
   const focused = box.contains(document.activeElement) ? document.activeElement.id : "";
   const scrolled = box.querySelector(".scroll")?.scrollLeft ?? 0;
   const opened = box.querySelector("details[open]");
-  if (opened) return; // Somebody is reading a checksum.
+  if (opened) return; // Do not close a checksum that is open.
   box.innerHTML = html;
   if (focused) document.getElementById(focused)?.focus();
   const region = box.querySelector(".scroll");

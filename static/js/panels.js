@@ -16,7 +16,7 @@ let loading = false;
 let paused = false;
 let problem = "";
 
-// A form that somebody fills in is left alone.
+// Do not replace a form while someone fills it in.
 function isBusy(slot) {
   const focus = document.activeElement;
   return slot.contains(focus) && focus.matches("input, select, textarea");
@@ -36,8 +36,8 @@ async function load(slot) {
   if (response.redirected && new URL(response.url).pathname.startsWith("/accounts/")) {
     throw new Error("You are signed out. Reload this page to sign in.");
   }
-  if (!response.ok) throw new Error(`${slot.dataset.name} cannot be shown now.`);
-  // A token is new in every answer; what stands around it decides whether anything changed.
+  if (!response.ok) throw new Error(`Could not load “${slot.dataset.name}”.`);
+  // A token is new in every answer; the rest decides whether anything changed.
   const html = await response.text();
   const bare = html.replace(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
   if (slot.bare === bare || isBusy(slot)) return;
@@ -50,7 +50,7 @@ async function refresh() {
   startedAt = Date.now();
   const results = await Promise.allSettled(slots.map(load));
   const failed = results.find((result) => result.status === "rejected");
-  problem = failed ? (failed.reason instanceof TypeError ? "The server does not answer; trying again." : failed.reason.message) : "";
+  problem = failed ? (failed.reason instanceof TypeError ? "The server does not respond. Trying again." : failed.reason.message) : "";
   if (!failed) updatedAt = Date.now();
   loading = false;
   tell();
@@ -84,7 +84,7 @@ if (slots.length && bar) {
   refresh();
   setInterval(tick, 1_000);
 } else {
-  // Panels of a page without the bar do not change while somebody reads: once is enough.
+  // Pages without the bar do not change while they are open: load their panels once.
   slots.forEach((slot) => { load(slot).catch((error) => { slot.querySelector("p")?.append(` (${error.message})`); }); });
 }
 

@@ -19,7 +19,7 @@ async function look() {
       if (message.textContent !== status.message) message.textContent = status.message;
     }
   } catch (error) {
-    // The server is being restarted or the network is gone: the next look may find it again.
+    // The server is being restarted or the network is gone: try again later.
     if (!(error instanceof TypeError)) throw error;
   }
   window.setTimeout(look, EVERY_MS);

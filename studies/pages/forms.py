@@ -35,7 +35,9 @@ class FilesField(forms.FileField):
         cleaned = [super(FilesField, self).clean(file, initial) for file in files or [None]]
         names = [file.name for file in cleaned]
         if len(set(names)) != len(names):
-            raise forms.ValidationError("Two files have the same name. Zip their folders instead.")
+            raise forms.ValidationError(
+                "Two files have the same name. Rename one, or zip their folders."
+            )
         return cleaned
 
 
@@ -43,14 +45,16 @@ class ImportForm(forms.Form):
     """Files with items or, with a `dataset`, its files as they were released and its options."""
 
     file = FilesField(
-        label="Files with items",
-        help_text="JSON Lines, CSV, a zip of a bundle, released result files; 200 MB each at most.",
+        label="Item files",
+        help_text="JSON Lines, CSV, a zipped bundle, or result files released with the paper; "
+        "at most 200 MB each.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )
     task = forms.ChoiceField(
-        label="Task of items that name none",
+        label="Default task",
         choices=Task.choices,
-        help_text="It decides how the question is put to people and to models.",
+        help_text="For items that do not name a task. It determines how the question is worded "
+        "for annotators and judges.",
     )
 
     def __init__(
@@ -70,8 +74,8 @@ class ImportForm(forms.Form):
             self.fields["replace"] = forms.BooleanField(
                 label=f"Replace the {items:,} items and {personas:,} personas of this study",
                 required=False,
-                help_text="They are removed, and these items are imported in their place. Nobody "
-                "has answered any of them yet.",
+                help_text="We remove them and import these items instead. Nobody has answered "
+                "any of them yet.",
             )
             self.fields["seen"] = forms.IntegerField(
                 widget=forms.HiddenInput, initial=items, required=False, min_value=0
@@ -85,7 +89,7 @@ class ImportForm(forms.Form):
     def _ask_of(self, dataset: DataSet) -> None:
         del self.fields["task"]
         self.fields["file"].label = f"Files of {dataset.title}"
-        self.fields["file"].help_text = f"{dataset.files}; 200 MB each at most."
+        self.fields["file"].help_text = f"{dataset.files}; at most 200 MB each."
         for option in dataset.options:
             self.fields[option.name] = _field_of(option)
         self.fields["seed"] = forms.IntegerField(
@@ -95,11 +99,11 @@ class ImportForm(forms.Form):
             help_text="The same files, options and seed give the same items.",
         )
         self.fields["limit"] = forms.IntegerField(
-            label="First items only",
+            label="Maximum number of items",
             required=False,
             min_value=1,
             max_value=1_000_000,
-            help_text="Empty takes all that are made.",
+            help_text="Imports the first items only. Leave empty to import all.",
         )
 
     def option_fields(self) -> list[forms.BoundField]:
@@ -121,8 +125,8 @@ class ImportForm(forms.Form):
         data = super().clean() or {}
         if self.data.get("replace") and "replace" not in self.fields:
             raise forms.ValidationError(
-                "The items of this study cannot be replaced any more: somebody has answered or was "
-                "given some of them, or there are none. Nothing was imported."
+                "The items of this study cannot be replaced: there are none, or annotators or "
+                "judges already have some of them. Nothing was imported. Clear the box “Replace”."
             )
         if self.dataset is not None:
             try:

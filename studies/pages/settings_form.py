@@ -14,7 +14,7 @@ from studies.services.settings import FROZEN_FIELDS, READING_FIELDS
 GROUPS = (
     ("The study", ("title", "slug", "task", "language", "entry", "contact")),
     (
-        "What people are asked",
+        "Questions to annotators",
         (
             "ask_certainty",
             "certainty_control",
@@ -24,75 +24,78 @@ GROUPS = (
             "show_history",
         ),
     ),
-    ("How many answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
+    ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
     ("Time and pay", ("minutes", "pay", "currency")),
-    ("How it is read", ("certainty_threshold", "equivalence_margin")),
+    ("Analysis", ("certainty_threshold", "equivalence_margin")),
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
     ("Other texts", ("instructions", "debrief")),
 )
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
 _LABELS = {
     "slug": "Short name",
-    "entry": "How people come",
+    "entry": "Recruitment",
     "contact": "Contact address",
-    "ask_certainty": "Ask how certain people are",
-    "certainty_control": "How the certainty is entered",
+    "ask_certainty": "Ask for certainty",
+    "certainty_control": "Certainty input",
     "allow_tie": "Offer “No clear difference”",
-    "allow_changes": "Let people change their answers",
-    "persona_style": "Profiles are shown as",
-    "show_history": "Earlier choices of the person that are shown",
-    "items_per_annotator": "Items a person judges",
-    "annotations_per_item": "Answers an item gets",
-    "human_sample": "Items that people get",
-    "minutes": "Minutes it takes",
+    "allow_changes": "Allow changes to earlier answers",
+    "persona_style": "Persona display",
+    "show_history": "Number of the persona’s earlier choices",
+    "items_per_annotator": "Items per annotator",
+    "annotations_per_item": "Answers per item",
+    "human_sample": "Number of items for annotators",
+    "minutes": "Duration in minutes",
     "currency": "Currency",
-    "certainty_threshold": "High certainty from",
-    "equivalence_margin": "Margin for “comparable”",
-    "researchers": "Who asks",
-    "storage": "Where and how long answers are kept",
+    "certainty_threshold": "High-certainty threshold",
+    "equivalence_margin": "Equivalence margin",
+    "researchers": "Researchers",
+    "storage": "Data storage",
     "ethics": "Ethics approval",
     "consent": "Consent text",
     "ai_policy": "Policy on AI assistants",
 }
 _HINTS = {
-    "title": "Annotators read it at the top of every page.",
-    "slug": "In addresses and commands: letters, digits, - and _. Empty makes it of the title. "
-    "It cannot change later.",
-    "task": "It decides how the question is put to people and to models.",
-    "language": "Of every page that annotators see.",
-    "contact": "Annotators may write there.",
+    "title": "Shown to annotators at the top of every page.",
+    "slug": "Used in addresses and commands: letters, digits, - and _. If empty, we derive it from "
+    "the title. You cannot change it later.",
+    "task": "Determines how the question is worded for annotators and judges.",
+    "language": "The language of every page that annotators see.",
+    "contact": "An e-mail address that annotators can write to.",
     "ask_certainty": "A number from 1 to 100 with every choice.",
-    "certainty_control": "A slider starts without a value and always has a box beside it.",
-    "allow_tie": "A third answer below both responses.",
-    "allow_changes": "Until they finish; every change is kept.",
-    "show_history": "0 shows none.",
-    "human_sample": "Drawn by topic; empty means all. Judges may read them all.",
-    "minutes": "Pay, the time limit and the number of attention checks follow from it.",
+    "certainty_control": "The slider starts without a value and has a number field next to it.",
+    "allow_tie": "Adds a third answer below both responses.",
+    "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
+    "show_history": "Enter 0 to show none.",
+    "human_sample": "Drawn at random within topics. Leave empty for all items. Judges can answer "
+    "all items in any case.",
+    "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
     "currency": "Three letters, for example USD.",
-    "certainty_threshold": "1 to 100; the report splits answers there.",
-    "equivalence_margin": "Set it before the data: the largest difference in accuracy that still "
-    "counts as comparable. 0.05 is five points.",
-    "instructions": "Markdown. Empty uses the standard instructions of the task.",
+    "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",
+    "equivalence_margin": "The largest difference in accuracy that still counts as comparable. "
+    "0.05 is five percentage points. Set it before you collect data.",
+    "instructions": "Markdown. Leave empty to use the standard instructions of the task.",
     "researchers": "Names and institution, for example Ada Lovelace, University of Exampleton.",
-    "storage": "For example: on servers of the university in the EU, for ten years.",
+    "storage": "Place and duration, for example: on servers of the university in the EU, for ten "
+    "years.",
     "ethics": "Board and reference, for example Ethics Committee 2026/17.",
-    "consent": "Markdown. Empty uses the standard text. Time, pay, contact and the three facts "
-    "above are always added.",
-    "debrief": "Markdown. Empty uses the standard text.",
-    "ai_policy": "Markdown. Part of consent, and repeated at every item. Empty says nothing.",
+    "consent": "Markdown. Leave empty to use the standard text. We always add the time, the pay, "
+    "the contact address and the three facts above.",
+    "debrief": "Markdown. Leave empty to use the standard text.",
+    "ai_policy": "Markdown. Shown in the consent text and with every item. Leave empty to show "
+    "nothing.",
 }
-_LATE = " There are answers already: a change is logged, and every report says that it came late."
+_LATE = " This study has answers: changes are logged, and every report mentions them."
 
 
 class SettingsForm(forms.ModelForm):
     """A new study, or the settings of one; what answers rest on is fixed with the first."""
 
     pay = forms.DecimalField(
-        label="Pay in total",
+        label="Pay per annotator",
         min_value=0,
         max_value=10_000,
         decimal_places=2,
-        help_text="For the whole study, for example 4.50. Empty or 0 for none.",
+        help_text="For the whole task, for example 4.50. Leave empty or enter 0 for no pay.",
         required=False,
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -138,7 +141,7 @@ class SettingsForm(forms.ModelForm):
         """The name as given, or made of the title."""
         slug = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:60]
         if not slug:
-            raise forms.ValidationError("Enter a short name: none can be made of the title.")
+            raise forms.ValidationError("Enter a short name: it cannot be derived from this title.")
         return str(slug)
 
     def clean(self) -> dict[str, Any]:

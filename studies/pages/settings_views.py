@@ -40,7 +40,7 @@ def new(request: HttpRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error("slug" if "slug" in error.message_dict else None, _plain(error))
         else:
-            messages.success(request, "The study is made, as a draft. Now import its items.")
+            messages.success(request, "Study created as a draft. Next, import its items.")
             return redirect("studies:detail", study.slug)
     context = {"form": form, "presets": PRESETS, "chosen": request.GET.get("preset", "")}
     return _page(request, "studies/new.html", form, context)
@@ -63,7 +63,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             )
         except (StaleVersion, FrozenStudy) as error:
             return _overtaken(request, slug, form, str(error))
-        messages.success(request, "The settings are saved.")
+        messages.success(request, "Settings saved.")
         return redirect("studies:detail", slug)
     return _page(request, "studies/settings.html", form, {"study": study, "form": form})
 

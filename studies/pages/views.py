@@ -54,9 +54,9 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": role_of(request.user, study) in _EDITORS,
         "entry_url": settings.PUBLIC_BASE_URL + _entry(study),
         "panels": [
-            ("People", reverse("people:panel", args=[slug])),
+            ("Annotators", reverse("people:panel", args=[slug])),
             ("Judges", reverse("judging:panel", args=[slug])),
-            ("Report", reverse("analysis:panel", args=[slug])),
+            ("Reports", reverse("analysis:panel", args=[slug])),
             ("Exports", reverse("exports:panel", args=[slug])),
         ],
         "log": study.log.select_related("user")[:10],
@@ -142,7 +142,7 @@ def _entry(study: Study) -> str:
 def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
     """Headers of the list: what each is called, how it is sorted now, and what a click sorts."""
     headers = [
-        ("title", "Name"),
+        ("title", "Title"),
         ("state", "State"),
         ("items", "Items"),
         ("answers", "Answers"),

@@ -17,19 +17,19 @@ class Preset:
 
 PRESETS = {
     "paper": Preset(
-        "As in the paper",
-        "300 items for people, 3 answers each, 30 items a person, certainty from 1 to 100, "
+        "Study of the paper",
+        "300 items with 3 answers each, 30 items per annotator, certainty from 1 to 100, "
         "20 minutes at $13.50 an hour on Prolific.",
         {"human_sample": 300},
     ),
     "ties": Preset(
-        "The paper’s tie setting",
-        "The same, with “No clear difference” as a third answer and no certainty.",
+        "Tie setting of the paper",
+        "As above, with “No clear difference” as a third answer and without certainty.",
         {"human_sample": 300, "allow_tie": True, "ask_certainty": False},
     ),
     "class": Preset(
-        "A class or a lab",
-        "An open link instead of Prolific, 10 items and 8 minutes a person, no pay.",
+        "Class or lab",
+        "An open link instead of Prolific, 10 items and 8 minutes per annotator, no pay.",
         {
             "entry": Study.Entry.LINK,
             "items_per_annotator": 10,
@@ -38,9 +38,9 @@ PRESETS = {
         },
     ),
     "pilot": Preset(
-        "A pilot",
-        "30 items, 2 answers each, 15 items and 10 minutes a person: what takes long, what is "
-        "unclear.",
+        "Pilot",
+        "30 items with 2 answers each, 15 items and 10 minutes per annotator. Shows what takes too "
+        "long or is unclear.",
         {
             "human_sample": 30,
             "annotations_per_item": 2,

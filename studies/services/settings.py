@@ -37,16 +37,16 @@ def save_settings(
     locked = lock_study(study.pk)
     if version is not None and version != locked.version:
         raise StaleVersion(
-            f"Somebody else has changed “{study.slug}” since you opened this page. "
-            "Nothing was saved: compare your settings with theirs, then save again."
+            f"Someone else changed “{study.slug}” after you opened this page. Nothing was saved. "
+            "Compare your settings with theirs, then save again."
         )
     changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
     if not changed:
         return
     if locked.frozen_at is not None and (fixed := sorted(set(changed) & set(FROZEN_FIELDS))):
         raise FrozenStudy(
-            f"“{study.slug}” has answers: {', '.join(fixed)} can no longer change. "
-            "Nothing was saved. Start a new study for other words."
+            f"“{study.slug}” has answers, so these settings cannot change: {', '.join(fixed)}. "
+            "Nothing was saved. Create a new study to use other settings."
         )
     before = {name: getattr(locked, name) for name in READING_FIELDS if name in changed}
     for name in changed:

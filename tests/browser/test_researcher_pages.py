@@ -80,7 +80,7 @@ def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
 
     page.goto(reverse("studies:import-job", args=["one", job.public_id]))
 
-    page.get_by_text("40 percent of its rows").wait_for()
+    page.get_by_text("40 % of its rows").wait_for()
     fits_and_reads_well(page)
     item = {"asked": "Tea?", "r1": "Yes", "r2": "No", "own": "tie", "person": "35-44"}
     report = {"facts": [["Left out", "ties 3"]], "preview": [item]}
@@ -141,17 +141,17 @@ def test_a_panel_that_cannot_be_loaded_is_named(signed_in):
 
     page.goto(reverse("studies:detail", args=["one"]))
 
-    page.get_by_text("People cannot be shown now.").wait_for()
-    page.get_by_role("link", name="Show people").wait_for()
+    page.get_by_text("Could not load “Annotators”.").wait_for()
+    page.get_by_role("link", name="Show annotators").wait_for()
 
 
 def test_without_scripts_panels_are_links(signed_in):
     page = signed_in(javascript=False)
     page.goto(reverse("studies:detail", args=["one"]))
 
-    page.get_by_role("link", name="Show people").click()
+    page.get_by_role("link", name="Show annotators").click()
 
-    expect(page.get_by_text("People").first).to_be_visible()
+    expect(page.get_by_text("Annotators").first).to_be_visible()
     assert page.url.endswith(reverse("people:panel", args=["one"]))
 
 
@@ -159,7 +159,7 @@ def test_a_study_is_paused_by_its_button(signed_in):
     page = signed_in()
     page.goto(reverse("studies:detail", args=["one"]))
 
-    page.get_by_role("button", name="Pause", exact=True).click()
+    page.get_by_role("button", name="Pause study", exact=True).click()
 
     page.get_by_text("The study is paused.").wait_for()
     assert Study.objects.get().state == "paused"
@@ -171,13 +171,13 @@ def test_a_broken_file_is_explained_and_its_faults_can_be_downloaded(signed_in, 
     page = signed_in()
     page.goto(reverse("studies:import", args=["one"]))
 
-    page.get_by_label("Files with items").set_input_files(path)
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_label("Item files").set_input_files(path)
+    page.get_by_role("button", name="Import items", exact=True).click()
 
     expect(page.locator(".error-summary")).to_be_focused()
     fits_and_reads_well(page)
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the faults as CSV").click()
+        page.get_by_role("link", name="Download all errors as CSV").click()
     text = download.value.path().read_text()
     assert "items.jsonl,2,question,question is missing" in text
     assert len(text.splitlines()) == 3

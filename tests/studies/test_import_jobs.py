@@ -96,7 +96,7 @@ def test_checking_a_large_file_stores_nothing(client, study):
 
     _, page = page_of(client, job)
     assert "Would import 1 item" in page
-    assert "Nothing has been stored yet." in page
+    assert "Nothing has been imported yet." in page
     assert not Item.objects.exists()
 
 
@@ -107,9 +107,9 @@ def test_a_file_with_faults_names_each_and_stores_nothing(client, study):
 
     _, page = page_of(client, job)
     assert ImportJob.objects.get().state == "refused"
-    assert "The file has 2 faults. Nothing was imported" in page
+    assert "The file has 2 errors. Nothing was imported" in page
     assert "Line 2" in page
-    assert "Download the faults as CSV" in page
+    assert "Download all errors as CSV" in page
     assert not Item.objects.exists()
 
 
@@ -127,8 +127,8 @@ def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatc
 
     run_import(job_id=job.pk)
 
-    assert "80 percent of its rows" in seen[-2]
-    assert "The file is read; its items are being stored." in seen[-1]
+    assert "80 % of its rows" in seen[-2]
+    assert "Storing the items of the file." in seen[-1]
 
 
 def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkeypatch):
@@ -157,7 +157,7 @@ def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(
     job = send(client, jsonl(raw_item(1)))
     just_now = timezone.now() - limit + timedelta(seconds=30)
     ImportJob.objects.update(state="running", progress=progress, moved_at=just_now)
-    assert "This import no longer moves" not in page_of(client, job)[1]
+    assert "The import stopped because" not in page_of(client, job)[1]
     ImportJob.objects.update(moved_at=just_now - timedelta(seconds=31))
 
     response, page = page_of(client, job)
@@ -166,7 +166,7 @@ def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(
         {"file": SimpleUploadedFile("b.jsonl", jsonl(raw_item(2))), "task": "preference"},
     )
 
-    assert "This import no longer moves" in page
+    assert "The import stopped because" in page
     assert "Refresh" not in response.headers
     assert not folder_of(job).exists()
     assert ImportJob.objects.count() == 2

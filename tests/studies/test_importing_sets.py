@@ -164,7 +164,7 @@ def test_several_files_are_checked_with_the_options_and_the_report_is_shown():
 
     page = client.post(f"{ADDRESS}?set=ec", fields).content.decode()
 
-    assert "The files are in order" in page
+    assert "No errors in the files" in page
     assert "pairs by one writer 1, ties 1" in page
     assert "A village bridge washed away" in page
     assert not Item.objects.exists()
@@ -244,4 +244,4 @@ def test_two_files_of_one_name_are_not_mixed_up():
 
     response = client.post(f"{ADDRESS}?set=ec", {"file": files})
 
-    assert "Two files have the same name. Zip their folders instead." in response.content.decode()
+    assert "Two files have the same name. Rename one, or zip their folders." in response.content.decode()

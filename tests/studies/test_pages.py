@@ -134,7 +134,7 @@ def test_the_list_filters_sorts_and_exports(client, study):
     assert titles("state=paused") == ["=Pilot"]
     assert titles("search=every") == ["Everyday choices"]
     assert titles("sort=nonsense&state=nonsense") == ["=Pilot", "Everyday choices"]
-    assert "No study matches" in client.get(f"{address}?search=zzz").content.decode()
+    assert "No studies match" in client.get(f"{address}?search=zzz").content.decode()
     rows = client.get(f"{address}?format=csv&sort=title").content.decode().splitlines()
     assert rows[0] == "study,title,state,items,answers,seats,created_at"
     assert rows[1].startswith("two,'=Pilot,paused,0,0,0,")
@@ -205,7 +205,7 @@ def test_a_check_stores_nothing_and_shows_the_first_items(client, study):
     )
 
     page = response.content.decode()
-    assert "The file is in order" in page
+    assert "No errors in the file" in page
     assert "What shall I cook on day 1?" in page
     assert "“colour” is not part of the format" in page
     assert not Item.objects.exists()
@@ -223,7 +223,7 @@ def test_a_broken_upload_lists_faults_by_rule_with_a_file_of_all(client, study):
     page = response.content.decode()
     assert response.status_code == 422
     assert "<title>Error: Import items" in page
-    assert "121 faults" in page
+    assert "121 errors" in page
     assert "Line 1: question is missing." in page
     assert SCRIPT not in page
     encoded = re.search(r"data:text/csv;charset=utf-8;base64,([^\"]+)", page)
@@ -257,7 +257,7 @@ def test_items_can_be_found_and_read_with_the_exact_prompt(client, study):
     assert "i2" not in client.get(f"{address}?search=BREAD").content.decode()
     assert "Where do I find" not in client.get(f"{address}?split=practice").content.decode()
     page = client.get(reverse("studies:item", args=["one", "i1"])).content.decode()
-    assert "Exact text sent to a model (certainty, response 1 shown first)" in page
+    assert "Prompt sent to a judge (certainty, response 1 shown first)" in page
     assert "[Question]\nWhere do I find bread?" in page
     assert client.get(reverse("studies:item", args=["one", "i9"])).status_code == 404
 

@@ -70,7 +70,7 @@ def test_a_preset_fills_the_form_and_makes_such_a_study(client, researcher, name
         ({"slug": "taken"}, "There is already a study “taken”"),
         ({"slug": "new"}, "“new” is an address of this site"),
         ({"title": "—", "slug": ""}, "Short name: Enter a short name"),
-        ({"minutes": "0"}, "Minutes it takes: Ensure this value is greater than or equal to 1."),
+        ({"minutes": "0"}, "Duration in minutes: Ensure this value is greater than or equal to 1."),
         ({"pay": "4.505"}, "no more than 2 decimal places"),
         ({"currency": "dollars"}, "Currency: "),
         ({"equivalence_margin": "0.9"}, "less than or equal to 0.5"),
@@ -133,7 +133,7 @@ def test_what_answers_rest_on_is_fixed_and_the_page_says_so(client, study):
     client.post(SETTINGS, filled(client, SETTINGS) | {"consent": "Other", "minutes": "25"})
 
     study.refresh_from_db()
-    assert "What they rest on is fixed" in page
+    assert "these settings can no longer change" in page
     assert (study.consent, study.minutes) == ("", 25)
 
 
@@ -145,7 +145,7 @@ def test_of_two_editors_the_second_sees_what_the_first_has_changed(client, study
 
     page = response.content.decode()
     assert response.status_code == 422
-    assert "Somebody else has changed" in page
+    assert "Someone else changed" in page
     assert "<td>Theirs</td><td>Mine</td>" in page
     assert "<td>12</td><td>20</td>" in page
     assert Study.objects.get().title == "Theirs"
