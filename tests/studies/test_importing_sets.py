@@ -244,4 +244,7 @@ def test_two_files_of_one_name_are_not_mixed_up():
 
     response = client.post(f"{ADDRESS}?set=ec", {"file": files})
 
-    assert "Two files have the same name. Rename one, or zip their folders." in response.content.decode()
+    assert (
+        "Two files have the same name. Rename one, or zip their folders."
+        in response.content.decode()
+    )
