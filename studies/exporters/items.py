@@ -6,7 +6,7 @@ from typing import Any
 
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.validate import KEYS
+from studies.importers.items.validation import KEYS
 from studies.models import Item, Study
 
 _CHUNK = 1_000

@@ -23,8 +23,8 @@ from studies.errors import StudyError
 from studies.importers.files.bundle import unpacked_size
 from studies.importers.files.faults import STOPPED, Fault, Refused
 from studies.importers.items.import_report import ImportReport, report_on
-from studies.importers.items.opening import read_paths
-from studies.importers.items.store import ImportResult, import_items
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import SETS
 from studies.models import ROWS_READ, ImportJob
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
-from studies.importers.items.read import ReadItems, read_bundle
+from studies.importers.items.item_bundle import ReadItems, read_bundle
 
 
 def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:

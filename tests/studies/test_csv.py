@@ -9,7 +9,7 @@ import pytest
 
 from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
-from studies.importers.items.read import read_bundle
+from studies.importers.items.item_bundle import read_bundle
 from tests.studies.files import faults, jsonl, raw_item, read
 
 HEADER = "id,persona_id,feature:age,question,response_1,response_2,first_person"

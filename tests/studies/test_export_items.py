@@ -7,7 +7,7 @@ import pytest
 from studies.exporters.csv_out import CsvWriter
 from studies.exporters.items import dataset_description, item_cells, item_rows
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.store import import_items
+from studies.importers.items.storage import import_items
 from studies.models import Item, Study
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item, read

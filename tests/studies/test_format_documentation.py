@@ -6,8 +6,8 @@ from pathlib import Path
 
 from analysis.exports.tables import columns
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.opening import FORMATS
-from studies.importers.items.validate import KEYS
+from studies.importers.items.import_source import FORMATS
+from studies.importers.items.validation import KEYS
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text
 from tests.studies.files import faults, jsonl

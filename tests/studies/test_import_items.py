@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from studies.errors import StudyError
 from studies.exporters.items import item_rows
 from studies.importers.files.faults import Refused
-from studies.importers.items.store import import_items
+from studies.importers.items.storage import import_items
 from studies.models import Item, Persona, Study, StudyLog
 from studies.services.studies import freeze
 from tests.factories import make_study

@@ -137,7 +137,7 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
     def fail(*args, **kwargs):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("studies.importers.items.store.seat_items", fail)
+    monkeypatch.setattr("studies.importers.items.storage.seat_items", fail)
 
     with pytest.raises(ZeroDivisionError):
         run_import(job_id=job.pk)

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from studies.importers.files import bundle, limits, lines, table
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Fault, Faults, Refused
-from studies.importers.items.opening import read_paths
+from studies.importers.items.import_source import read_paths
 from studies.importers.uploads import folder_of, run_import
 from studies.models import ImportJob, Item, Membership
 from tests.factories import make_item, make_study

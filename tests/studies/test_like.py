@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_rows
-from studies.importers.items.store import import_items
+from studies.importers.items.storage import import_items
 from studies.models import Item, Study
 from tests.studies.files import jsonl, raw_item, read
 

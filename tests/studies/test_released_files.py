@@ -6,9 +6,9 @@ import pytest
 
 from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
+from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.persona_sentences import split_features
 from studies.importers.items.personalized_judge import aligned, parse_released
-from studies.importers.items.read import read_bundle
 from tests.studies.files import jsonl, read
 
 PERSON = (

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from judging.runs.lifecycle import start_run
 from studies.errors import StudyError
-from studies.importers.items.store import import_items
+from studies.importers.items.storage import import_items
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Membership, Persona, Study
 from tests.factories import answer_all, make_study, walk_in

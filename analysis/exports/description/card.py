@@ -17,7 +17,7 @@ from analysis.exports.description.sentences import (
 )
 from analysis.exports.tables.columns import ITEMS
 from analysis.exports.tables.table_files import to_json
-from studies.importers.items.rebuild import commands
+from studies.importers.items.reconstruction import commands
 from studies.prompts import BANDS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -11,8 +11,8 @@ from analysis.exports.delivery.study_export import expected_rows, export_study
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice
 from analysis.exports.tables.catalogue import FORMATS, WHAT
-from studies.management.find import find_study
 from studies.management.progress import ProgressBar
+from studies.management.study_lookup import find_study
 from studies.models import Study
 
 

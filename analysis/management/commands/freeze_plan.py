@@ -9,7 +9,7 @@ from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.build_job import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.registration import ANALYSES, CODES
-from studies.management.find import find_study
+from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):

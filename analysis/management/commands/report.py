@@ -17,7 +17,7 @@ from analysis.lifecycle.build_job import (
 )
 from analysis.lifecycle.output_folders import OF_REPORT, check_place, holds_report
 from analysis.report.pictures import draw_pictures, require_pictures
-from studies.management.find import find_study
+from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):

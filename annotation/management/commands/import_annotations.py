@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.files.imports import import_annotations
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.management.find import find_study
 from studies.management.progress import ProgressBar
+from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):

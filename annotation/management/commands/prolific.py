@@ -32,7 +32,7 @@ from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
 from studies.exporters.csv_out import CsvWriter
-from studies.management.find import find_study
+from studies.management.study_lookup import find_study
 from studies.models import Study
 from studies.money import format_money
 

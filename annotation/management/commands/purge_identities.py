@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand
 
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
-from studies.management.find import find_study
+from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from judging.models import JudgeRun
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
-from studies.management.find import find_study
+from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):

@@ -14,8 +14,8 @@ from judging.selectors import RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
-from studies.management.find import find_study
 from studies.management.progress import ProgressBar
+from studies.management.study_lookup import find_study
 from studies.prompts.language import language_note
 
 _POLL_SECONDS = 0.1

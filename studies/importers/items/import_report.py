@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.items.read import ReadItems
+from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import ItemRecord
 
 PREVIEWED = 5

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from studies.importers.files.import_row import LIMITS
 from studies.importers.files.limits import MAX_PAIRS
 from studies.importers.sets.base import DataSet, Raw, for_id, item
-from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
 from studies.importers.sets.files import Files, Role, csv_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
+from studies.importers.sets.seeded_draws import Sides, draw, rank
 from studies.importers.sets.tally import Tally
 from studies.text import fold, storable
 

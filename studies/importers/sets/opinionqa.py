@@ -9,10 +9,10 @@ from typing import Any
 
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.sets.base import DataSet, Raw, for_id, item
-from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.files import Files, Part, Role, csv_rows
 from studies.importers.sets.opinionqa_people import persona
 from studies.importers.sets.options import ALL, Option
+from studies.importers.sets.seeded_draws import Sides, draw, rank
 from studies.importers.sets.tally import Tally
 from studies.text import storable
 

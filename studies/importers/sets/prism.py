@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.sets.base import DataSet, Raw, for_id, item
-from studies.importers.sets.chosen import Sides, draw, rank
 from studies.importers.sets.files import Files, Part, Role, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism_people import read_people
+from studies.importers.sets.seeded_draws import Sides, draw, rank
 from studies.importers.sets.tally import Tally
 from studies.text import fold, storable
 

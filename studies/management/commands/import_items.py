@@ -10,13 +10,13 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import BadOption, StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import report_on
-from studies.importers.items.opening import FORMATS, read_paths
-from studies.importers.items.read import ReadItems
-from studies.importers.items.rebuild import only_listed, read_list
+from studies.importers.items.import_source import FORMATS, read_paths
+from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
-from studies.importers.items.store import import_items
-from studies.management.explain import explain
+from studies.importers.items.storage import import_items
 from studies.management.progress import ProgressBar
+from studies.management.validation_message import explain
 from studies.models import Item, Study, Task
 
 _WARNINGS_SHOWN = 10

@@ -13,8 +13,8 @@ from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import request_report
 from annotation.models import Annotation, QuotaCell
 from studies.importers.files.bundle import open_path
-from studies.importers.items.read import read_bundle
-from studies.importers.items.store import import_items
+from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Study
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, judged

@@ -14,8 +14,8 @@ from annotation.models import Annotation
 from judging.models import Judgment
 from studies.exporters.csv_out import CsvWriter
 from studies.importers.files.bundle import Bundle, File
-from studies.importers.items.read import read_bundle
-from studies.importers.items.store import import_items
+from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.storage import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from studies.importers.files.faults import Refused
-from studies.importers.items.opening import read_paths
-from studies.importers.items.read import ReadItems
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ReadItems
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -10,7 +10,7 @@ import pytest
 
 from studies.errors import BadOption
 from studies.importers.sets import personal_reddit
-from studies.importers.sets.similar import by_fields, by_tfidf
+from studies.importers.sets.similarity import by_fields, by_tfidf
 from tests.studies.sets.made import FIXTURES, changed, keys, labels, made, refusal
 
 REAL = FIXTURES / "pr_real/synthetic_dataset.jsonl"

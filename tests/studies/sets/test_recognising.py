@@ -9,7 +9,7 @@ import pytest
 from studies.errors import BadOption
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import quantiles, report_on
-from studies.importers.items.opening import read_paths
+from studies.importers.items.import_source import read_paths
 from studies.importers.sets import SETS
 from tests.studies.files import jsonl, raw_item
 from tests.studies.sets.made import FIXTURES, keys, made

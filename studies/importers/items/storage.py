@@ -10,7 +10,7 @@ from django.db import transaction
 
 from studies.errors import StudyError
 from studies.importers.files.faults import Fault, Faults, Refused
-from studies.importers.items.read import ReadItems
+from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.items.replacement import remove_items
 from studies.importers.sets import SETS

@@ -10,9 +10,9 @@ from studies.errors import BadOption
 from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_path, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.readers import REQUIRED
-from studies.importers.items.read import ReadItems, read_bundle
+from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.records import ItemRecord
-from studies.importers.items.validate import Validator
+from studies.importers.items.validation import Validator
 from studies.importers.sets import SETS
 from studies.importers.sets.base import DEFAULT_SEED, DataSet
 from studies.importers.sets.files import Files, Part, parts_of, role_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.items.read import ReadItems
+from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import ItemRecord
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text

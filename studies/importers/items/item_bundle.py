@@ -26,7 +26,7 @@ from studies.importers.items.personalized_judge import (
 )
 from studies.importers.items.personas import read_persona
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
-from studies.importers.items.validate import Validator
+from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
 
 _HEAD_LINES = 50
