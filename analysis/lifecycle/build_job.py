@@ -16,13 +16,13 @@ from analysis.data.pooling import pool
 from analysis.errors import BadParameters
 from analysis.lifecycle.job_states import Progress, carry_out
 from analysis.models import Report
-from analysis.report.across import tables_across
 from analysis.report.build import build_report
-from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
-from analysis.report.paper import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
+from analysis.report.study_tables import tables_across
+from analysis.report.table_files import write_tables
 
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000

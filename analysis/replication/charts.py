@@ -11,7 +11,7 @@ from analysis.replication.counting import has_hundred_scale, is_certain, share
 from analysis.replication.names import ResultName
 from analysis.replication.reading import Row
 from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
-from analysis.report.words import decimal
+from analysis.report.text.numbers import decimal
 
 TITLES = {
     "figure2": (

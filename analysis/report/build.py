@@ -13,32 +13,32 @@ import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.data.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
-from analysis.report.ablations import ablations
-from analysis.report.certain_checks import checks, held_out_items, item_folds
-from analysis.report.competing import families
+from analysis.report.clusters import add_as_best, add_clusters, shared_by
+from analysis.report.competition import families
 from analysis.report.encode import Json, put, steps
-from analysis.report.groups import annotator_groups, group_tables
-from analysis.report.headline import headline
-from analysis.report.headline_certainty import certainty_headline
 from analysis.report.judges import judge_entry
-from analysis.report.limitations import limitations
-from analysis.report.multiverse import multiverse
 from analysis.report.people import correct_alone, people_entry
 from analysis.report.registration import registration
-from analysis.report.selective import selective
-from analysis.report.several import several_judges
-from analysis.report.shared import add_as_best, add_clusters, shared_by
-from analysis.report.thresholds import Grid, by_threshold
-from analysis.report.verbosity import verbosity
-from analysis.report.versus import (
+from analysis.report.sections.ablations import ablations
+from analysis.report.sections.accuracy.general_difference import add_general
+from analysis.report.sections.accuracy.ranking import several_judges
+from analysis.report.sections.accuracy.thresholds import Grid, by_threshold
+from analysis.report.sections.agreement.replacement import (
     adjust_for_several,
     agreement_matrix,
     comparison_entry,
     likenesses,
 )
-from analysis.report.versus_general import add_general
-from analysis.report.whom import who_judges_whom
-from analysis.report.worth import interaction
+from analysis.report.sections.certainty.certified import selective
+from analysis.report.sections.certainty.headline import certainty_headline
+from analysis.report.sections.certainty.validation import checks, held_out_items, item_folds
+from analysis.report.sections.choices.multiverse import multiverse
+from analysis.report.sections.glance.crowd_equivalence import interaction
+from analysis.report.sections.glance.headline import headline
+from analysis.report.sections.groups.accuracy import annotator_groups, group_tables
+from analysis.report.sections.groups.cross_group import who_judges_whom
+from analysis.report.sections.limits import limitations
+from analysis.report.sections.position.length import verbosity
 from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"

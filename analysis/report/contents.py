@@ -3,24 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report import (
-    figures_accuracy,
-    figures_certainty,
-    figures_groups,
-    figures_multiverse,
-)
-from analysis.report import tables_accuracy as accuracy
-from analysis.report import tables_certainty as certainty
 from analysis.report import tables_checks as checks
-from analysis.report import tables_groups as groups
 from analysis.report import tables_judges as judges
-from analysis.report import tables_multiverse as choices
-from analysis.report import tables_people as people
-from analysis.report import tables_record as record
-from analysis.report import tables_sources as sources
-from analysis.report import tables_thresholds as thresholds
-from analysis.report import tables_worth as worth
 from analysis.report.figures import Figure
+from analysis.report.sections.accuracy import figures as figures_accuracy
+from analysis.report.sections.accuracy import tables as accuracy
+from analysis.report.sections.certainty import figures as figures_certainty
+from analysis.report.sections.certainty import tables as certainty
+from analysis.report.sections.certainty import threshold_tables as thresholds
+from analysis.report.sections.choices import figure as figures_multiverse
+from analysis.report.sections.choices import table as choices
+from analysis.report.sections.glance import crowd_equivalence_tables as worth
+from analysis.report.sections.groups import heat_maps as figures_groups
+from analysis.report.sections.groups import tables as groups
+from analysis.report.sections.methods import sources
+from analysis.report.sections.methods import tables as record
+from analysis.report.sections.record import tables as people
 from analysis.report.tables import Table
 
 TABLES = (

@@ -11,9 +11,9 @@ from analysis.data.verdicts import (
     repeated_readings,
     run_options,
 )
-from analysis.report.certain import calibration, chapter
 from analysis.report.encode import Json, cells, number, pick, put, put_estimate, undefined
-from analysis.report.position import both_orders, single_order
+from analysis.report.sections.certainty.calibration import calibration, chapter
+from analysis.report.sections.position.sides import both_orders, single_order
 from analysis.stats.accuracy.bands import answer_accuracy
 from analysis.stats.accuracy.bounds import accuracy_bounds
 from analysis.stats.comparison.noise import run_noise

@@ -6,13 +6,13 @@ import numpy as np
 
 from analysis.data.arrays import MISSING, Dataset
 from analysis.data.verdicts import Floats, Verdicts, people_votes
-from analysis.report.aggregation import aggregation
-from analysis.report.agreement import agreement, from_accuracy
-from analysis.report.certain import calibration, chapter
-from analysis.report.certain_checks import scale_use
 from analysis.report.encode import Json, cell, cells, put, put_interval, undefined
-from analysis.report.position import single_order
-from analysis.report.raters import raters
+from analysis.report.sections.agreement.aggregation import aggregation
+from analysis.report.sections.agreement.coefficients import agreement, from_accuracy
+from analysis.report.sections.certainty.calibration import calibration, chapter
+from analysis.report.sections.certainty.validation import scale_use
+from analysis.report.sections.position.sides import single_order
+from analysis.report.sections.record.annotators import raters
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
 from analysis.stats.core.votes import Votes

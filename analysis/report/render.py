@@ -16,17 +16,17 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.replication.cells import TITLES
 from analysis.replication.tables import verdict
-from analysis.report.across import is_pooled
-from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import Figure
-from analysis.report.paper import TEX
 from analysis.report.registration import mark_of
+from analysis.report.sections.accuracy.tables import threshold_standing, threshold_words
+from analysis.report.sections.methods.sources import flat, run_facts
 from analysis.report.sentences import gaps, late_changes, position
+from analysis.report.study_tables import is_pooled
+from analysis.report.table_files import TEX
 from analysis.report.tables import Table, compact
-from analysis.report.tables_accuracy import threshold_standing, threshold_words
-from analysis.report.tables_sources import flat, run_facts
-from analysis.report.words import run_names
+from analysis.report.text.numbers import run_names
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"

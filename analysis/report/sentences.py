@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.words import (
+from analysis.report.text.numbers import (
     SMALL,
     p_value,
     percent,

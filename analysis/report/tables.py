@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from analysis.report import words
-from analysis.report.words import SMALL, TOO_SMALL
+from analysis.report.text import numbers
+from analysis.report.text.numbers import SMALL, TOO_SMALL
 from studies.money import format_cost
 
 Kind = Literal[
@@ -139,15 +139,15 @@ def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
         return Cell("–", raw=raw)
     forms: dict[str, Callable[[Any], str]] = {
         "count": lambda n: f"{n:,}",
-        "number": words.number,
-        "range": words.decimal_range,
-        "points_range": words.points_range,
-        "percent_range": words.percent_range,
+        "number": numbers.number,
+        "range": numbers.decimal_range,
+        "points_range": numbers.points_range,
+        "percent_range": numbers.percent_range,
         "money": partial(format_cost, currency=currency),
-        "percent": words.percent,
-        "points": words.points,
-        "decimal": words.decimal,
-        "p": words.p_cell,
+        "percent": numbers.percent,
+        "points": numbers.points,
+        "decimal": numbers.decimal,
+        "p": numbers.p_cell,
         "exact": str,
     }
     return Cell(forms[kind](value), raw=raw)
@@ -156,7 +156,7 @@ def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
 def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     if share["n"] is None:  # not counted: a baseline, or a mean of other cells
         return Cell(
-            words.percent(share["accuracy"]).removesuffix(" %"), (), share["small"], raw=raw
+            numbers.percent(share["accuracy"]).removesuffix(" %"), (), share["small"], raw=raw
         )
     steps = tuple(
         (step["from"], step["n"], step["correct"], *(step["ends"] or ()))
@@ -170,7 +170,7 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     figure = f"{share['accuracy'] * 100:.1f}"
     below = [counts]
     if share["ci"] is not None:
-        below.append(words.percent_range(share["ci"]))
+        below.append(numbers.percent_range(share["ci"]))
     shade = 1 + bisect(SHADES, share["accuracy"])
     return Cell(figure, tuple(below), small=share["n"] < SMALL, shade=shade, raw=raw, steps=steps)
 
@@ -179,7 +179,7 @@ def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
     """An accuracy and its counts as a paper prints them, as far as it does; any may be None."""
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
-    return Cell(words.decimal(share["accuracy"]), counts, raw=raw)
+    return Cell(numbers.decimal(share["accuracy"]), counts, raw=raw)
 
 
 def csv_rows(table: Table) -> list[list[Any]]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from analysis.report.sections.accuracy.tables import CONDITIONAL
 from analysis.report.tables import Column, Table
-from analysis.report.tables_accuracy import CONDITIONAL
-from analysis.report.words import reason, run_names, whole_runs
+from analysis.report.text.numbers import reason, run_names, whole_runs
 
 Report = Mapping[str, Any]
 _DIFFERENCE = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.report.tables import Column, Kind, Table
-from analysis.report.words import features_words, run_names, whole_runs
+from analysis.report.text.numbers import features_words, run_names, whole_runs
 
 Report = Mapping[str, Any]
 Entry = Mapping[str, Any]

@@ -7,9 +7,10 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from analysis.report import registration, words
-from analysis.report.said import at, pieces, places
-from analysis.report.tables_sources import CONSTANTS
+from analysis.report import registration
+from analysis.report.sections.methods.sources import CONSTANTS
+from analysis.report.text import numbers as words
+from analysis.report.text.sentences import at, pieces, places
 from studies.money import format_cost
 
 register = template.Library()

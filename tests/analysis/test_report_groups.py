@@ -6,7 +6,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.citing import methods_paragraph
+from analysis.report.citation import methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.render import render_html
 from judging.models import Attempt

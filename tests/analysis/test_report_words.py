@@ -7,7 +7,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
 from analysis.report.build import build_report
-from analysis.report.citing import bibtex, methods_paragraph
+from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.contents import all_figures
 from analysis.report.render import render_html
 from analysis.report.sentences import gaps, position

@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 from analysis.exports.tables.table_files import to_json
-from analysis.report.paper import tex
+from analysis.report.table_files import tex
 from studies.models import Membership, Study
 
 # SPDX names; the owner of a study chooses for the answers, the source has chosen for the items.

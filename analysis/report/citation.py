@@ -1,0 +1,175 @@
+"""How to cite a report, and its method in words, with the study's own figures."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date as Date
+from typing import Any
+
+from analysis.report.sections.accuracy.tables import threshold_standing
+from analysis.report.table_files import tex
+from analysis.report.text.numbers import decimal, decimal_range, percent, percent_range, share_of
+from studies.money import major_units
+
+Report = Mapping[str, Any]
+
+ARTICLE = """@inproceedings{dong2024personalized,
+  title = {Can {LLM} be a Personalized Judge?},
+  author = {Dong, Yijiang River and Hu, Tiancheng and Collier, Nigel},
+  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
+  year = {2024}
+}
+"""
+
+
+def bibtex(report: Report, date: Date) -> str:
+    """The report itself, the article whose design it follows, and the source of its items."""
+    study, software = report["study"], report["software"]
+    key = re.sub(r"\W", "", study["slug"]) or "report"
+    own = (
+        f"@misc{{{key}{date.year},\n"
+        f"  title = {{{{{tex(study['title'])}: people and judges}}}},\n"
+        f"  year = {{{date.year}}},\n"
+        f"  note = {{Report of {date:%Y-%m-%d}, made with Thirdperson {software['thirdperson']}; "
+        f"inputs {report['inputs']['hash'][:16]}, seed {report['seed']}}}\n"
+        "}\n"
+    )
+    citation = str(study["source"].get("citation") or "").strip()
+    source = f"\n{citation}\n" if citation.startswith("@") else ""
+    return f"{own}\n{ARTICLE}{source}"
+
+
+def methods_paragraph(report: Report) -> str:
+    """The method as a paper tells it; every figure is one of the report's."""
+    return " ".join(
+        (*_items(report), *_people(report), *_judges(report), *_results(report), *_rules(report))
+    )
+
+
+def _items(report: Report) -> Iterator[str]:
+    inputs, study = report["inputs"], report["study"]
+    simulated = " The data are simulated." if study["simulated"] else ""
+    name = study["source"].get("name")
+    source = f" from {name}" if name else ""
+    yield (
+        f"The study has {inputs['items']:,} items{source} about {inputs['personas']:,} personas; "
+        f"each asks “{study['question']}” of two responses"
+        f"{' or a tie' if study['allow_tie'] else ''}.{simulated}"
+    )
+
+
+def _people(report: Report) -> Iterator[str]:
+    human, study = report["human"], report["study"]
+    if not human["answers"]:
+        yield "No people answered."
+        return
+    certainty = ", with a certainty from 1 to 100" if study["ask_certainty"] else ""
+    yield f"{human['annotators']:,} people gave {human['answers']:,} answers{certainty}."
+    pay = human["pay"]
+    if pay["rewards"] is not None:
+        each = major_units(study["reward_minor_units"], study["currency"])
+        yield (
+            f"{pay['finished']:,} people finished and received {each:f} {pay['currency']} each "
+            f"for about {study['minutes']} minutes."
+        )
+    out = human["not_counted"]
+    if out.get("excluded_people"):
+        yield (
+            f"The researchers excluded {out['excluded']:,} answers of "
+            f"{out['excluded_people']:,} people."
+        )
+    ties = human["majority"]["ties"]
+    mean = ", its certainty the mean of those who chose it" if study["ask_certainty"] else ""
+    none = f"; {ties:,} items whose votes tie have none" if ties else ""
+    yield f"The majority of an item is the option with the most votes{mean}{none}."
+
+
+def _judges(report: Report) -> Iterator[str]:
+    """One sentence for all judges that were asked the same things in the same way."""
+    of_judge: dict[tuple[str, ...], list[Report]] = {}
+    for run in report["judges"]:
+        of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
+    alike: dict[tuple[str, ...], list[tuple[str, list[Report]]]] = {}
+    for (name, model, way), runs in of_judge.items():
+        shown = [_shown(run["features"]) for run in runs]
+        alike.setdefault((way, *shown), []).append((f"{name} ({model})", runs))
+    for (way, *shown), judges in alike.items():
+        runs = [run for _, own in judges for run in own]
+        unread = sum(
+            run["excluded"][key] for run in runs for key in ("unparseable", "refused", "error")
+        )
+        asked = sum(run["items"] for run in runs)
+        yield (
+            f"{_listed([name for name, _ in judges])} judged {runs[0]['items']:,} items"
+            f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
+            f"{unread:,} of {asked:,} judgments gave no readable answer."
+        )
+
+
+def _model(run: Report) -> str:
+    """The model as it named itself, and how it was sampled."""
+    record = run["record"]
+    own = record["parameters"]
+    # What was sent counts; where nobody stored it, what was to be sent.
+    sent = [each["parameters"] for each in record["sent"]] or [own]
+    sampling = []
+    for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
+        values = list(dict.fromkeys(each.get(key) for each in sent))
+        if values != [None]:
+            words = ["the server's own" if value is None else str(value) for value in values]
+            sampling.append(f"{word} {' or '.join(words)}")
+    model = ", ".join(record["snapshots"]) or own.get("model") or "model not reported"
+    return ", ".join([model, *sampling])
+
+
+def _way(run: Report) -> str:
+    """How a run asked: its setting, the order of the responses, and how often."""
+    record = run["record"]
+    readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
+    order = record["orders"].replace("_", " ")
+    return f"setting “{run['setting']}”, order of the responses: {order}, {readings} of each item"
+
+
+def _shown(features: str) -> str:
+    words = {"all": "the whole persona", "none": "no persona"}
+    return words.get(features) or f"{_listed(features.split(','))} alone"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _results(report: Report) -> Iterator[str]:
+    people, agreement = report["human"]["majority"], report["human"]["agreement"]
+    if people["accuracy"] is not None:
+        ends = people["clusters"]["ci"]
+        interval = f" (95 % CI {percent_range(ends)})" if ends else ""
+        yield (
+            f"The majority was right on {share_of(people['accuracy'], people['n'], 'item')}"
+            f"{interval}."
+        )
+    alpha = agreement["krippendorff_alpha"]
+    if alpha["value"] is not None:
+        interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
+        yield (
+            f"Two people who judged the same item gave the same answer in "
+            f"{percent(agreement['percent'])} of pairs; Krippendorff's alpha is "
+            f"{decimal(alpha['value'], 2)}{interval}."
+        )
+
+
+def _rules(report: Report) -> Iterator[str]:
+    parameters, software = report["parameters"], report["software"]
+    standing = threshold_standing(report)
+    how = "the registered threshold" if standing == "registered" else f"a threshold {standing}"
+    how = "an explored threshold" if parameters["explored"] else how
+    settings = {judge["setting"] for judge in report["judges"]}
+    if report["study"]["ask_certainty"] or "certainty" in settings:
+        yield f"Certainty is high from {parameters['threshold']} on, {how}."
+    yield (
+        "Judges were compared with the majority on the items that both decided, by t intervals "
+        "and tests with a variance that allows for items, people, personas and questions in "
+        "common, and by two one-sided tests of equivalence within "
+        f"{parameters['margin'] * 100:g} points, all Holm-adjusted over the runs that compete. "
+        f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "
+        f"{software['thirdperson']}, NumPy {software['numpy']}, SciPy {software['scipy']}."
+    )

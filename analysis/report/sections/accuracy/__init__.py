@@ -1,0 +1,1 @@
+"""The chapter on accuracy: by certainty, on common items, and judges against one another."""

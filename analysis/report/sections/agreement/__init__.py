@@ -1,0 +1,1 @@
+"""The chapter on agreement: among annotators, and of judges with them."""

@@ -1,0 +1,1 @@
+"""The chapter on certainty: how each side uses it, and what it is worth."""

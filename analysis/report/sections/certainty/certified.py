@@ -1,0 +1,107 @@
+"""From which certainty on a judge's answers may be trusted, with a certificate or without."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Verdicts
+from analysis.report.clusters import Shared
+from analysis.report.encode import Json, cell, number, put
+from analysis.report.judges import identity
+from analysis.report.sections.certainty.validation import TARGET
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import BoolArray
+from analysis.stats.selection.certified_thresholds import (
+    GRID,
+    certify_threshold,
+    fewest_items,
+    one_per_cluster,
+    starting_threshold,
+)
+
+# Probability with which any certificate of a report may be wrong, over all of its runs.
+DELTA = 0.1
+# Answers that the first threshold tested is to accept.
+FEWEST_AT_START = 30
+
+
+def selective(
+    data: Dataset, judges: Sequence[Verdicts], shared: Shared, *, threshold: float
+) -> list[Json]:
+    """One entry per run; `threshold` is the one at which the report splits high and low.
+
+    The certificate does not depend on it, so trying another threshold changes no certificate.
+    """
+    # Runs without any certainty are no candidates.
+    n_judges = max(1, sum(bool(_stated(verdicts).any()) for verdicts in judges))
+    return [
+        identity(run) | _entry(data, verdicts, shared, threshold, n_judges=n_judges)
+        for run, verdicts in zip(data.runs, judges, strict=True)
+    ]
+
+
+def _entry(
+    data: Dataset, verdicts: Verdicts, shared: Shared, threshold: float, *, n_judges: int
+) -> Json:
+    stated = _stated(verdicts)
+    usable = np.flatnonzero(stated)
+    # Who is drawn depends on the items' keys alone, never on whether an answer is right.
+    asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
+    # An item without a question shares none; codes below 0 are its own.
+    question = np.where(asked, shared.question, -1 - np.arange(len(data.items)))
+    keys = [data.items[row].key for row in usable]
+    drawn = usable[one_per_cluster(keys, [shared.persona[usable], question[usable]])]
+    max_error = round(1 - TARGET, 12)
+    start = starting_threshold(verdicts.certainty, drawn.size, min_n=FEWEST_AT_START)
+    found = certify_threshold(
+        verdicts.certainty[drawn],
+        verdicts.correct[drawn],
+        max_error=max_error,
+        clusters=[shared.persona[drawn], question[drawn]],
+        delta=DELTA,
+        n_judges=n_judges,
+        start=start,
+    )
+    out: Json = {"target": TARGET}
+    put(out, "threshold", number(found.threshold), found.reason)
+    accepted = stated & (
+        verdicts.certainty >= (np.inf if found.threshold is None else found.threshold)
+    )
+    # Where nothing is certified, no answer is accepted.
+    coverage = float(accepted.sum() / usable.size) if usable.size else None
+    put(out, "coverage", coverage)
+    out |= cell(wilson_proportion(verdicts.correct[accepted]))
+    if found.threshold is None:
+        out |= {"guarantee": "none", "guarantee_reason": found.reason}
+    else:
+        out["guarantee"] = (
+            f"With {1 - DELTA:.0%} confidence, for all runs of this report together, at least "
+            f"{TARGET:.0%} of the answers with certainty {found.threshold:.0f} or more are right, "
+            "on new items drawn as these were, each with a persona and a question of its own."
+        )
+    out["certificate"] = {
+        "method": "fixed-sequence testing",
+        "max_error": max_error,
+        "delta": DELTA,
+        "judges": n_judges,
+        "grid": [GRID[0], GRID[-1]],
+        "items": found.n,
+        "fewest": fewest_items(max_error, DELTA / n_judges),
+        "accepted": cell(found.accepted),
+        "tested": [
+            {"threshold": step.threshold, "n": step.n, "errors": step.errors, "p": step.p}
+            for step in found.tested
+        ],
+    }
+    put(out["certificate"], "start", start, "too_few_items" if usable.size else "empty_group")
+    high = stated & (verdicts.certainty >= threshold)
+    out["uncertified"] = {"threshold": float(threshold)}
+    put(out["uncertified"], "coverage", float(high.sum() / usable.size) if usable.size else None)
+    out["uncertified"] |= cell(wilson_proportion(verdicts.correct[high]))
+    return out
+
+
+def _stated(verdicts: Verdicts) -> BoolArray:
+    """Items on which the run gave a certainty and can be right or wrong."""
+    return np.asarray(verdicts.scored & ~np.isnan(verdicts.certainty), dtype=np.bool_)

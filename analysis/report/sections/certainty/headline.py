@@ -1,0 +1,145 @@
+"""What the certainty chapter found, in a few sentences chosen by rule."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.encode import Json
+from analysis.report.sections.glance.headline import (
+    LEVEL,
+    THRESHOLD,
+    holm_words,
+    state_with,
+    who_of,
+)
+from analysis.report.text.numbers import (
+    TOO_SMALL,
+    decimal,
+    decimal_range,
+    percent,
+    points,
+    points_range,
+    reason,
+    run_name,
+)
+from analysis.report.text.sentences import Said, say, shown
+
+
+def certainty_headline(report: Mapping[str, Any]) -> Json:
+    """What the certainty chapter found, for the same run as the headline.
+
+    Three findings by rule: whether its certainty rises and falls with people's (interval of
+    Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
+    is certain, is right more often than people where they are (interval of the
+    difference, both sets drawn anew in every resample).
+    """
+    who = report["headline"]
+    found = [versus["certainty"] for versus in report["comparison"]]
+    stated = [index for index, entry in enumerate(found) if entry["spearman"] is not None]
+    if not stated:
+        return state_with("not_comparable", _not_comparable(found))
+    chosen = [index for index in stated if report["judges"][index]["run"] == who.get("run")]
+    index = (chosen or stated)[0]
+    judge, versus, path = report["judges"][index], found[index], f"comparison.{index}.certainty"
+    name = run_name(judge, report["judges"])
+    sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
+    if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
+        told = "Whether either is right more often where it is certain, nobody can know."
+        return state_with("no_truth", *sentences, told) | who_of(judge)
+    state, sentence = _on_own_ground(
+        name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
+    )
+    return state_with(state, *sentences, sentence) | who_of(judge)
+
+
+def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
+    if "no_variation" in {entry["spearman_reason"] for entry in found}:
+        return (
+            "Certainty never varies on one side or on both: whether that of judges and that of "
+            "people move together is undefined."
+        )
+    return "No run states a certainty on enough of the items that people do."
+
+
+def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
+    ends = found["spearman_ci"]
+    rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
+    said: dict[str, object] = {
+        "name": name,
+        "items": shown(found["items"], f"{path}.items"),
+        "found": rho,
+    }
+    if ends is not None:
+        interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
+        said["found"] = say("{rho} (95 % interval {ends})", rho=rho, ends=interval)
+    tail = "over {items} items Spearman's correlation is {found}."
+    if ends is None or ends[0] <= 0 <= ends[1]:
+        return say(
+            f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
+            **said,
+        )
+    moves = "rises with" if ends[0] > 0 else "falls with"
+    return say(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
+
+
+def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
+    if found["model_mean"] is None:
+        return "Too few certainties were stated to compare their means."
+    return say(
+        "On average a reply of {name} states a certainty of {model} and a person's answer one of "
+        "{human} (distance of the distributions {distance} points, KS {ks}).",
+        name=name,
+        model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
+        human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
+        distance=shown(f"{found['wasserstein']:.1f}", f"{path}.wasserstein"),
+        ks=shown(f"{found['ks']:.2f}", f"{path}.ks"),
+    )
+
+
+def _on_own_ground(
+    name: str, sets: Mapping[str, Any], path: str, threshold: float
+) -> tuple[str, Said]:
+    difference, judge = sets["difference_general"], sets["judge_on_own"]
+    people = sets["people_on_own"]
+    said: dict[str, object] = {
+        "name": name,
+        "threshold": shown(f"{threshold:g}", THRESHOLD),
+        "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
+        "n_people": shown(people["n"], f"{path}.people_on_own.n"),
+    }
+    if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
+        return "too_few", say(
+            "Too few items are highly certain (≥ {threshold}) to compare the two there "
+            "({n_judge} of {name}, {n_people} of people).",
+            **said,
+        )
+    said |= {
+        "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
+        "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
+        "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
+    }
+    form = (
+        "Where it is certain (≥ {threshold}), {name} {words}: {judge} of {n_judge} against "
+        "{people} of {n_people}, a difference of {gap} points {tail}."
+    )
+    if difference["ci"] is None:
+        return "cannot_tell", say(
+            form,
+            words=CERTAIN_WORDS["cannot_tell"],
+            tail=f"(no interval: {reason(difference['ci_reason'])})",
+            **said,
+        )
+    differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
+    state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
+    tail = say(
+        "(95 % interval {ci}{holm}) on items that both decided",
+        ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
+        holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
+    )
+    return state, say(form, words=CERTAIN_WORDS[state], tail=tail, **said)
+
+
+CERTAIN_WORDS = {
+    "better": "is right more often than people where they are",
+    "worse": "is right less often than people where they are",
+    "cannot_tell": "cannot be told apart from people where they are",
+}

@@ -1,0 +1,1 @@
+"""The chapter on other choices: the headline under every specification."""

@@ -1,0 +1,158 @@
+"""The specification curve: every choice's difference in order, and the choices below it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
+from analysis.report.sections.choices.multiverse import EXCLUSIONS, TIES, UNITS
+from analysis.report.sections.choices.table import CLAIMS
+from analysis.report.text.numbers import points
+
+Report = Mapping[str, Any]
+
+MARGIN = {"l": 46, "r": 12, "t": 12, "b": 12}
+CURVE, ROW = 200, 26
+WORDS: Mapping[str, Mapping[Any, str]] = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
+
+
+def multiverse(report: Report) -> Figure | None:
+    """One panel for each claim of the headline that can be compared."""
+    claims = [claim for claim in report["multiverse"]["claims"] if claim["of"] > 1]
+    if not claims:
+        return None
+    holds = all(claim["holds"] == claim["of"] for claim in claims)
+    first = claims[0]
+    title = (
+        "The headline is the same under every choice that was tried"
+        if holds
+        else f"The headline holds in {first['holds']} of {first['of']} specifications"
+    )
+    return Figure(
+        "multiverse",
+        title,
+        "Judge less people in percentage points with 95 % intervals, one column for each "
+        "specification, from the lowest to the highest; dots below show its choices, and the "
+        "square is the specification that the headline reports.",
+        "multiverse",
+        [_panel(claim) for claim in claims],
+        (
+            Key("same conclusion as the headline", CORRECT),
+            Key("another conclusion", WRONG, "stripes"),
+        ),
+    )
+
+
+def _panel(claim: Mapping[str, Any]) -> Panel:
+    rows = [row for row in claim["specifications"] if row["holds"] is not None]
+    rows.sort(key=lambda row: row["difference"])
+    options = [
+        (axis_name, option)
+        for axis_name, values in claim["axes"].items()
+        if len(values) > 1
+        for option in (sorted(values) if axis_name == "threshold" else values)
+        if any(row[axis_name] == option for row in rows)
+    ]
+    below = ROW * len(options) + 8
+    height = CURVE + below + MARGIN["t"] + MARGIN["b"]
+    share = below / (CURVE + below)
+    low, high = rows[0]["difference"], rows[-1]["difference"]
+    where = CLAIMS[claim["claim"]]
+    return panel(
+        f"{claim['judge']}, {where}: the same in {claim['holds']} of {claim['of']}",
+        f"{claim['of']} specifications of the comparison over {where}: differences from "
+        f"{points(low)} to {points(high)} points; {claim['holds']} conclude as the headline does.",
+        [*_curve(rows), *_choices(rows, options)],
+        height=height,
+        margin=MARGIN,
+        xaxis=axis(visible=False, range=[-0.7, len(rows) - 0.3], anchor="y2"),
+        yaxis=axis(tickformat=".0%", domain=[share, 1]),
+        yaxis2=axis(
+            domain=[0, share],
+            range=[len(options) - 0.4, -0.9],
+            showticklabels=False,
+            showgrid=False,
+            showline=False,
+            ticks="",
+        ),
+        shapes=[_zero()],
+        annotations=[_name(place, option) for place, option in enumerate(options)],
+    )
+
+
+def _curve(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    traces = []
+    for holds, colour, symbol in ((True, CORRECT, "circle"), (False, WRONG, "diamond")):
+        places = [place for place, row in enumerate(rows) if row["holds"] is holds]
+        chosen = [rows[place] for place in places]
+        values = [row["difference"] for row in chosen]
+        traces.append(
+            go.Scatter(
+                x=places,
+                y=values,
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": ["square" if row["reported"] else symbol for row in chosen],
+                    "size": [13 if row["reported"] else 7 for row in chosen],
+                    "line": {"width": 1, "color": "#ffffff"},
+                },
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [row["ci"][1] - row["difference"] for row in chosen],
+                    "arrayminus": [row["difference"] - row["ci"][0] for row in chosen],
+                    "thickness": 1.2,
+                    "width": 0,
+                    "color": colour,
+                },
+                hovertemplate="%{y:+.1%}<extra></extra>",
+            )
+        )
+    return traces
+
+
+def _choices(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]]) -> list[Any]:
+    """A dot where a specification takes an option; its shape repeats that of the curve above."""
+    traces = []
+    for holds, colour, symbol in ((True, CORRECT, "circle"), (False, WRONG, "diamond")):
+        dots = [
+            (column, place)
+            for place, (name, option) in enumerate(options)
+            for column, row in enumerate(rows)
+            if row[name] == option and row["holds"] is holds
+        ]
+        traces.append(
+            go.Scatter(
+                x=[column for column, _ in dots],
+                y=[place for _, place in dots],
+                yaxis="y2",
+                mode="markers",
+                marker={"size": 5, "color": colour, "symbol": symbol},
+                hoverinfo="skip",
+            )
+        )
+    return traces
+
+
+def _name(place: int, option: tuple[str, Any]) -> dict[str, Any]:
+    """The option's name above its own row of dots, where a phone has room for it."""
+    name, value = option
+    text = f"high from {value:g}" if name == "threshold" else WORDS[name][value]
+    return {
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": place,
+        "yref": "y2",
+        "yshift": 11,
+        "text": text,
+        "showarrow": False,
+        "font": {"size": 11, "color": "#505a5f"},
+    }
+
+
+def _zero() -> dict[str, Any]:
+    line = {"color": REFERENCE, "width": 1.5, "dash": "dash"}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": line}

@@ -1,0 +1,416 @@
+"""Would other choices have said the same? The headline under every combination of them.
+
+Four choices that nobody's data make: what becomes of ties, where high certainty begins, whose and
+which answers are left out, and what is taken to vary. Options that change nothing here are left out
+and named, so that they cannot make a finding look firmer than it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.data.arrays import MISSING, Answers, Dataset, Run
+from analysis.data.verdicts import Floats, people_votes, run_votes
+from analysis.report.clusters import Shared
+from analysis.report.competition import families
+from analysis.report.encode import Json, put, undefined
+from analysis.report.sections.glance.headline import LEVEL, MIN_COMPARED
+from analysis.report.sections.position.sides import on_side
+from analysis.report.text.numbers import TOO_SMALL
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.comparison.differences import equivalence
+from analysis.stats.comparison.general_difference import (
+    GeneralDifference,
+    general_difference,
+    why_not,
+)
+from analysis.stats.comparison.multiverse import (
+    Clusters,
+    Contrast,
+    Unit,
+    paired_contrast,
+    set_contrast,
+    shared_people,
+)
+from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.clusters import annotator_blocks
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import TiePolicy, majority_vote
+
+THRESHOLDS = (70, 80, 90)
+MIN_BLOCKS = 8
+# Signs that somebody did not read: a pace, and a side of the screen.
+HASTE = 1 / 3
+ONE_SIDED, SIDED_ANSWERS = 0.9, 10
+
+TIES: Mapping[str, str] = {
+    "exclude": "ties left out",
+    "half": "ties count half",
+    "certainty": "ties go to the more certain",
+    "random": "ties broken by lot",
+}
+EXCLUSIONS: Mapping[str, str] = {
+    "as_reported": "answers as in this report",
+    "with_excluded": "excluded people counted too",
+    "without_hasty": "without hasty and one-sided people",
+    "missing_wrong": "a judge's missing answers count as wrong",
+}
+UNITS: Mapping[str, str] = {
+    "general": "items, people, personas and questions vary",
+    "item": "items vary",
+    "persona": "personas vary",
+    "question": "questions vary",
+    "people": "people vary",
+}
+LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
+TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
+    "too_few_items", "difference", "ci"
+)
+DECIDED = ("better", "worse", "equivalent", "cannot_tell")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side under one way of breaking ties: credit and certainty, shape (items,)."""
+
+    credit: Floats
+    certainty: Floats
+
+
+@dataclass(eq=False)
+class Universe:
+    """What the specifications are made of, computed once for each option."""
+
+    data: Dataset
+    shared: Shared
+    seed: int
+    runs: Sequence[Run]
+    _sides: dict[tuple[str, ...], Side] = field(default_factory=dict)
+    _votes: dict[str, Votes] = field(default_factory=dict)
+    _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
+
+    def people(self, ties: str, exclusions: str) -> Side:
+        # What counts against judges leaves people as they are.
+        kept = "as_reported" if exclusions == "missing_wrong" else exclusions
+        key = ("people", ties, kept)
+        if key not in self._sides:
+            truth = self.data.scored_truth(offers_tie=self.data.study.allow_tie)
+            self._sides[key] = self._side(self.votes(kept), truth, ties)
+        return self._sides[key]
+
+    def judge(self, run: Run, ties: str, exclusions: str) -> Side:
+        strict = exclusions == "missing_wrong"
+        key = (run.run, ties, str(strict))
+        if key not in self._sides:
+            truth = self.data.scored_truth(offers_tie=run.offers_tie)
+            side = self._side(run_votes(self.data, run), truth, ties)
+            if strict:
+                asked = np.zeros(truth.size, dtype=np.bool_)
+                asked[run.judgments.item] = True
+                missing = asked & (truth >= 0) & np.isnan(side.credit)
+                side = Side(np.where(missing, 0.0, side.credit), side.certainty)
+            self._sides[key] = side
+        return self._sides[key]
+
+    def unit(self, name: str, exclusions: str) -> Unit | Sharing | None:
+        """What varies; None where it comes in too few independent pieces."""
+        by_people = name in {"general", "people"} and exclusions != "missing_wrong"
+        kept = exclusions if by_people else "as_reported"
+        if (name, kept) not in self._units:
+            self._units[name, kept] = self._make_unit(name, kept)
+        return self._units[name, kept]
+
+    def votes(self, kept: str) -> Votes:
+        if kept not in self._votes:
+            self._votes[kept] = _votes(self.data, kept)
+        return self._votes[kept]
+
+    def _side(self, votes: Votes, truth: Any, ties: str) -> Side:
+        # The lot is about right or wrong: it must not depend on which response is called r1.
+        policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
+        majority = majority_vote(votes, ties=policy)
+        credit = majority.credit(truth.astype(np.int64))
+        if ties == "random":
+            lot = np.random.default_rng(self.seed).random(credit.size)
+            credit = np.where(np.isnan(credit), np.nan, lot < credit)
+        return Side(credit, majority.certainty)
+
+    def _make_unit(self, name: str, kept: str) -> Unit | Sharing | None:
+        n = len(self.data.items)
+        if name == "general":
+            clusters = {"persona": self.shared.persona, "question": self.shared.question}
+            sharing = Sharing.of_items(n, clusters, self.votes(kept))
+            return None if why_not(sharing) else sharing
+        if name == "people":
+            votes = self.votes(kept)
+            blocks = annotator_blocks(votes)
+            enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
+            return Clusters.of(blocks) if enough else shared_people(votes)
+        codes = {"item": np.arange(n), "persona": self.shared.persona,
+                 "question": self.shared.question}[name]  # fmt: skip
+        unit = Clusters.of(codes)
+        return unit if unit.n >= MIN_BLOCKS else None
+
+    def is_same(self, claim: str, ties: str, exclusions: str) -> bool:
+        """Whether breaking ties so, or else excluding so, leaves what a claim rests on alone."""
+        kept = exclusions if ties != "exclude" else "as_reported"
+        pairs = [(self.people(ties, exclusions), self.people("exclude", kept))]
+        for run in self.runs if claim == "all" else self.runs[:1]:
+            pairs.append((self.judge(run, ties, exclusions), self.judge(run, "exclude", kept)))
+        return all(_are_same(claim, one, other) for one, other in pairs)
+
+
+def _are_same(claim: str, one: Side, other: Side) -> bool:
+    if claim == "all":
+        return np.array_equal(one.credit, other.credit, equal_nan=True)
+    # Who is certain where matters too, and an answer without a certainty does not.
+    ours, theirs = (
+        np.where(np.isnan(side.certainty), np.nan, [side.credit, side.certainty])
+        for side in (one, other)
+    )
+    return np.array_equal(ours, theirs, equal_nan=True)
+
+
+def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json:
+    """Both claims of the headline under every specification; `report` has them as they stand."""
+    claims = []
+    universes: dict[str, Universe] = {}
+    for name, headline in (("all", "headline"), ("certain", "certainty_headline")):
+        claimed = report[headline]
+        if (
+            claimed["state"] not in DECIDED
+            or _published(report, name, claimed["run"])["ci"] is None
+        ):
+            continue
+        if claimed["run"] not in universes:
+            place = next(i for i, run in enumerate(data.runs) if run.run == claimed["run"])
+            family = next(family for family in families(report["judges"]) if place in family)
+            others = [data.runs[index] for index in family if index != place]
+            own = data.runs[place]
+            universes[own.run] = Universe(data, shared, report["seed"], [own, *others])
+        claims.append(_claim(name, claimed["state"], universes[claimed["run"]], report))
+    out: Json = {"claims": claims}
+    put(out, "sentence", _sentence(claims), "nothing_compared")
+    return out
+
+
+def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, Any]:
+    """The difference in general that a headline rests on."""
+    entry = next(entry for entry in report["comparison"] if entry["run"] == run)
+    found: Mapping[str, Any] = (entry["certainty"]["high_sets"] if claim == "certain" else entry)[
+        "difference_general"
+    ]
+    return found
+
+
+def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any]) -> Json:
+    """Every specification of a claim, and in how many of those that can be decided it holds."""
+    axes, dropped = _axes(universe, name)
+    tau = report["parameters"]["threshold"]
+    thresholds = [tau, *(other for other in THRESHOLDS if other != tau)]
+    if name == "certain":
+        axes = {"ties": axes["ties"], "threshold": thresholds} | axes
+    rows = []
+    for options in product(*axes.values()):
+        row = dict(zip(axes, options, strict=True))
+        is_reported = list(options) == [values[0] for values in axes.values()]
+        found = (
+            _certain(universe, row)
+            if name == "certain"
+            else _whole(universe, row, report["parameters"]["margin"])
+        )
+        rows.append(row | found | {"reported": is_reported})
+    for row in rows:
+        put(row, "holds", None if row["state"] == "too_few" else row["state"] == state, "too_few")
+    decided = [row for row in rows if row["holds"] is not None]
+    return {
+        "claim": name,
+        "judge": universe.runs[0].judge,
+        "run": universe.runs[0].run,
+        "state": state,
+        "holds": sum(row["holds"] for row in decided),
+        "of": len(decided),
+        "undecided": len(rows) - len(decided),
+        "axes": axes,
+        "left_out": dropped,
+        "specifications": rows,
+    }
+
+
+def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Json]]:
+    """The options of each choice, the report's own first, and those that change nothing."""
+    n_items = len(universe.data.items)
+    exclusions = [
+        key
+        for key in EXCLUSIONS
+        if key == "as_reported" or not universe.is_same(claim, "exclude", key)
+    ]
+    ties = [
+        key
+        for key in TIES
+        if key == "exclude" or not all(universe.is_same(claim, key, kept) for kept in exclusions)
+    ]
+    units, why = [], {}
+    for name in UNITS:
+        unit = universe.unit(name, "as_reported")
+        if unit is None:
+            why[name] = "too few"
+        elif name != "item" and isinstance(unit, Clusters) and unit.n == n_items:
+            why[name] = "the same as items"
+        else:
+            units.append(name)
+    axes = {"ties": ties, "exclusions": exclusions, "unit": units}
+    dropped = [
+        {"axis": axis, "option": option, "because": why.get(option, "changes nothing here")}
+        for axis, options in axes.items()
+        for option in LABELS[axis]
+        if option not in options
+    ]
+    return axes, dropped
+
+
+def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
+    """Judge less majority on the items that both decided, with Holm over the runs that compete."""
+    people = universe.people(row["ties"], row["exclusions"])
+    unit = universe.unit(row["unit"], row["exclusions"])
+    if unit is None:
+        return TOO_FEW
+    # Where items vary and no tie counts half, there are tests for these annotators that are exact.
+    is_exact = row["unit"] == "item" and row["ties"] != "half"
+    found, inside = [], []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"]).credit
+        if isinstance(unit, Sharing):
+            general = general_difference(judge - people.credit, unit, margin=margin)
+            found.append(_as_contrast(general, general.n, general.n))
+            inside.append(general.p_equivalence)
+        elif is_exact:
+            contrast, p = _exact(judge, people.credit, margin)
+            found.append(contrast)
+            inside.append(p)
+        else:
+            found.append(paired_contrast(judge, people.credit, unit))
+            inside.append(found[-1].p_equivalence(margin))
+    own = found[0]
+    differs, lies_inside = _is_small(holm([one.p for one in found])), _is_small(holm(inside))
+    state = "too_few"
+    if own.n >= MIN_COMPARED and own.ends is not None:
+        state = "equivalent" if lies_inside else "cannot_tell"
+        if differs:
+            state = "better" if (own.value or 0) > 0 else "worse"
+    return _told(own, state, _method(row["unit"], is_exact=is_exact))
+
+
+def _is_small(adjusted: Sequence[float | None]) -> bool:
+    """Whether the adjusted p value of the first run is at most the level."""
+    return adjusted[0] is not None and adjusted[0] <= LEVEL
+
+
+def _method(unit: str, *, is_exact: bool = False) -> str:
+    if unit == "general":
+        return "general"
+    return "tango" if is_exact else f"t over {unit}"
+
+
+def _as_contrast(found: GeneralDifference, n: int, n_second: int) -> Contrast:
+    wide = None if found.interval is None else (found.interval.low, found.interval.high)
+    narrow = None if found.narrow is None else (found.narrow.low, found.narrow.high)
+    reason = found.reason or found.interval_reason
+    return Contrast(found.value, wide, narrow, found.p, n, n_second, reason)
+
+
+def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, float | None]:
+    """Tango's intervals and McNemar's test, and the p value of equivalence."""
+    known = ~np.isnan(judge) & ~np.isnan(people)
+    n = int(known.sum())
+    if n == 0:
+        return Contrast(None, None, None, None, 0, 0, "empty_group"), None
+    ours, theirs = (np.where(known, side, MISSING).astype(np.int64) for side in (judge, people))
+    pairs = count_pairs(ours, theirs)
+    wide, narrow = tango_interval(pairs), tango_interval(pairs, 1 - 2 * LEVEL)
+    ends = (wide.low, wide.high), (narrow.low, narrow.high)
+    found = Contrast(pairs.difference, *ends, mcnemar(pairs).p, n, n)
+    return found, equivalence(pairs, margin=margin).p
+
+
+def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
+    """The judge where it is certain less people where they are; both must have a certainty."""
+    people = universe.people(row["ties"], row["exclusions"])
+    unit = universe.unit(row["unit"], row["exclusions"])
+    if unit is None:
+        return TOO_FEW
+    found = []
+    for run in universe.runs:
+        judge = universe.judge(run, row["ties"], row["exclusions"])
+        both = np.ones(judge.credit.size, dtype=np.bool_)
+        for values in (judge.credit, judge.certainty, people.credit, people.certainty):
+            both &= ~np.isnan(values)
+        high, theirs = (both & (side.certainty >= row["threshold"]) for side in (judge, people))
+        if isinstance(unit, Sharing):
+            general = general_contrast(judge.credit, high, people.credit, theirs, unit)
+            sizes = int(high.sum()), int(theirs.sum())
+            found.append(_as_contrast(general, *sizes))
+        else:
+            found.append(set_contrast(judge.credit, high, people.credit, theirs, unit))
+    own = found[0]
+    state = "too_few"
+    if min(own.n, own.n_second) >= TOO_SMALL and own.ends is not None:
+        state = "cannot_tell"
+        if _is_small(holm([one.p for one in found])):
+            state = "better" if (own.value or 0) > 0 else "worse"
+    return _told(own, state, _method(row["unit"]))
+
+
+def _told(contrast: Contrast, state: str, method: str) -> Json:
+    out: Json = {"n": contrast.n, "n_people": contrast.n_second}
+    put(out, "difference", contrast.value, contrast.reason)
+    put(out, "ci", None if contrast.ends is None else list(contrast.ends), contrast.reason)
+    if contrast.ends is not None:
+        out["ci_made"] = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
+    return out | {"state": state}
+
+
+def _votes(data: Dataset, kept: str) -> Votes:
+    """People's answers under one rule of exclusion."""
+    votes = people_votes(data, with_excluded=kept == "with_excluded")
+    if kept != "without_hasty":
+        return votes
+    doubtful = hasty_or_one_sided(data.answers, len(data.raters))
+    return votes.take(~doubtful[votes.annotator])
+
+
+def hasty_or_one_sided(answers: Answers, n_raters: int) -> npt.NDArray[np.bool_]:
+    """Raters whose median time is under a third of the median one, or who keep to one side."""
+    medians = np.full(n_raters, np.nan)
+    order = np.argsort(answers.rater, kind="stable")
+    starts = np.flatnonzero(np.diff(answers.rater[order], prepend=-1))
+    for rows in np.split(order, starts[1:]):
+        seconds = answers.seconds[rows]
+        if rows.size and not np.isnan(seconds).all():
+            medians[answers.rater[rows[0]]] = np.nanmedian(seconds)
+    known = ~np.isnan(medians)
+    pace = float(np.median(medians[known])) if known.any() else 0.0
+    side = on_side(answers.choice.astype(np.int64), answers.shown_first)
+    sided = side >= 0
+    n = np.bincount(answers.rater[sided], minlength=n_raters)
+    n_a = np.bincount(answers.rater[sided & (side == 0)], minlength=n_raters)
+    most = np.maximum(n_a, n - n_a)
+    one_sided = (n >= SIDED_ANSWERS) & (most >= ONE_SIDED * n)
+    return np.asarray((known & (medians < HASTE * pace)) | one_sided)
+
+
+def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:
+    """“The headline holds in 46 of 48 specifications”, claim by claim."""
+    about = {"all": "The comparison over all items", "certain": "That where each is certain"}
+    told = [
+        f"{about[claim['claim']]} comes out the same in {claim['holds']} of {claim['of']} "
+        "specifications"
+        for claim in claims
+    ]
+    return f"{'. '.join(told)}." if told else None

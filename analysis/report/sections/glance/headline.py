@@ -1,0 +1,336 @@
+"""The one sentence that everybody will quote, chosen by rule and never by hand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.competition import best_run
+from analysis.report.encode import Json
+from analysis.report.text.numbers import (
+    TOO_SMALL,
+    listed,
+    p_value,
+    percent,
+    percent_range,
+    points,
+    points_range,
+    reason,
+    run_name,
+)
+from analysis.report.text.sentences import Said, say, shown
+
+LEVEL = 0.05
+MIN_COMPARED = 30  # items in common below which no comparison is made
+PEOPLE, THRESHOLD = "human.majority", "parameters.threshold"
+
+
+def headline(report: Mapping[str, Any]) -> Json:
+    """What the study found, in one state and a few sentences.
+
+    The state is that of the best run (`best_run`) less the majority on common items, for items,
+    people, personas and questions in general (``difference_general``): ``better`` or ``worse``
+    where Holm's p over the runs that compete for being the best is at most .05; ``equivalent``
+    where that of the two one-sided tests is; ``too_few`` below 30 common items; otherwise
+    ``cannot_tell``. Without anything to compare it says what is missing.
+    """
+    people, judges = report["human"], report["judges"]
+    majority = people["majority"]
+    if not people["answers"] and not judges:
+        return state_with("no_answers", "Nobody has answered yet, neither people nor judges.")
+    if majority["accuracy"] is None and all(judge["accuracy"] is None for judge in judges):
+        return state_with("no_truth", *_without_truth(report))
+    index = best_run(judges)
+    if index is None:
+        return state_with("people_only", _people(people), "No judge has an answer that counts.")
+    judge, comparison = judges[index], report["comparison"][index]
+    name, path = run_name(judge, judges), f"judges.{index}"
+    difference, path_of = comparison["difference_general"], f"comparison.{index}.difference_general"
+    of_judge = _judge(name, judge, path, of=shown(difference["family"], f"{path_of}.family"))
+    if majority["accuracy"] is None:
+        return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
+
+    state = _decide(difference)
+    sentences = [
+        _people(people),
+        of_judge,
+        _verdict(state, name, _many(people), difference, path_of),
+        *_when_certain(report["parameters"]["threshold"], name, people, judge, path),
+        *_estimand(name, people, difference, path_of),
+    ]
+    return state_with(state, *sentences) | who_of(judge)
+
+
+def _decide(difference: Mapping[str, Any]) -> str:
+    if difference["value"] is None or difference["n"] < MIN_COMPARED:
+        return "too_few"
+    state = difference["state"] or "inconclusive"
+    if state.startswith("different"):
+        return "better" if difference["value"] > 0 else "worse"
+    return "equivalent" if state == "equivalent" else "cannot_tell"
+
+
+def _many(people: Mapping[str, Any]) -> str:
+    """Who stands for people: of one person there is no majority."""
+    return "the only person" if people["annotators"] == 1 else "the majority"
+
+
+def _people(people: Mapping[str, Any]) -> Said:
+    majority, path = people["majority"], "human.majority"
+    return say(
+        "{who} was right on {accuracy} of {n} {items} ({ci}).",
+        who="The only person" if people["annotators"] == 1 else "The majority of people",
+        accuracy=_accuracy(majority, path),
+        n=shown(majority["n"], f"{path}.n"),
+        items=_items(majority["n"]),
+        ci=_general_interval(majority, path, "ci", before="95 % interval "),
+    )
+
+
+def _accuracy(cell: Mapping[str, Any], path: str) -> Said:
+    """A percentage; of fewer than ten a count, as in every table."""
+    if cell["n"] < TOO_SMALL:
+        return shown(cell["correct"], f"{path}.correct")
+    return shown(percent(cell["accuracy"]), f"{path}.accuracy")
+
+
+def _items(n: int) -> str:
+    return "item" if n == 1 else "items"
+
+
+def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Said) -> Said:
+    return say(
+        "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
+        who=name if str(of) == "1" else say("The best of {runs} runs, {name},", runs=of, name=name),
+        accuracy=_accuracy(judge, path),
+        n=shown(judge["n"], f"{path}.n"),
+        ci=_general_interval(judge, path, "ci_as_best"),
+    )
+
+
+def _general_interval(
+    cell: Mapping[str, Any], path: str, key: str, *, before: str = ""
+) -> Said | str:
+    """The interval of an accuracy that allows for people, personas and questions in common."""
+    found = cell["clusters"]
+    if found[key] is None:
+        return f"no interval: {reason(found[f'{key}_reason'])}"
+    ends = shown(percent_range(found[key]), f"{path}.clusters.{key}")
+    return say("{before}{ends}", before=before, ends=ends)
+
+
+def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Said:
+    n = shown(difference["n"], f"{path}.n")
+    if state == "too_few":
+        return say("They have {n} items in common: too few to compare them.", n=n)
+    said: dict[str, object] = {"name": name, "people": people}
+    gap = say(
+        "on the {n} items that both decided the difference is {value} points",
+        n=n,
+        value=shown(points(difference["value"]), f"{path}.value"),
+    )
+    if difference["ci"] is None:
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}, and there is no "
+            "interval for it ({why}).",
+            **said,
+            gap=gap,
+            why=reason(difference["ci_reason"]),
+        )
+    ci = shown(points_range(difference["ci_as_best"]), f"{path}.ci_as_best")
+    said |= {
+        "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
+        "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
+        "holm": holm_words(difference, "equivalence_p_holm", path),
+        "gap": say("{gap} (95 % interval {ci})", gap=gap, ci=ci),
+    }
+    if state in {"better", "worse"}:
+        said["gap"] = say(
+            "{gap} (95 % interval {ci}{holm})",
+            gap=gap,
+            ci=ci,
+            holm=holm_words(difference, "p_holm", path),
+        )
+        return say(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
+    if state == "equivalent":
+        return say(
+            "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
+            "interval lies inside the margin ({narrow}{holm}).",
+            **said,
+        )
+    ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
+    if ends[0] > 0 or ends[1] < 0:
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
+            "best of several runs may show by luck (Holm-adjusted p {p}).",
+            **said,
+            p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
+        )
+    if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
+        return say(
+            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % interval "
+            "({narrow}) lies inside the {margin} points within which the two would count as "
+            "equivalent, which is what the best of several runs may show by luck{holm}.",
+            **said,
+        )
+    return say(
+        "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
+        "the 90 % interval ({narrow}) reaches beyond the {margin} points within which the two "
+        "would count as equivalent.",
+        **said,
+    )
+
+
+def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Said | str:
+    """The adjusted p value, where several runs compete."""
+    if difference["family"] < 2 or difference[key] is None:
+        return ""
+    return say(
+        "; Holm-adjusted p {p} over {family} runs",
+        p=shown(p_value(difference[key]), f"{path}.{key}"),
+        family=shown(difference["family"], f"{path}.family"),
+    )
+
+
+def _estimand(
+    name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
+) -> list[Said]:
+    """What the verdict is about, and of what the study has too little to say more."""
+    if difference["value"] is None:
+        return []
+    many = "a person" if people["annotators"] == 1 else "a majority of people"
+    fixed = difference["one"]
+    kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
+    sentences = [
+        say(
+            f"The verdict is about one number: how often {{name}} is right minus how often {many} "
+            f"is right. It and all intervals are for {listed(['items', *kinds])} "
+            f"like those of this study"
+            f"{' and its only ' if fixed else ''}"
+            f"{listed([kind.removesuffix('s') for kind in fixed]) if fixed else ''}.",
+            name=name,
+        )
+    ]
+    for key, words in (
+        ("too_few", "The study has {n} {kind}: too few to say how others would turn out."),
+        ("few", "The study has only {n} {kind}, which makes intervals wide and rough."),
+    ):
+        for kind in difference[key]:
+            n = shown(difference["clusters"][kind], f"{path}.clusters.{kind}")
+            sentences.append(say(words, n=n, kind=kind))
+    return sentences
+
+
+def _when_certain(
+    threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
+) -> list[Said]:
+    """How both did on what they were certain of; different items, so no comparison."""
+    is_one = people["annotators"] == 1
+    who, verb = ("the only person", "was") if is_one else ("people", "were")
+    sides = (
+        (name, judge, f"{path}.high", "was"),
+        (who, people["majority"], f"{PEOPLE}.high", verb),
+    )
+    # Who states no certainty is not spoken of.
+    asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
+    if not asked:
+        return []
+    limit = shown(f"{threshold:g}", THRESHOLD)
+    few = [shown(side["high"]["n"], f"{where}.n") for _, side, where, _ in sides]
+    if len(asked) == 2 and max(side["high"]["n"] for _, side, _, _ in asked) < TOO_SMALL:
+        return [
+            say(
+                "Neither {name} nor {who} {verb} certain (≥ {limit}) often enough to say how "
+                "often they were right then (n = {judge} and n = {people}).",
+                name=name,
+                who=who,
+                verb=verb,
+                limit=limit,
+                judge=few[0],
+                people=few[1],
+            )
+        ]
+    told = [_certain_side(*side) for side in asked]
+    form = "When certain (≥ {limit}), {first}, and {second}."
+    if len(told) == 1:
+        form = "When certain (≥ {limit}), {first}."
+    return [say(form, limit=limit, first=told[0], second=told[-1])]
+
+
+def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Said:
+    high = side["high"]
+    n = shown(high["n"], f"{path}.n")
+    if high["n"] < TOO_SMALL:
+        return say("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
+    key = "ci" if path.startswith(PEOPLE) else "ci_as_best"
+    return say(
+        "{who} {verb} right on {accuracy} of {n} ({ci})",
+        who=who,
+        verb=verb,
+        accuracy=shown(percent(high["accuracy"]), f"{path}.accuracy"),
+        n=n,
+        ci=_general_interval(high, path, key),
+    )
+
+
+def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
+    agreement, path = report["human"]["agreement"], "human.agreement"
+    sentences: list[str | Said] = [
+        "Nobody knows the right answers of this study, so nobody can be right or wrong."
+    ]
+    if agreement["percent"] is not None:
+        sentences.append(
+            say(
+                "Two people gave the same answer to an item in {percent} of the pairs "
+                "(95 % interval {ci}).",
+                percent=shown(percent(agreement["percent"]), f"{path}.percent"),
+                ci=shown(percent_range(agreement["percent_ci"]), f"{path}.percent_ci"),
+            )
+        )
+    agreeing = [
+        (entry["agreement_with_majority"], index)
+        for index, entry in enumerate(report["comparison"])
+        if entry["agreement_with_majority"] is not None
+    ]
+    if agreeing:
+        best, index = max(agreeing)
+        entry, path = report["comparison"][index], f"comparison.{index}"
+        sentences.append(
+            say(
+                f"{{name}} agreed with their majority on {{share}} of {{n}} "
+                f"{_items(entry['common_items'])} ({{ci}}).",
+                name=run_name(entry, report["comparison"]),
+                share=shown(percent(best), f"{path}.agreement_with_majority")
+                if entry["common_items"] >= TOO_SMALL
+                else round(best * entry["common_items"]),
+                n=shown(entry["common_items"], f"{path}.common_items"),
+                ci=shown(percent_range(entry["agreement_ci"]), f"{path}.agreement_ci"),
+            )
+        )
+    return sentences
+
+
+def _no_people(majority: Mapping[str, Any]) -> str | Said:
+    if majority["ties"]:
+        return say(
+            "People decided no item: their answers tie on {ties}.",
+            ties=shown(majority["ties"], f"{PEOPLE}.ties"),
+        )
+    if majority["no_truth"]:
+        return say(
+            "People decided {items} items, but none of them has a right answer that people were "
+            "offered, so there is no accuracy to compare with.",
+            items=shown(majority["no_truth"], f"{PEOPLE}.no_truth"),
+        )
+    return "No answer of people counts, so there is nobody to compare with."
+
+
+def state_with(state: str, *sentences: str | Said) -> Json:
+    """The state, its sentences, and for each of them where its numbers stand in report.json."""
+    return {
+        "state": state,
+        "sentences": [str(sentence) for sentence in sentences],
+        "numbers": [s.numbers if isinstance(s, Said) else [] for s in sentences],
+    }
+
+
+def who_of(judge: Mapping[str, Any]) -> Json:
+    return {key: judge[key] for key in ("judge", "run", "setting", "features")}

@@ -1,0 +1,1 @@
+"""The chapter on groups: topics, personas, and who judges whom."""

@@ -1,0 +1,115 @@
+"""Who judges whom: are people better at guessing those who are like them?"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Ints
+from analysis.report.clusters import Shared
+from analysis.report.encode import Json, cell, put
+from analysis.stats.core.multiway import multiway_proportion
+from analysis.stats.core.votes import Votes
+
+# A group of fewer annotators could tell who somebody is; their answers are in no cell.
+FEWEST_PEOPLE = 5
+# A characteristic with more values sorts people into groups of one.
+MOST_VALUES = 8
+MOST_TABLES = 6
+# Different words for one characteristic.
+SAME = {
+    "sex": "gender",
+    "work": "employment",
+    "political affiliation": "politics",
+    "race": "ethnicity",
+}
+
+
+def who_judges_whom(data: Dataset, votes: Votes, correct: Ints, shared: Shared) -> list[Json]:
+    """Accuracy of single answers by group of the annotator and group of the persona.
+
+    The same characteristic on both sides, where there is one; else the first of either side.
+    Intervals allow for items, people and personas in common.
+    """
+    people = _people(data)
+    labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
+    personas = {label: values for label in labels if (values := _personas(data, label))}
+    pairs = [
+        (one, other) for one in people for other in personas if _concept(one) == _concept(other)
+    ]
+    pairs = pairs or [(one, other) for one in people for other in personas]
+    return [
+        _table(one, other, people[one], personas[other], votes, correct, shared)
+        for one, other in pairs[:MOST_TABLES]
+    ]
+
+
+def _concept(name: str) -> str:
+    plain = name.casefold().replace("_", " ").strip()
+    return SAME.get(plain, plain)
+
+
+def _people(data: Dataset) -> dict[str, Sequence[str]]:
+    """Of each characteristic of annotators, everybody's value; small groups are blank."""
+    found: dict[str, Sequence[str]] = {}
+    for key in sorted({key for group in data.rater_groups for key in group}):
+        values = [group.get(key, "") for group in data.rater_groups]
+        large = {value for value, n in Counter(values).items() if n >= FEWEST_PEOPLE} - {""}
+        if 1 < len(large) <= MOST_VALUES:
+            found[key] = [value if value in large else "" for value in values]
+    return found
+
+
+def _personas(data: Dataset, label: str) -> Sequence[str]:
+    """Each item's value of a persona feature; nothing where it does not sort personas."""
+    value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
+    values = [value_of[item.persona] for item in data.items]
+    return values if 1 < len(set(values) - {""}) <= MOST_VALUES else []
+
+
+def _table(
+    annotator: str,
+    persona: str,
+    people: Sequence[str],
+    items: Sequence[str],
+    votes: Votes,
+    correct: Ints,
+    shared: Shared,
+) -> Json:
+    of_annotator = np.array(people, dtype=np.str_)[votes.annotator]
+    of_item = np.array(items, dtype=np.str_)[votes.item]
+    scored = correct >= 0
+    clusters = shared.of_items(votes.item) | {"annotator": votes.annotator}
+
+    def share(rows: np.ndarray) -> Json:
+        chosen = rows & scored
+        within = {name: codes[chosen] for name, codes in clusters.items()}
+        found = cell(multiway_proportion(correct[chosen] == 1, within).proportion)
+        return found | {
+            "people": int(np.unique(votes.annotator[chosen]).size),
+            "personas": int(np.unique(shared.persona[votes.item[chosen]]).size),
+        }
+
+    columns = sorted(set(items) - {""})
+    rows = sorted(set(people) - {""})
+    out: Json = {
+        "annotator": annotator,
+        "persona": persona,
+        "columns": columns,
+        "rows": [
+            {
+                "value": row,
+                "people": sum(value == row for value in people),
+                "cells": [share((of_annotator == row) & (of_item == column)) for column in columns],
+            }
+            for row in rows
+        ],
+        "left_out": int(sum(value == "" for value in people)),
+    }
+    known = (of_annotator != "") & (of_item != "")
+    alike = np.char.lower(of_annotator) == np.char.lower(of_item)
+    comparable = {row.casefold() for row in rows} & {column.casefold() for column in columns}
+    put(out, "own", share(known & alike) if comparable else None, "empty_group")
+    put(out, "other", share(known & ~alike) if comparable else None, "empty_group")
+    return out

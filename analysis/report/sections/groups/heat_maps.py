@@ -1,0 +1,219 @@
+"""Heat maps of topics and of persona features, in points from each side's own overall accuracy."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
+from analysis.report.text.numbers import SMALL, TOO_SMALL, points, run_names, whole_runs
+
+Report = Mapping[str, Any]
+
+# From far below to far above; the text on every one of them is dark enough to read.
+SCALE = (
+    (-0.15, "#F59A63", "15 points or more below"),
+    (-0.05, "#FAD3BC", "5 to 15 below"),
+    (0.05, "#F1F3F4", "within 5"),
+    (0.15, "#C5DCEC", "5 to 15 above"),
+    (1.01, "#8FBAD9", "15 points or more above"),
+)
+EMPTY = "#FFFFFF"
+ROW_HEIGHT = 36
+CELL = (0.96, 0.94)  # width and height
+WRAP = 11
+MOST_ROWS = 20
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Row:
+    """A group of items: its name, its place in the filters of the page, and a cell per side."""
+
+    name: str
+    group: str
+    cells: Sequence[Report]
+    gaps: Sequence[float | None]
+
+    @property
+    def people(self) -> float:
+        return self.gaps[0] if self.gaps[0] is not None else 0.0
+
+
+def topics(report: Report) -> Figure | None:
+    tables = [(n, table) for n, table in enumerate(report["groups"]) if table["by"] == "topic"]
+    return _figure(report, "heat_topics", tables, "topics", "group_1")
+
+
+def personas(report: Report) -> Figure | None:
+    tables = [(n, table) for n, table in enumerate(report["groups"]) if table["by"] == "feature"]
+    return _figure(report, "heat_personas", tables, "features of the persona", "personas")
+
+
+def _figure(
+    report: Report, name: str, tables: Sequence[tuple[int, Report]], what: str, numbers: str
+) -> Figure | None:
+    names, shown = run_names(report), whole_runs(report)
+    sides = [report["human"]["majority"], *(report["judges"][index] for index in shown)]
+    heads = ["People", *(names[index].removesuffix(" (whole persona)") for index in shown)]
+    rows = [row for number, table in tables for row in _rows(report, number, table, shown, sides)]
+    if not rows or all(gap is None for row in rows for gap in row.gaps):
+        return None
+    parts = [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
+    return Figure(
+        name,
+        _title([table for _, table in tables], what),
+        "Accuracy in percentage points above or below each side's own over all items, with the "
+        "number of items that it decided; hardest for people first. Hatched: fewer than "
+        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell, or a name "
+        "in the tables below, to see its items.",
+        numbers,
+        [_panel(part, heads, what) for part in parts],
+        key=[
+            *(Key(words, colour) for _, colour, words in SCALE),
+            Key(f"fewer than {SMALL} items", "#9aa7b2", "stripes"),
+        ],
+        is_stacked=len(parts) > 1,
+    )
+
+
+def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
+    """As many rows as a printed page holds."""
+    told = (
+        f"{row.name}: "
+        + ", ".join(
+            f"{head} {points(gap)} (n {cell['n']})"
+            for head, gap, cell in zip(heads, row.gaps, row.cells, strict=True)
+        )
+        for row in rows
+    )
+    return panel(
+        "",
+        f"Accuracy by {what}, as points from each side's own overall accuracy. " + "; ".join(told),
+        [
+            *(_column(rows, index) for index in range(len(heads))),
+            _hatching(rows, len(heads)),
+            _words(rows, len(heads)),
+        ],
+        height=70 + ROW_HEIGHT * len(rows),
+        margin={"l": 8, "r": 8, "t": 56, "b": 8},
+        barmode="overlay",
+        xaxis=axis(
+            tickvals=list(range(len(heads))),
+            ticktext=[_wrapped(head) for head in heads],
+            range=[-0.5, len(heads) - 0.5],
+            side="top",
+            showgrid=False,
+            tickfont={"size": 11},
+            ticklen=0,
+        ),
+        yaxis=axis(
+            tickvals=list(range(len(rows))),
+            ticktext=[plain(textwrap.shorten(row.name, 26, placeholder="…")) for row in rows],
+            range=[len(rows) - 0.5, -0.5],
+            showgrid=False,
+            tickfont={"size": 11},
+        ),
+    )
+
+
+def _rows(
+    report: Report, number: int, table: Report, shown: Sequence[int], sides: Sequence[Report]
+) -> list[Row]:
+    """Rows of one grouping, hardest for people first."""
+    found = []
+    for code, row in enumerate(table["rows"]):
+        cells = [row["people"], *(row["judges"][index] for index in shown)]
+        gaps = [
+            cell["accuracy"] - side["accuracy"] if cell["n"] >= TOO_SMALL else None
+            for cell, side in zip(cells, sides, strict=True)
+        ]
+        value = row["value"] or "(not said)"
+        name = value if table["by"] == "topic" else f"{table['label']}: {value}"
+        found.append(Row(name, f"{number}.{code}", cells, gaps))
+    return sorted(found, key=lambda row: row.people)
+
+
+def _column(rows: Sequence[Row], index: int) -> go.Bar:
+    """One side's cells: bars of equal length that begin where the last column ended."""
+    return go.Bar(
+        orientation="h",
+        x=[CELL[0]] * len(rows),
+        y=list(range(len(rows))),
+        base=[index - CELL[0] / 2] * len(rows),
+        width=CELL[1],
+        marker={"color": [_colour(row.gaps[index]) for row in rows], "line": {"width": 0}},
+        text=[_cell(row, index) for row in rows],
+        textposition="none",
+        customdata=[row.group for row in rows],
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _hatching(rows: Sequence[Row], columns: int) -> go.Scatter:
+    """Stripes over the cells of fewer than 30 items."""
+    across, down = CELL[0] / 2, CELL[1] / 2
+    return stripes(
+        (
+            (index - across, index + across, number - down, number + down)
+            for number, row in enumerate(rows)
+            for index in range(columns)
+            if row.gaps[index] is not None and row.cells[index]["n"] < SMALL
+        ),
+        rise=3.6,
+        step=0.3,
+    )
+
+
+def _words(rows: Sequence[Row], columns: int) -> go.Scatter:
+    """What stands in the cells, above their stripes."""
+    places = [(index, number) for number in range(len(rows)) for index in range(columns)]
+    return go.Scatter(
+        x=[index for index, _ in places],
+        y=[number for _, number in places],
+        mode="text",
+        text=[_cell(rows[number], index) for index, number in places],
+        textfont={"size": 11, "color": "#0b0c0c"},
+        hoverinfo="skip",
+    )
+
+
+def _cell(row: Row, index: int) -> str:
+    return f"{points(row.gaps[index])}<br>n {row.cells[index]['n']}"
+
+
+def _colour(gap: float | None) -> str:
+    if gap is None:
+        return EMPTY
+    return next(colour for limit, colour, _ in SCALE if gap < limit or limit > 1)
+
+
+def _wrapped(head: str) -> str:
+    lines = textwrap.wrap(head, WRAP, max_lines=3, placeholder="…")
+    return "<br>".join(plain(line) for line in lines)
+
+
+def _title(tables: Sequence[Report], what: str) -> str:
+    """The clearest difference that survives the correction for many, or that none does."""
+    found = [found["differences"] for found in tables]
+    if not any(pairs["people"] or any(pairs["judges"]) for pairs in found):
+        return f"Too few items to compare {what}"
+    clear = min(_clear(tables), default=None)
+    if clear is None:
+        return f"No {what} stand out beyond chance"
+    _, hard, easy, who = clear
+    return f"{hard} is harder than {easy} for {who}"
+
+
+def _clear(tables: Sequence[Report]) -> Iterator[tuple[float, str, str, str]]:
+    for table in tables:
+        found = table["differences"]
+        sides = [("people", found["people"])] + [("a judge", pairs) for pairs in found["judges"]]
+        for who, pairs in sides:
+            for pair in pairs:
+                if pair["p_holm"] is not None and pair["p_holm"] <= LEVEL:
+                    names = [pair["first"] or "“not said”", pair["second"] or "“not said”"]
+                    easy, hard = names if pair["difference"] > 0 else reversed(names)
+                    yield pair["p_holm"], hard, easy, who

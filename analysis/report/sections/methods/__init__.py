@@ -1,0 +1,1 @@
+"""The chapter on methods: every rule, run and number with its source."""

@@ -1,0 +1,180 @@
+"""Several studies side by side, as Tables 1 and 2 of the source article print them.
+
+A study is a data set: rows of one table, columns of the other. Averages are unweighted means of
+the data sets' own accuracies; a pooled report stands apart and is in no average.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.report.sections.accuracy.tables import CONDITIONAL, at_a_glance, table_b
+from analysis.report.sections.certainty.threshold_tables import by_band_over_studies
+from analysis.report.tables import Column, Table
+from analysis.report.tables_judges import comparison
+from analysis.report.text.numbers import SMALL, TOO_SMALL
+
+Report = Mapping[str, Any]
+Cell = Mapping[str, Any]
+
+NO_TIE, WITH_TIE = "No tie", "With tie"
+# By chance, of two options and of three.
+RANDOM = {NO_TIE: 1 / 2, WITH_TIE: 1 / 3}
+NOTHING: Cell = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
+AVERAGE = (
+    f"Average: the unweighted mean over the data sets with at least {TOO_SMALL} answers in the "
+    "cell."
+)
+
+
+def is_pooled(report: Report) -> bool:
+    return "pooled_from" in report["study"]["source"]
+
+
+def tables_across(reports: Sequence[Report]) -> list[Table]:
+    """Tables 1 and 2, and the tables of each study with the study as their first column."""
+    tables = [table_1(reports), table_2(reports)]
+    for maker in (at_a_glance, table_b, comparison):
+        made = [(report["study"]["title"], maker(report)) for report in reports]
+        first = made[0][1]
+        rows = [[title, *row] for title, table in made for row in table.rows]
+        columns = (Column("Data"), *first.columns)
+        tables.append(Table(first.name, first.title, columns, rows, first.note))
+    # A pooled report holds the same items again: it is in no family of tests.
+    tables.append(by_band_over_studies([r for r in reports if not is_pooled(r)]))
+    return [table for table in tables if table.rows]
+
+
+def table_1(reports: Sequence[Report]) -> Table:
+    """Raters down; data sets across, without and with a tie on offer; the average last."""
+    apart = [report for report in reports if not is_pooled(report)]
+    settings = [
+        setting
+        for setting in (NO_TIE, WITH_TIE)
+        if any(_sides(report, setting) for report in reports)
+    ]
+    columns = [Column("Rater")]
+    for name in (*(report["study"]["title"] for report in reports), "Average"):
+        columns += [Column(setting, "share", name) for setting in settings]
+    spread = len(reports) + 1
+    rows: list[list[Any]] = [
+        [
+            "Random",
+            *(_alone(RANDOM[setting]) for setting in settings),
+        ]
+    ]
+    rows[0] += rows[0][1:] * (spread - 1)
+    averaged: dict[str, list[Cell]] = {}
+    for rater in _raters(reports, settings):
+        row: list[Any] = [rater]
+        for report in reports:
+            row += [_sides(report, setting).get(rater, NOTHING) for setting in settings]
+        for setting in settings:
+            cells = [_sides(report, setting).get(rater, NOTHING) for report in apart]
+            averaged[f"{rater} ({setting.lower()})"] = cells
+            row.append(_average(cells))
+        rows.append(row)
+    return Table(
+        "table_1",
+        "Table 1. Accuracy of every rater on every data set",
+        tuple(columns),
+        rows,
+        "People: the majority. Judges: the whole persona; without a tie the standard setting, or "
+        f"else the one with certainty. Random: one of two options, one of three. "
+        f"{_note(apart, averaged)} {CONDITIONAL}",
+    )
+
+
+def table_2(reports: Sequence[Report]) -> Table:
+    """Data sets down, the average below them; raters across, at high and low certainty."""
+    apart = [report for report in reports if not is_pooled(report)]
+    stating = [_certain(report) for report in reports]
+    raters = list(dict.fromkeys(rater for sides in stating for rater in sides))
+    columns = [Column("Data")]
+    for rater in raters:
+        columns += [Column("High", "share", rater), Column("Low", "share", rater)]
+
+    def cells(report: Report) -> list[Cell]:
+        sides = _certain(report)
+        return [sides[r][part] if r in sides else NOTHING for r in raters for part in PARTS]
+
+    rows: list[list[Any]] = [[report["study"]["title"], *cells(report)] for report in apart]
+    names = [f"{rater} ({part})" for rater in raters for part in PARTS]
+    of_data_sets = zip(*(cells(report) for report in apart), strict=True)
+    averaged = dict(zip(names, of_data_sets, strict=True))
+    rows.append(["Average", *map(_average, averaged.values())])
+    rows += [[report["study"]["title"], *cells(report)] for report in reports if is_pooled(report)]
+    thresholds = sorted({report["parameters"]["threshold"] for report in reports})
+    return Table(
+        "table_2",
+        "Table 2. Accuracy at high and low certainty on every data set",
+        tuple(columns),
+        rows if raters else [],
+        f"High: a certainty of at least {', '.join(map(str, thresholds))}. "
+        f"{_note(apart, averaged)} {CONDITIONAL}",
+    )
+
+
+PARTS = ("high", "low")
+
+
+def _raters(reports: Sequence[Report], settings: Sequence[str]) -> list[str]:
+    """Everybody, people first, in the order of the data sets."""
+    found = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
+    return sorted(dict.fromkeys(found), key=lambda rater: rater != "People")
+
+
+def _sides(report: Report, setting: str) -> dict[str, Cell]:
+    """Who was scored under a setting: the majority, and each judge that saw the whole persona."""
+    offered = WITH_TIE if report["study"]["allow_tie"] else NO_TIE
+    people = report["human"]["majority"]
+    sides = {"People": people} if offered == setting and people["n"] else {}
+    names = ("tie",) if setting == WITH_TIE else ("standard", "certainty")
+    for name in reversed(names):
+        sides |= {
+            judge["judge"]: judge
+            for judge in report["judges"]
+            if judge["features"] == "all" and judge["setting"] == name and judge["n"]
+        }
+    return sides
+
+
+def _certain(report: Report) -> dict[str, Report]:
+    sides = {"People": report["human"]["majority"]}
+    sides |= {
+        judge["judge"]: judge
+        for judge in report["judges"]
+        if judge["features"] == "all" and judge["setting"] == "certainty"
+    }
+    return {name: side for name, side in sides.items() if side["high"]["n"] + side["low"]["n"]}
+
+
+def _average(cells: Sequence[Cell]) -> Cell:
+    enough = _enough(cells)
+    if not enough:
+        return _alone(None)
+    mean = sum(cell["accuracy"] for cell in enough) / len(enough)
+    return _alone(mean, small=any(cell["n"] < SMALL for cell in enough))
+
+
+def _enough(cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell["n"] >= TOO_SMALL]
+
+
+def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> str:
+    """What an average is, and which data sets are in those that not all of them are in."""
+    partial: dict[tuple[str, ...], list[str]] = {}
+    for name, cells in averaged.items():
+        inside = tuple(
+            report["study"]["title"]
+            for report, cell in zip(reports, cells, strict=True)
+            if _enough([cell])
+        )
+        if 0 < len(inside) < len(reports):
+            partial.setdefault(inside, []).append(name)
+    told = [f"{' and '.join(inside)} for {', '.join(names)}" for inside, names in partial.items()]
+    return f"{AVERAGE} Over {'; over '.join(told)} alone." if told else AVERAGE
+
+
+def _alone(accuracy: float | None, *, small: bool = False) -> Cell:
+    """An accuracy that was not counted: a baseline, or a mean."""
+    return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}
