@@ -96,7 +96,8 @@ class World(Studies):
         )
         if not study.get("is_external_study_url_secure"):
             return url
-        return f"{url}&prolific_token={self.keys.token(url, submission.id, values)}"
+        claims = self.keys.claims(url, submission.id, values)
+        return f"{url}&prolific_token={self.keys.sign(claims)}"
 
     def _strata(self, study: dict[str, Any]) -> list[tuple[tuple[int, ...], int]]:
         """Places of each combination of the weighted filters' values."""

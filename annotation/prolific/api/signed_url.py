@@ -1,19 +1,12 @@
-"""Signed study links: a token from Prolific that says who is at the door, without a request.
+"""Signed study links: a token from Prolific that proves who opens the link, without a request.
 
-Some workspaces send `prolific_token`, a JWT signed with RS256. Only that algorithm is accepted,
-with a key of Prolific's published set. RSASSA-PKCS1-v1_5 is verified as in RFC 8017, 8.2.2: the
-padded digest is built and compared whole, so nothing in a forged padding is ever parsed.
+Some workspaces send `prolific_token`, a JWT signed with RS256 under one of Prolific's published
+keys. PyJWT verifies it; it accepts no other algorithm and no key shorter than 2048 bits.
 """
 
-import base64
-import binascii
-import hashlib
-import hmac
-import json
 import logging
-import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import requests
@@ -22,97 +15,112 @@ from django.core.cache import cache
 
 from annotation.prolific.api.transport import api_base
 
+if TYPE_CHECKING:
+    from jwt import PyJWK
+
 logger = logging.getLogger(__name__)
 
 ISSUER = "https://www.prolific.com"
+_ALGORITHM = "RS256"
 _PATH = "/.well-known/study/jwks.json"
-_KEYS, _KEPT_FOR = "prolific-jwks", 12 * 3600
+_KEYS, _KEPT_FOR = "prolific-jwk-set", 12 * 3600
+# An unknown key id makes us read the published keys again, at most once in this many seconds.
+_READ_AGAIN_AFTER = 60
 # Clocks differ a little; the token itself is good for two minutes.
 _LEEWAY = 30
 _LONGEST = 8000
-# The ASN.1 of "this is a SHA-256 digest", RFC 8017, 9.2.
-_SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
 class BadToken(ValueError):
-    """The token is forged, of another study or person, or too old."""
+    """The token is forged, for another study or person, or too old."""
 
 
-def check(token: str, *, query: Mapping[str, str], now: float | None = None) -> None:
-    """Check that Prolific has signed this link for these ids. Raises `BadToken`.
+class KeysUnavailable(Exception):
+    """Prolific's published keys cannot be read."""
 
-    Raises `requests.RequestException` when the keys cannot be read.
+
+def check(token: str, *, query: Mapping[str, str]) -> None:
+    """Check that Prolific has signed this link for these ids.
+
+    Raises `BadToken`, or `KeysUnavailable` when the keys cannot be read.
     """
-    header, claims, signed, signature = _parts(token)
-    if header.get("alg") != "RS256":
-        raise BadToken("the algorithm is not RS256")
-    key = _key(str(header.get("kid") or ""))
-    if key is None or not _verifies(key, signed, signature):
-        raise BadToken("the signature is not Prolific's")
-    moment = time.time() if now is None else now
-    expires = claims.get("exp")
-    if not isinstance(expires, int | float) or expires + _LEEWAY < moment:
-        raise BadToken("the token is too old")
-    if claims.get("iss") != ISSUER:
-        raise BadToken("the token is not from Prolific")
+    claims = _verified_claims(token, session=query.get("SESSION_ID", ""))
     own = urlsplit(settings.PUBLIC_BASE_URL).hostname
-    audience = claims.get("aud")
+    audience = claims["aud"]
     audiences = audience if isinstance(audience, list) else [audience]
     if own not in {urlsplit(str(url)).hostname for url in audiences}:
         raise BadToken("the token is for another site")
-    said = claims.get("prolific")
+    signed = claims.get("prolific")
     for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"):
-        if not isinstance(said, dict) or said.get(name) != query.get(name):
-            raise BadToken(f"{name} is not the one that was signed")
-    if claims.get("sub") != query.get("SESSION_ID"):
-        raise BadToken("the token is for another session")
+        if not isinstance(signed, dict) or signed.get(name) != query.get(name):
+            raise BadToken(f"{name} is not the one that Prolific signed")
 
 
-def _parts(token: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
+def _verified_claims(token: str, *, session: str) -> dict[str, Any]:
+    """What the token claims, once signature, time, issuer and session have been verified."""
+    import jwt  # Here, because it loads the cryptography library.
+    from jwt.exceptions import InvalidSubjectError
+
+    if len(token) > _LONGEST:
+        raise BadToken("the token is too long")
+    decoder = jwt.PyJWT({"enforce_minimum_key_length": True})
     try:
-        head, body, signature = token[:_LONGEST].split(".")
-        header, claims = json.loads(_decode(head)), json.loads(_decode(body))
-        found = _decode(signature)
-    except (ValueError, binascii.Error):
-        raise BadToken("it is no token") from None
-    if not isinstance(header, dict) or not isinstance(claims, dict):
-        raise BadToken("it is no token")
-    return header, claims, f"{head}.{body}".encode(), found
+        key = _key(str(jwt.get_unverified_header(token).get("kid") or ""))
+        return decoder.decode(
+            token,
+            key,
+            algorithms=[_ALGORITHM],
+            issuer=ISSUER,
+            subject=session,
+            leeway=_LEEWAY,
+            # The audience is the whole link: its host is compared by `check`. Prolific's clock
+            # may be ahead of ours, which does no harm, so the time of issue is not verified.
+            options={
+                "require": ["exp", "iss", "aud", "sub"],
+                "verify_aud": False,
+                "verify_iat": False,
+            },
+        )
+    except jwt.ExpiredSignatureError:
+        raise BadToken("the token has expired") from None
+    except jwt.InvalidIssuerError:
+        raise BadToken("the token is not from Prolific") from None
+    except InvalidSubjectError:
+        raise BadToken("the token is for another session") from None
+    except jwt.MissingRequiredClaimError as error:
+        raise BadToken(f"the token does not state “{error.claim}”") from None
+    except jwt.InvalidSignatureError:
+        raise BadToken("the signature is not Prolific's") from None
+    except jwt.InvalidAlgorithmError:
+        raise BadToken(f"the algorithm is not {_ALGORITHM}") from None
+    except jwt.PyJWTError:
+        raise BadToken("the token cannot be read") from None
 
 
-def _decode(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+def _key(kid: str) -> "PyJWK":
+    """The published key with this id. An unknown id makes us read the published keys again."""
+    import jwt
+
+    rows = cache.get(_KEYS)
+    known = {row.get("kid") for row in rows or []}
+    if rows is None or (kid not in known and cache.add(f"{_KEYS}-read", True, _READ_AGAIN_AFTER)):
+        rows = _read_keys()
+        cache.set(_KEYS, rows, _KEPT_FOR)
+    try:
+        return jwt.PyJWKSet(rows)[kid]
+    except (KeyError, jwt.PyJWKSetError):
+        raise BadToken("no published key of Prolific has the token's key id") from None
 
 
-def _key(kid: str) -> tuple[int, int] | None:
-    """Modulus and exponent of a key; an unknown one reads the published set again."""
-    keys = cache.get(_KEYS)
-    if keys is None or (kid not in keys and cache.add(f"{_KEYS}-read", True, 60)):
-        keys = _read_keys()
-        cache.set(_KEYS, keys, _KEPT_FOR)
-    found = keys.get(kid)
-    return (found[0], found[1]) if found else None
-
-
-def _read_keys() -> dict[str, tuple[int, int]]:
+def _read_keys() -> list[dict[str, Any]]:
     parts = urlsplit(api_base(settings.PROLIFIC_BASE_URL))
     url = f"{parts.scheme}://{parts.netloc}{_PATH}"
-    answer = requests.get(url, timeout=4, allow_redirects=False)
-    answer.raise_for_status()
-    keys = {}
-    for row in answer.json().get("keys", []):
-        if row.get("kty") == "RSA" and row.get("alg", "RS256") == "RS256":
-            numbers = (int.from_bytes(_decode(row["n"])), int.from_bytes(_decode(row["e"])))
-            keys[str(row.get("kid") or "")] = numbers
-    return keys
-
-
-def _verifies(key: tuple[int, int], signed: bytes, signature: bytes) -> bool:
-    modulus, exponent = key
-    length = (modulus.bit_length() + 7) // 8
-    number = int.from_bytes(signature)
-    if length < 128 or len(signature) != length or number >= modulus:
-        return False
-    digest = _SHA256 + hashlib.sha256(signed).digest()
-    expected = b"\x00\x01" + b"\xff" * (length - len(digest) - 3) + b"\x00" + digest
-    return hmac.compare_digest(pow(number, exponent, modulus).to_bytes(length), expected)
+    try:
+        answer = requests.get(url, timeout=4, allow_redirects=False)
+        answer.raise_for_status()
+        rows = answer.json().get("keys", [])
+    except (requests.RequestException, ValueError, AttributeError) as error:
+        raise KeysUnavailable(f"{url} cannot be read: {type(error).__name__}") from error
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise KeysUnavailable(f"{url} holds no list of keys")
+    return rows

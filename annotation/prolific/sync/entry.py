@@ -4,7 +4,6 @@ import enum
 import logging
 from collections.abc import Mapping
 
-import requests
 from django.db.models import F, Sum
 from django.utils import timezone
 
@@ -94,8 +93,8 @@ def _is_signed(query: Mapping[str, str]) -> bool:
         signed_url.check(token, query=query)
     except signed_url.BadToken as error:
         raise EntryRefused(f"the signed link: {error}") from None
-    except (requests.RequestException, ValueError, KeyError, AttributeError) as error:
-        logger.warning("the keys of signed links cannot be read: %s", type(error).__name__)
+    except signed_url.KeysUnavailable as error:
+        logger.warning("the keys of signed links: %s", error)
         return False
     return True
 

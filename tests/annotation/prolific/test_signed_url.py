@@ -1,19 +1,22 @@
 """Signed links: only what Prolific signed for this site, these ids and this moment."""
 
 import base64
-import shutil
-import subprocess
+import hashlib
+import hmac
+import json
 import time
 
+import jwt
 import pytest
-import requests
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotator
-from annotation.prolific.api.signed_url import BadToken, check
-from demo.prolific.links import LinkKeys, encode
+from annotation.prolific.api.signed_url import BadToken, KeysUnavailable, check
+from demo.prolific.links import LinkKeys
 from tests.annotation.prolific.life import make_recruiting, published
 
 IDS = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
@@ -25,79 +28,138 @@ def _no_keys_from_before():
     cache.clear()
 
 
+@pytest.fixture(scope="module")
+def private() -> rsa.RSAPrivateKey:
+    """Made once: it takes longer than a test."""
+    return LinkKeys().private
+
+
 @pytest.fixture
-def keys(prolific) -> LinkKeys:
+def keys(prolific, private) -> LinkKeys:
+    prolific.world.keys.private = private
     return prolific.world.keys
 
 
-def token(keys: LinkKeys, **changes) -> str:
-    return keys.token(URL, IDS["SESSION_ID"], IDS, **changes)
+def claims(keys: LinkKeys, **changes) -> dict:
+    """The claims of a good link with some changed, or left out where the change is None."""
+    changed = keys.claims(URL, IDS["SESSION_ID"], IDS) | changes
+    return {name: value for name, value in changed.items() if value is not None}
 
 
-def test_what_prolific_signed_is_taken(keys):
-    check(token(keys), query=IDS)
+def encode(part: bytes) -> str:
+    return base64.urlsafe_b64encode(part).rstrip(b"=").decode()
 
 
-def test_the_signature_is_one_that_openssl_accepts(keys, tmp_path):
-    """Signer and verifier here could share a mistake; a third program knows neither."""
-    openssl = shutil.which("openssl")
-    assert openssl, "install openssl"
-    signed, _, signature = token(keys).rpartition(".")
-    p, q = keys._primes
-    config = f"asn1=SEQUENCE:key\n[key]\nn=INTEGER:{p * q}\ne=INTEGER:65537\n"
-    (tmp_path / "key.cnf").write_text(config)
-    (tmp_path / "signed").write_text(signed)
-    padded = signature + "=" * (-len(signature) % 4)
-    (tmp_path / "signature").write_bytes(base64.urlsafe_b64decode(padded))
+def forge(header: dict, body: dict, sign=lambda signed: b"") -> str:
+    """A token put together by hand: no library signs with a key of the wrong kind."""
+    signed = ".".join(encode(json.dumps(part).encode()) for part in (header, body))
+    return f"{signed}.{encode(sign(signed.encode()))}"
 
-    def run(*args: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([openssl, *args], cwd=tmp_path, capture_output=True, check=False)
 
-    assert run("asn1parse", "-genconf", "key.cnf", "-noout", "-out", "key.der").returncode == 0
-    assert run(
-        "rsa", "-RSAPublicKey_in", "-inform", "DER", "-in", "key.der", "-pubout", "-out", "key.pem"
-    ).returncode == 0  # fmt: skip
-    verified = run("dgst", "-sha256", "-verify", "key.pem", "-signature", "signature", "signed")
-    assert verified.stdout.strip() == b"Verified OK"
+def test_what_prolific_signed_is_accepted(keys):
+    check(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"exp": int(time.time()) - 3600}, "too old"),
-        ({"exp": None}, "too old"),
+        ({"exp": int(time.time()) - 3600}, "has expired"),
+        ({"exp": None}, "does not state “exp”"),
+        ({"exp": "soon"}, "cannot be read"),
         ({"iss": "https://elsewhere.example"}, "not from Prolific"),
+        ({"iss": None}, "does not state “iss”"),
         ({"aud": "https://elsewhere.example/s/one/"}, "another site"),
+        ({"aud": ["https://elsewhere.example/"]}, "another site"),
+        ({"aud": None}, "does not state “aud”"),
         ({"sub": "d" * 24}, "another session"),
+        ({"sub": None}, "does not state “sub”"),
         ({"prolific": {}}, "PROLIFIC_PID"),
         ({"prolific": None}, "PROLIFIC_PID"),
     ],
 )
 def test_a_token_for_something_else_is_refused(keys, changes, words):
     with pytest.raises(BadToken, match=words):
-        check(token(keys, **changes), query=IDS)
+        check(keys.sign(claims(keys, **changes)), query=IDS)
+
+
+def test_clocks_may_differ_a_little(keys):
+    now = int(time.time())
+
+    check(keys.sign(claims(keys, exp=now - 5)), query=IDS)
+    check(keys.sign(claims(keys, iat=now + 300, exp=now + 400)), query=IDS)
+
+
+def test_a_link_may_name_several_sites(keys):
+    check(keys.sign(claims(keys, aud=["https://elsewhere.example/", URL])), query=IDS)
 
 
 @pytest.mark.parametrize("name", list(IDS))
 def test_an_id_that_was_not_signed_is_refused(keys, name):
     with pytest.raises(BadToken):
-        check(token(keys), query=IDS | {name: "e" * 24})
+        check(keys.sign(claims(keys)), query=IDS | {name: "e" * 24})
 
 
-def test_another_key_or_algorithm_is_refused(keys):
+def test_another_key_under_the_published_id_is_refused(keys):
     other = LinkKeys()
     other.kid = keys.kid
-    claims = {"iss": "https://www.prolific.com"}
-    unsigned = ".".join([encode(b'{"alg": "none"}'), encode(b"{}"), ""])
 
-    for forged in (
-        token(other),
-        keys.sign({"alg": "HS256", "kid": keys.kid}, claims),
-        keys.sign({"alg": "RS256", "kid": "unknown"}, claims),
-        unsigned,
+    with pytest.raises(BadToken, match="signature is not Prolific's"):
+        check(other.sign(claims(keys)), query=IDS)
+
+
+def test_an_unknown_key_id_is_refused(keys):
+    token = jwt.encode(claims(keys), keys.private, algorithm="RS256", headers={"kid": "unknown"})
+
+    with pytest.raises(BadToken, match="key id"):
+        check(token, query=IDS)
+
+
+def test_a_token_without_a_signature_is_refused(keys):
+    header = {"alg": "none", "typ": "JWT", "kid": keys.kid}
+
+    with pytest.raises(BadToken, match="algorithm is not RS256"):
+        check(forge(header, claims(keys)), query=IDS)
+
+
+def test_the_public_key_does_not_serve_as_the_secret_of_another_algorithm(keys):
+    public = keys.private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    header = {"alg": "HS256", "typ": "JWT", "kid": keys.kid}
+    token = forge(header, claims(keys), lambda signed: _hmac(public, signed))
+
+    with pytest.raises(BadToken, match="algorithm is not RS256"):
+        check(token, query=IDS)
+
+
+def _hmac(secret: bytes, signed: bytes) -> bytes:
+    return hmac.new(secret, signed, hashlib.sha256).digest()
+
+
+def test_another_algorithm_under_the_right_key_is_refused(keys):
+    token = jwt.encode(claims(keys), keys.private, algorithm="RS512", headers={"kid": keys.kid})
+
+    with pytest.raises(BadToken, match="algorithm is not RS256"):
+        check(token, query=IDS)
+
+
+def test_a_published_secret_or_short_key_is_not_used(keys, monkeypatch):
+    secret = {"kty": "oct", "kid": keys.kid, "k": encode(b"s" * 64)}
+    short = LinkKeys()
+    short.kid = keys.kid
+    short.private = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    signed_with_secret = jwt.encode(
+        claims(keys), b"s" * 64, algorithm="HS256", headers={"kid": keys.kid}
+    )
+    with pytest.warns(jwt.InsecureKeyLengthWarning):
+        signed_with_short = short.sign(claims(keys))
+
+    for published_key, token in (
+        (secret, signed_with_secret),
+        (short.public(), signed_with_short),
     ):
+        cache.clear()
+        monkeypatch.setattr(keys, "public", lambda key=published_key: key)
         with pytest.raises(BadToken):
-            check(forged, query=IDS)
+            check(token, query=IDS)
 
 
 @pytest.mark.parametrize("text", ["", "a.b", "a.b.c", "....", "é.é.é", "W10.W10.W10", "x" * 9000])
@@ -106,27 +168,62 @@ def test_what_is_no_token_is_refused(keys, text):
         check(text, query=IDS)
 
 
-def test_a_changed_byte_is_refused(keys):
-    good = token(keys)
-    place = good.index(".") + 10
-    changed = good[:place] + ("A" if good[place] != "A" else "B") + good[place + 1 :]
+def test_a_token_longer_than_any_of_prolifics_is_refused_unread(keys):
+    with pytest.raises(BadToken, match="too long"):
+        check(keys.sign(claims(keys, padding="x" * 8000)), query=IDS)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_a_changed_byte_is_refused(keys, part):
+    parts = keys.sign(claims(keys)).split(".")
+    text = parts[part]
+    parts[part] = text[:10] + ("A" if text[10] != "A" else "B") + text[11:]
 
     with pytest.raises(BadToken):
-        check(changed, query=IDS)
+        check(".".join(parts), query=IDS)
 
 
-def test_keys_are_read_once_and_again_for_a_new_one(keys, prolific):
-    check(token(keys), query=IDS)
-    check(token(keys), query=IDS)
+def test_keys_are_read_once_and_again_for_a_new_one(keys, prolific, monkeypatch):
+    reads = []
+    public = keys.public
+    monkeypatch.setattr(keys, "public", lambda: reads.append(keys.kid) or public())
+    first = keys.kid
+
+    check(keys.sign(claims(keys)), query=IDS)
+    check(keys.sign(claims(keys)), query=IDS)
     keys.kid = "rotated"
-    check(token(keys), query=IDS)
+    check(keys.sign(claims(keys)), query=IDS)
+
+    assert reads == [first, "rotated"]
 
 
-def test_keys_that_cannot_be_read_are_told(keys, settings):
+def test_unknown_key_ids_do_not_make_us_read_the_keys_each_time(keys, monkeypatch):
+    reads = []
+    public = keys.public
+    monkeypatch.setattr(keys, "public", lambda: reads.append(keys.kid) or public())
+    check(keys.sign(claims(keys)), query=IDS)
+
+    for number in range(5):
+        with pytest.raises(BadToken):
+            check(forge({"alg": "RS256", "kid": f"invented-{number}"}, {}), query=IDS)
+
+    assert len(reads) == 2
+
+
+def test_keys_that_cannot_be_reached_are_reported(keys, settings):
     settings.PROLIFIC_BASE_URL = "http://127.0.0.1:9"
 
-    with pytest.raises(requests.RequestException):
-        check(token(keys), query=IDS)
+    with pytest.raises(KeysUnavailable, match=r"jwks\.json cannot be read"):
+        check(keys.sign(claims(keys)), query=IDS)
+
+
+@pytest.mark.parametrize("rows", ["none", ["a"], 3])
+def test_a_list_of_keys_that_is_none_is_reported(keys, httpserver, settings, rows):
+    httpserver.expect_request("/.well-known/study/jwks.json").respond_with_json({"keys": rows})
+    settings.PROLIFIC_BASE_URL = httpserver.url_for("/")
+
+    with pytest.raises(KeysUnavailable, match="holds no list of keys"):
+        check(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.django_db
