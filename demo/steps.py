@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
@@ -34,7 +35,7 @@ from judging.models import JudgeRun, Judgment
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
 from judging.selectors import run_progress
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.models import Item, Study
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
@@ -116,7 +117,7 @@ class Demo:
 
             def answered() -> None:
                 with lock:
-                    bar.step()
+                    bar.update()
 
             for person in finishing:
                 person.on_answer = answered
@@ -201,7 +202,7 @@ class Demo:
         before = Judgment.objects.filter(run__in=runs, answered_at__lt=began).count()
         new = sum(run_progress(run).total for run in runs) - before
         with _bar(new, "Judges") as bar:
-            self._wait(lambda: _have_ended(runs, bar))
+            self._wait(lambda: _have_ended(runs, bar, new))
         for run in runs:
             if run.state != JudgeRun.State.DONE:
                 raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
@@ -290,16 +291,16 @@ def _say(text: str = "") -> None:
     sys.stdout.flush()
 
 
-def _bar(total: int, label: str) -> ProgressBar:
-    return ProgressBar(sys.stdout, total=total, label=f"     {label:<7}")
+def _bar(total: int, label: str) -> Any:
+    return progress_bar(sys.stdout, total=total, label=f"     {label:<7}")
 
 
-def _have_ended(runs: Sequence[JudgeRun], bar: ProgressBar) -> bool:
+def _have_ended(runs: Sequence[JudgeRun], bar: Any, total: int) -> bool:
     """Read the runs again, draw how far they are, and say whether all have ended."""
     for run in runs:
         if run.is_active:
             run.refresh_from_db()
-    bar.step(bar.total - sum(run_progress(run).left for run in runs) - bar.done)
+    bar.update(total - sum(run_progress(run).left for run in runs) - bar.n)
     return not any(run.is_active for run in runs)
 
 

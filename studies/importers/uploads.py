@@ -186,8 +186,8 @@ class _Noted:
         self.job, self.total, self.done = job, 0, 0
         self._noted = time.monotonic()
 
-    def step(self, count: int = 1) -> None:
-        self.done += count
+    def update(self, n: int = 1) -> None:
+        self.done += n
         if time.monotonic() - self._noted >= _EVERY_SECONDS:
             self._noted = time.monotonic()
             _moved(self.job, min(ROWS_READ - 1, 100 * self.done // max(1, self.total)))

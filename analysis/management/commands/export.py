@@ -11,7 +11,7 @@ from analysis.exports.delivery.study_export import expected_rows, export_study
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice
 from analysis.exports.tables.catalogue import FORMATS, WHAT
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.models import Study
 
@@ -50,10 +50,10 @@ class Command(BaseCommand):
         names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
         try:
             total = expected_rows(study, options["what"])
-            with ProgressBar(sys.stderr, total=total, label="rows") as bar:
+            with progress_bar(sys.stderr, total=total, label="rows") as bar:
                 counts = export_study(
                     study,
-                    on_row=bar.step,
+                    on_row=bar.update,
                     by=f"{getpass.getuser()}, at the command line",
                     **{name: options[name] for name in names},
                 )

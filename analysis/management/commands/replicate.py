@@ -11,7 +11,7 @@ from analysis.lifecycle.replication_files import write_replication
 from analysis.replication import NothingToReplicate, replicate
 from analysis.replication.run import find_files
 from analysis.replication.text import as_text
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 
 
 class Command(BaseCommand):
@@ -39,8 +39,8 @@ class Command(BaseCommand):
                 check_place(out, OF_REPLICATION, is_ours=holds_replication(out))
         except (NothingToReplicate, NotOurs) as error:
             raise CommandError(str(error)) from error
-        with ProgressBar(sys.stderr, total=len(files), label="Counting") as bar:
-            replication = replicate(files, on_file=bar.step)
+        with progress_bar(sys.stderr, total=len(files), label="Counting") as bar:
+            replication = replicate(files, on_file=bar.update)
         self.stdout.write(as_text(replication.result))
         if out is not None:
             try:

@@ -1,6 +1,8 @@
 """report STUDY… --out DIR: build reports to a folder, without the web and without a worker."""
 
+import sys
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from analysis.lifecycle.build_job import (
 )
 from analysis.lifecycle.output_folders import OF_REPORT, check_place, holds_report
 from analysis.report.pictures import draw_pictures, require_pictures
+from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 
 
@@ -86,7 +89,7 @@ class Command(BaseCommand):
             ]
             results += pooled
             if len(results) > 1:
-                self._say(f"All of them: {write_across(results, out)}")
+                self.stdout.write(f"All of them: {write_across(results, out)}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
@@ -97,37 +100,34 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        result = write_report(slug=slug, out=folder, on_progress=self._progress(slug), **chosen)
+        with progress_bar(sys.stderr, total=100, label=slug) as bar:
+            result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
         return self._told(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        result = write_pooled_report(
-            slugs=slugs, out=folder, on_progress=self._progress("pooled"), **chosen
-        )
+        with progress_bar(sys.stderr, total=100, label="pooled") as bar:
+            result = write_pooled_report(
+                slugs=slugs, out=folder, on_progress=_shown_on(bar), **chosen
+            )
         return self._told(result, folder)
 
     def _told(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
         inputs = result["inputs"]
         if self.with_pictures:
-            self._say(f"{draw_pictures(folder / 'figures')} plots as SVG and PNG")
-        self._say(
+            self.stdout.write(f"{draw_pictures(folder / 'figures')} plots as SVG and PNG")
+        self.stdout.write(
             f"{result['study']['slug']}: {folder / 'report.html'} ({inputs['items']:,} items, "
             f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"
         )
         return result
 
-    def _progress(self, slug: str) -> Any:
-        """A line that is written over on a terminal, and nothing anywhere else."""
-        if self.stderr.isatty():
-            return lambda percent, sentence: self.stderr.write(
-                f"\r\033[K{slug}: {percent:3} %  {sentence}", ending=""
-            )
-        return lambda percent, sentence: None
 
-    def _say(self, line: str) -> None:
-        if self.stderr.isatty():
-            self.stderr.write("\r\033[K", ending="")
-        self.stdout.write(line)
+def _shown_on(bar: Any) -> Callable[[int, str], None]:
+    def show(percent: int, sentence: str) -> None:
+        bar.set_postfix_str(sentence, refresh=False)
+        bar.update(percent - bar.n)
+
+    return show
 
 
 def _keep_what_is_not_ours(slugs: list[str], out: Path) -> None:

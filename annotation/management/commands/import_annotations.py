@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.files.imports import import_annotations
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 
 
@@ -32,9 +32,9 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
         try:
-            with ProgressBar(sys.stderr, total=file.data.count(b"\n"), label=path.name) as bar:
+            with progress_bar(sys.stderr, total=file.data.count(b"\n"), label=path.name) as bar:
                 result = import_annotations(
-                    study_id=study.pk, file=file, dry_run=options["dry_run"], on_row=bar.step
+                    study_id=study.pk, file=file, dry_run=options["dry_run"], on_row=bar.update
                 )
         except Refused as error:
             raise CommandError(f"{path}: {error}") from error

@@ -16,7 +16,7 @@ from judging.selectors import campaign_progress, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.prompts.language import language_note
 
@@ -80,22 +80,22 @@ class Command(BaseCommand):
     def _follow(self, campaign: Campaign) -> None:
         """Wait for the workers until no run is queued or running any more."""
         total = campaign_progress(campaign).total
-        with ProgressBar(sys.stderr, total=total, label=campaign.name) as bar:
+        with progress_bar(sys.stderr, total=total, label=campaign.name) as bar:
             while outlive_restart(campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists):
                 time.sleep(_POLL_SECONDS)
                 progress = outlive_restart(partial(campaign_progress, campaign))
-                bar.step(progress.ended - bar.done)
+                bar.update(progress.ended - bar.n)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
         """One run after the other: the slots of a judge are full with one."""
         try:
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
-                with ProgressBar(sys.stderr, total=run_progress(run).total, label=label) as bar:
+                with progress_bar(sys.stderr, total=run_progress(run).total, label=label) as bar:
                     lifecycle.work_off(
                         run_id=run.pk,
-                        on_wait=lambda run=run, bar=bar: bar.step(  # type: ignore[misc]
-                            outlive_restart(partial(run_progress, run)).ended - bar.done
+                        on_wait=lambda run=run, bar=bar: bar.update(  # type: ignore[misc]
+                            outlive_restart(partial(run_progress, run)).ended - bar.n
                         ),
                     )
         finally:

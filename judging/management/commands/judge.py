@@ -14,7 +14,7 @@ from judging.selectors import RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
 from studies.errors import StudyError
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 from studies.prompts.language import language_note
 
@@ -134,9 +134,9 @@ class Command(BaseCommand):
     def _work(self, run: JudgeRun) -> None:
         total = run_progress(run).total
         try:
-            with ProgressBar(sys.stderr, total=total, label=run.judge.name) as bar:
+            with progress_bar(sys.stderr, total=total, label=run.judge.name) as bar:
                 lifecycle.work_off(
-                    run_id=run.pk, on_wait=lambda: bar.step(_look(run).ended - bar.done)
+                    run_id=run.pk, on_wait=lambda: bar.update(_look(run).ended - bar.n)
                 )
         finally:
             runtime.shut_down()
@@ -144,12 +144,12 @@ class Command(BaseCommand):
     def _follow(self, run: JudgeRun) -> None:
         started = counted = time.monotonic()
         warned = False
-        with ProgressBar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
+        with progress_bar(sys.stderr, total=run_progress(run).total, label=run.judge.name) as bar:
             while run.is_active:
                 time.sleep(_POLL_SECONDS)
                 outlive_restart(run.refresh_from_db)
                 if not run.is_active or time.monotonic() - counted > _COUNT_SECONDS:
-                    bar.step(_look(run).ended - bar.done)
+                    bar.update(_look(run).ended - bar.n)
                     counted = time.monotonic()
                 silent = run.state == JudgeRun.State.QUEUED and not warned
                 if silent and time.monotonic() - started > _NO_WORKER_SECONDS:

@@ -91,7 +91,7 @@ def read_bundle(
                 items.append(item)
         rows += 1
         if watch is not None:
-            watch.step()
+            watch.update()
     if not items and not faults:
         remedy = "Add one item a line."
         faults.append(Fault(None, "", "empty file", "There are no items in the file.", remedy))

@@ -12,7 +12,7 @@ class Watch(Protocol):
 
     total: int
 
-    def step(self, count: int = 1) -> None: ...
+    def update(self, n: int = 1) -> object: ...
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Tally:
     def row(self, file: str) -> None:
         self.rows[file] += 1
         if self.watch is not None:
-            self.watch.step()
+            self.watch.update()
 
     def drop(self, reason: str, count: int = 1) -> None:
         if count:

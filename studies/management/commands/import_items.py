@@ -15,7 +15,7 @@ from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
 from studies.importers.items.storage import import_items
-from studies.management.progress import ProgressBar
+from studies.management.progress import progress_bar
 from studies.management.validation_message import explain
 from studies.models import Item, Study, Task
 
@@ -78,7 +78,7 @@ class Command(BaseCommand):
         study = Study.objects.filter(slug=options["study"]).first()
         task = options["task"] or (study.task if study else Task.PREFERENCE.value)
         try:
-            with ProgressBar(sys.stderr, total=0, label=_names(options["files"])) as bar:
+            with progress_bar(sys.stderr, total=0, label=_names(options["files"])) as bar:
                 files = read_paths(
                     options["files"],
                     format=options["format"],
