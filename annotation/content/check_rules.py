@@ -32,23 +32,23 @@ def _too_few(study: Study, there: int) -> Iterator[str]:
     needed = checks_needed(study)
     if 0 < there < needed:
         yield (
-            f"A study of {study.minutes} minutes needs {needed} attention checks and has {there}: "
-            "failing one is no ground to ask anybody to return their place."
+            f"A study of {study.minutes} minutes needs {needed} attention checks and has {there}. "
+            "Until then, failing one is no ground to ask a participant to return their place."
         )
 
 
 def _faults(check: Item, usual: float | None) -> Iterator[str]:
     instruction = _plain(check.check_instruction)
     if not instruction:
-        yield "it has no instruction, so people would have to guess what is expected."
+        yield "it has no instruction, so annotators must guess the expected answer."
     elif instruction not in _plain(check.question):
-        yield "its instruction does not stand in the question, where people look for it."
+        yield "the instruction is not in the question, where annotators look for it."
     if check.fixed_first:
-        yield "its sides are not shuffled, so the right answer always stands at the same place."
+        yield "its responses are not shuffled, so the right answer is always on the same side."
     if check.warnings:
-        yield "it carries a content warning, and who skips it would count as having failed."
+        yield "it has a content warning, and annotators who skip it would count as failing."
     if usual is not None and _length(check) < _SHORTEST_SHARE * usual:
-        yield "it is much shorter than the items, so it does not look like one."
+        yield "it is much shorter than the items, so it does not look like an item."
 
 
 def _unreadable_pointers(study: Study) -> Iterator[str]:
@@ -59,8 +59,8 @@ def _unreadable_pointers(study: Study) -> Iterator[str]:
     for number, question in enumerate(questions_of(study), start=1):
         if _plain(question.pointer) not in own:
             yield (
-                f"Comprehension question {number} points to “{question.pointer}”, which does not "
-                "stand in the instructions."
+                f"Comprehension question {number} refers to “{question.pointer}”, which is not in "
+                "the instructions."
             )
 
 

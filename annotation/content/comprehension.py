@@ -99,14 +99,14 @@ def read_questions(text: str) -> list[Question]:
     try:
         rows = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ComprehensionError(f"This is not TOML: {error}.") from error
+        raise ComprehensionError(f"The text is not valid TOML: {error}.") from error
     if unknown := set(rows) - {"question"}:
-        raise ComprehensionError(f"There is “{sorted(unknown)[0]}”. Use [[question]] alone.")
+        raise ComprehensionError(f"“{sorted(unknown)[0]}” is not allowed. Use only [[question]].")
     questions = rows.get("question", [])
     if not isinstance(questions, list) or not all(isinstance(row, dict) for row in questions):
-        raise ComprehensionError("Begin every question with [[question]], in two brackets.")
+        raise ComprehensionError("Start every question with [[question]], in double brackets.")
     if len(questions) > _MOST:
-        raise ComprehensionError(f"{len(questions)} questions are too many: ask {_MOST} at most.")
+        raise ComprehensionError(f"{len(questions)} questions are too many. Use at most {_MOST}.")
     return [_question(number, row) for number, row in enumerate(questions, start=1)]
 
 
@@ -169,8 +169,8 @@ def set_questions(
         return list(questions)
     if ComprehensionAnswer.objects.filter(question__study=study).exists():
         raise ComprehensionError(
-            "People have answered these questions: they can no longer change. "
-            "For other ones, start a new study."
+            "Annotators have answered these questions, so they cannot change. To use other "
+            "questions, create a new study."
         )
     ComprehensionQuestion.objects.filter(study=study).delete()
     ComprehensionQuestion.objects.bulk_create(

@@ -31,20 +31,21 @@ _CHOICES = tuple(Choice.values)
 
 RULES = {
     "speed": "Faster than reading",
-    "one_sided": "Mostly one side",
+    "one_sided": "Mostly the same side",
     "flat_certainty": "Always the same certainty",
     "failed_checks": "Failed attention checks",
-    "disagreement": "Disagrees with the others",
+    "disagreement": "Disagrees with other annotators",
 }
 
 # How far each rule can be trusted; tests simulate what is said of the last.
 CAUTIONS = {
-    "speed": "A measured pace, by the slower of two clocks; people read at about 238.",
-    "one_sided": "Flags 1 of 1,000 people whose answers have nothing to do with the side.",
-    "flat_certainty": "A rule of thumb: how often it is wrong is not known.",
-    "failed_checks": "Careful people miss one now and then.",
-    "disagreement": "Flags at most 1 of 1,000 careful people who judge alike, and at most 1 of 100 "
-    "where people differ much in how they judge. To differ is no offence.",
+    "speed": "Measured with the slower of two clocks. Typical reading speed is about 238 words per "
+    "minute.",
+    "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
+    "flat_certainty": "A rule of thumb. Its error rate is unknown.",
+    "failed_checks": "Careful annotators miss one now and then.",
+    "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 where "
+    "annotators judge very differently. Disagreeing is not misconduct.",
 }
 
 
@@ -67,13 +68,14 @@ class Flag:
     def __str__(self) -> str:
         value, threshold = f"{self.value:.3g}", f"{self.threshold:.3g}"
         return {
-            "speed": f"Read {self.value:.0f} words a minute; flagged above {self.threshold:.0f}.",
-            "one_sided": f"Chose side A in {self.value:.0%} of the answers; so one-sided a pattern "
-            f"has a probability below {self.threshold:g}.",
-            "flat_certainty": f"The certainties spread by {value}; flagged below {threshold}.",
-            "failed_checks": f"Failed {value} of the attention checks; flagged from {threshold}.",
-            "disagreement": f"Against the majority in {self.value:.0%} of the items on which "
-            f"people were split; {self.threshold:.0%} are to be expected.",
+            "speed": f"Read {self.value:.0f} words per minute; flagged above {self.threshold:.0f}.",
+            "one_sided": f"Chose response A in {self.value:.0%} of the answers. The probability of "
+            f"a pattern this one-sided is below {self.threshold:g}.",
+            "flat_certainty": f"Standard deviation of certainty: {value}; flagged below "
+            f"{threshold}.",
+            "failed_checks": f"Failed {value} attention checks; flagged from {threshold}.",
+            "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
+            f"a unanimous answer; expected: {self.threshold:.0%}.",
         }[self.rule]
 
 

@@ -45,10 +45,10 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
                     targets=targets,
                     user=cast(User, request.user),
                 )
-                messages.success(request, "The places are open.")
+                messages.success(request, "Seats and quotas increased.")
                 return redirect("people:places", slug)
             if then == now:
-                fault = "Enter a higher number in at least one box"
+                fault = "Nothing changed. Enter a higher number in at least one field"
         except PlacesError as error:
             fault = str(error)
     context = {
@@ -66,7 +66,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
 def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST) -> int:
     number = whole_number(request.POST.get(name, ""), most=most)
     if number is None or number < least:
-        raise PlacesError(f"Enter whole numbers from what there is now to {most:,}")
+        raise PlacesError(f"Enter whole numbers from the current value to {most:,}")
     return number
 
 
@@ -89,5 +89,8 @@ def related(request: HttpRequest, slug: str) -> HttpResponse:
         related_ids=[other.pk for other in _others(request, study) if other.slug in chosen],
         user=cast(User, request.user),
     )
-    messages.success(request, "Stored. Nobody new comes in who took part there.")
+    messages.success(
+        request,
+        "Selection saved. Participants of the selected studies can no longer join this one.",
+    )
     return redirect("people:places", slug)

@@ -73,11 +73,11 @@ def _change(request: HttpRequest, annotator: Annotator) -> str:
     user = cast(User, request.user)
     if "include" in request.POST:
         services.include(annotator_id=annotator.pk, user=user)
-        messages.success(request, f"{annotator.pseudonym} is in the analysis again.")
+        messages.success(request, f"{annotator.pseudonym} is included in the analysis.")
         return ""
     reason = request.POST.get("reason", "").strip()
     if not reason:
-        return "Enter the reason for leaving this person out"
+        return "Enter the reason for the exclusion"
     try:
         services.exclude(
             annotator_id=annotator.pk,
@@ -86,8 +86,8 @@ def _change(request: HttpRequest, annotator: Annotator) -> str:
             reopen_seats="reopen" in request.POST,
         )
     except WrongStep:
-        return "This person is still working: their seats cannot be opened again yet"
-    messages.success(request, f"{annotator.pseudonym} is left out of the analysis.")
+        return "The seats cannot be reopened while this annotator is still working. Try again later"
+    messages.success(request, f"{annotator.pseudonym} is excluded from the analysis.")
     return ""
 
 

@@ -44,7 +44,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         except ComprehensionError as error:
             fault = str(error)
         else:
-            messages.success(request, f"The comprehension check has {len(asked)} questions.")
+            messages.success(request, f"Saved {len(asked)} comprehension questions.")
             return redirect("people:checks", slug)
     splits = Item.everything.filter(study=study).values_list("split", flat=True)
     context = {
@@ -78,7 +78,7 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
             fault = str(error)
         else:
             messages.success(
-                request, f"Added: {invited.added:,}. On the list already: {invited.known:,}."
+                request, f"Added: {invited.added:,}. Already on the list: {invited.known:,}."
             )
             return redirect("people:invitations", slug)
     on_list = Invitation.objects.filter(study=study)

@@ -104,8 +104,8 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
     except PlacesError as error:
         messages.error(request, str(error))
     else:
-        people = "1 person" if number == 1 else f"{number:,} people"
-        messages.success(request, f"Released what {people} held without an answer.")
+        holders = "1 annotator" if number == 1 else f"{number:,} annotators"
+        messages.success(request, f"Released the seats of {holders} without an answer.")
     return redirect("people:list", slug)
 
 
@@ -113,7 +113,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 _PLATFORM_ACTIONS = {
     Ending.COMPLETED: "Review manually, then approve",
     Ending.FAILED_ATTENTION: "Review manually",
-    Ending.TIMED_OUT: "Review manually: answers are kept, propose a bonus for the time worked",
+    Ending.TIMED_OUT: "Review manually. Answers are kept: pay a bonus for the time worked",
     Ending.DECLINED: "Request a return",
     Ending.QUOTA_FULL: "Request a return",
     Ending.DISQUALIFIED: "Request a return",

@@ -30,19 +30,25 @@ def raise_places(
     """
     study = lock_study(study_id)
     if study.version != version:
-        raise PlacesError("Somebody changed this study in the meantime. Look at the numbers again.")
+        raise PlacesError(
+            "Someone changed this study in the meantime. Check the numbers, then try again."
+        )
     if annotations_per_item < study.annotations_per_item:
         raise PlacesError(
-            f"Every item already gets {study.annotations_per_item} answers; "
-            f"{annotations_per_item} would take seats away."
+            f"Answers per item is {annotations_per_item}. Each item already has "
+            f"{study.annotations_per_item} seats, and seats cannot be removed. Enter "
+            f"{study.annotations_per_item} or more."
         )
     cells = {cell.pk: cell for cell in study.quota_cells.all()}
     for pk, target in targets.items():
         if pk not in cells:
-            raise PlacesError("A group of this page is gone. Look at the numbers again.")
+            raise PlacesError(
+                "A quota group was deleted meanwhile. Check the numbers, then try again."
+            )
         if target < cells[pk].target:
             raise PlacesError(
-                f"The group “{cells[pk]}” has {cells[pk].target} places; none is taken away here."
+                f"The quota of “{cells[pk]}” is {cells[pk].target} and cannot be lowered. Enter "
+                f"{cells[pk].target} or more."
             )
     if annotations_per_item > study.annotations_per_item:
         before, study.annotations_per_item = study.annotations_per_item, annotations_per_item

@@ -166,8 +166,8 @@ def test_questions_survive_the_way_through_their_file(study):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[question", "not TOML"),
-        ("[question]\ntext = 'x'", "two brackets"),
+        ("[[question", "not valid TOML"),
+        ("[question]\ntext = 'x'", "double brackets"),
         ("other = 1", "other"),
         ("[[question]]\noptions = ['a', 'b']\nright = 'a'\npointer = 'p'", "Question 1 needs text"),
         ("[[question]]\ntext='t'\noptions=['a']\nright='a'\npointer='p'", "options"),
@@ -186,7 +186,7 @@ def test_questions_that_people_have_answered_are_fixed(asking):
     answer(walk_in(asking), 1, right=True)
 
     set_questions(study_id=asking.pk, questions=standard_questions(asking))
-    with pytest.raises(ComprehensionError, match="can no longer change"):
+    with pytest.raises(ComprehensionError, match="so they cannot change"):
         set_questions(study_id=asking.pk, questions=[])
 
     assert asking.comprehension_questions.count() == 3

@@ -59,9 +59,9 @@ def test_one_check_is_too_few_from_five_minutes_on(study):
     ("fault", "words"),
     [
         ({"check_instruction": ""}, "it has no instruction"),
-        ({"question": "Our clock has stopped."}, "does not stand in the question"),
-        ({"fixed_first": "r1", "shuffle_sides": False}, "always stands at the same place"),
-        ({"warnings": ["illness"]}, "carries a content warning"),
+        ({"question": "Our clock has stopped."}, "the instruction is not in the question"),
+        ({"fixed_first": "r1", "shuffle_sides": False}, "always on the same side"),
+        ({"warnings": ["illness"]}, "has a content warning"),
         ({"r1": {"text": "Mend"}, "r2": {"text": "New"}}, "much shorter than the items"),
     ],
 )
@@ -91,7 +91,7 @@ def test_a_question_that_points_to_no_sentence_of_the_studys_own_instructions(st
     found = unfair_checks(study)
 
     assert len(found) == 2
-    assert found[0].startswith("Comprehension question 2 points to")
+    assert found[0].startswith("Comprehension question 2 refers to")
 
 
 def test_the_preview_and_the_page_of_checks_warn(study):
@@ -100,8 +100,8 @@ def test_the_preview_and_the_page_of_checks_warn(study):
 
     for page in ("preview/", "checks/"):
         text = client.get(f"/studies/{study.slug}/people/{page}").content.decode()
-        assert "Checks that are not fair yet" in text
-        assert "does not stand in the question" in text
+        assert "Unfair checks" in text
+        assert "the instruction is not in the question" in text
 
 
 def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(study):
@@ -115,7 +115,7 @@ def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(stu
     second = client.post(f"/s/{study.slug}/preview/attention/", sent)
     after = client.post(f"{second['Location']}", sent)
 
-    assert "exact text sent" not in frames
+    assert "Prompt sent to a judge" not in frames
     assert "begins with “Mend”" in page
     assert second["Location"].endswith("/preview/attention/?item=2")
     assert after["Location"].endswith("/preview/feedback/")

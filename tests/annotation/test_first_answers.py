@@ -191,9 +191,9 @@ def test_a_press_releases_seats_of_people_who_never_answered(study):
     researcher.post(f"/studies/{study.slug}/people/release/")
     after = researcher.get(f"/studies/{study.slug}/people/").content.decode()
 
-    assert "Seats held by people who never answered" in page
-    assert "1 person holds 3 seats" in page
-    assert "1 person holds" not in after
+    assert "Seats without an answer" in page
+    assert "1 annotator holds 3 seats" in page
+    assert "1 annotator holds" not in after
     assert seats_taken(study) == 3
     assert StudyLog.objects.get(event="unanswered seats released").detail == {
         "people": 1,
@@ -208,8 +208,8 @@ def test_viewers_see_the_seats_and_cannot_release_them(study):
 
     page = viewer.get(f"/studies/{study.slug}/people/").content.decode()
 
-    assert "1 person holds 3 seats" in page
-    assert "Release these seats" not in page
+    assert "1 annotator holds 3 seats" in page
+    assert "Release seats" not in page
     assert viewer.post(f"/studies/{study.slug}/people/release/").status_code == 404
     assert seats_taken(study) == 3
 
@@ -223,7 +223,7 @@ def test_on_prolific_nothing_is_released():
     page = owner.get(f"/studies/{study.slug}/people/").content.decode()
     owner.post(f"/studies/{study.slug}/people/release/")
 
-    assert "never answered" not in page
+    assert "without an answer" not in page
     assert seats_taken(study) == 3
 
 

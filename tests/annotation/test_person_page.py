@@ -75,8 +75,8 @@ def test_an_exclusion_needs_a_reason(done, editor):
 
 def test_seats_stay_filled_unless_the_box_is_ticked(study, done, editor):
     page = editor.get(address(done)).content.decode()
-    assert "Open their 10 seats again" in page
-    assert "about 1 more person: $4.50 in pay" in page
+    assert "Reopen their 10 seats" in page
+    assert "about 1 more annotator and costs $4.50" in page
 
     editor.post(address(done), {"reason": "slept", "exclude": ""})
     kept = seats_taken(study)
@@ -101,7 +101,7 @@ def test_seats_of_somebody_at_work_are_not_offered_nor_opened(study, editor):
     page = editor.get(address(working)).content.decode()
     response = editor.post(address(working), {"reason": "x", "reopen": "on", "exclude": ""})
 
-    assert "seats again" not in page
+    assert "Reopen their" not in page
     assert response.status_code == 422
     assert "still working" in response.content.decode()
     assert seats_taken(study) == 10

@@ -121,16 +121,16 @@ def test_a_group_gets_more_places_and_no_group_fewer(study, groups):
     woman.refresh_from_db()
     assert woman.target == 4
     assert study.log.filter(event="group's places").count() == 1
-    with pytest.raises(PlacesError, match="none is taken away"):
+    with pytest.raises(PlacesError, match="cannot be lowered"):
         raise_places(
             study_id=study.pk, version=study.version, annotations_per_item=2, targets={woman.pk: 3}
         )
 
 
 def test_nothing_is_lowered_and_all_or_nothing_is_stored(study, groups):
-    with pytest.raises(PlacesError, match="would take seats away"):
+    with pytest.raises(PlacesError, match="seats cannot be removed"):
         raise_places(study_id=study.pk, version=study.version, annotations_per_item=1, targets={})
-    with pytest.raises(PlacesError, match="is gone"):
+    with pytest.raises(PlacesError, match="was deleted meanwhile"):
         raise_places(
             study_id=study.pk,
             version=study.version,
@@ -147,7 +147,7 @@ def test_who_read_old_numbers_is_asked_to_look_again(study):
     read = study.version
     raise_places(study_id=study.pk, version=read, annotations_per_item=3, targets={})
 
-    with pytest.raises(PlacesError, match="Somebody changed this study"):
+    with pytest.raises(PlacesError, match="Someone changed this study"):
         raise_places(study_id=study.pk, version=read, annotations_per_item=4, targets={})
 
 

@@ -80,4 +80,4 @@ def test_a_study_without_items_has_no_prompt(researcher, study):
 
     page = researcher.get(f"/studies/{study.slug}/people/preview/").content.decode()
 
-    assert "sent to the model" not in page
+    assert "Prompt sent to a judge" not in page

@@ -104,8 +104,8 @@ def test_an_empty_study_says_what_to_do_next(study, signed_in):
     panel = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
     people = signed_in.get(reverse("people:list", args=[study.slug])).content.decode()
 
-    assert "Nobody has come yet" in panel
-    assert "Nobody has come yet" in people
+    assert "No annotators yet" in panel
+    assert "No annotators yet" in people
 
 
 def test_the_panel_is_a_fragment_without_scripts_or_styles(study, signed_in):

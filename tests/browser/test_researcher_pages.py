@@ -63,8 +63,8 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
     for path, words in [
         ("reports/annotators/", "of whom stand"),
         ("people/annotator/?rater=P-1", "Errors on the items that both answered"),
-        ("people/checks/", "Checks that are not fair yet"),
-        ("people/preview/", "Checks that are not fair yet"),
+        ("people/checks/", "Unfair checks"),
+        ("people/preview/", "Unfair checks"),
     ]:
         page.goto(f"/studies/one/{path}", wait_until="networkidle")
         page.get_by_text(words).wait_for()
