@@ -6,7 +6,7 @@ from django import forms
 
 from studies.errors import BadOption
 from studies.importers.files.bundle import MAX_BYTES
-from studies.importers.sets.base import DEFAULT_SEED, DataSet
+from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.options import Option, as_text, parse_options
 from studies.importers.uploads import Reading
 from studies.models import Study, Task

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from analysis.exports.tables import columns
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.import_source import FORMATS
+from studies.importers.items.import_source import format_names
 from studies.importers.items.validation import KEYS
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text
 from tests.studies.files import faults, jsonl
 
-TEXT = (Path(__file__).parents[2] / "docs/formats.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "formats.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_an_item_is_sound_and_complete():
@@ -35,7 +36,13 @@ def test_every_column_and_format_is_described():
     }
 
     assert sorted(name for name in names if f"`{name}`" not in TEXT) == []
-    assert f"--format {'|'.join(FORMATS)}" in TEXT
+
+
+def test_the_choices_of_format_are_those_of_the_registry():
+    commands = (DOCS / "commands.md").read_text(encoding="utf-8")
+
+    assert f"--format {'|'.join(format_names())}]" in TEXT
+    assert "--format " + r"\|".join(format_names()) + "]" in commands
 
 
 def test_every_option_of_a_data_set_is_described_with_its_default():

@@ -10,18 +10,23 @@ from studies.errors import BadOption
 from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_path, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.readers import REQUIRED
+from studies.importers.items.file_formats import FILE_FORMATS
 from studies.importers.items.item_bundle import ReadItems, read_bundle
 from studies.importers.items.records import ItemRecord
 from studies.importers.items.validation import Validator
 from studies.importers.sets import SETS
-from studies.importers.sets.base import DEFAULT_SEED, DataSet
+from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
 from studies.importers.sets.files import Files, Part, parts_of, role_of
 from studies.importers.sets.options import parse_options
 from studies.importers.sets.tally import Tally, Watch
 
-FORMATS = ("auto", "jsonl", "csv", "prism", "opinionqa", "ec", "pr", "personalized-judge")
 _BUNDLE = ("items.jsonl", "items.csv", "dataset.json")
 _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
+
+
+def format_names() -> list[str]:
+    """What `format` may be."""
+    return ["auto", *FILE_FORMATS, *SETS]
 
 
 def read_paths(
@@ -46,7 +51,17 @@ def read_paths(
     if format in SETS:
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
-        return [read_set(SETS[format], names, found, limit, options or {}, seed, watch)]
+        return [
+            read_set(
+                SETS[format],
+                names=names,
+                parts=found,
+                limit=limit,
+                options=options or {},
+                seed=seed,
+                watch=watch,
+            )
+        ]
     if options or seed is not None:
         name = next(iter(options or {"seed": ""}))
         message = f"{name} belongs to a data set: {', '.join(SETS)}. These files are {format}."
@@ -59,6 +74,7 @@ def read_paths(
 
 def read_set(
     dataset: DataSet,
+    *,
     names: tuple[str, ...],
     parts: Sequence[Part],
     limit: int | None,

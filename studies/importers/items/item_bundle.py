@@ -1,35 +1,18 @@
-"""From a bundle to checked items: the format is found out, every fault is collected."""
+"""From a bundle to checked items: the format is recognised, all faults are collected."""
 
-import io
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from itertools import islice
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.import_row import ImportRow
-from studies.importers.files.limits import MAX_ROW
-from studies.importers.files.readers import (
-    BadLine,
-    own_answer_column,
-    read_csv,
-    read_feature_words,
-    read_json_lines,
-)
-from studies.importers.items.personalized_judge import (
-    ReleasedRow,
-    aligned,
-    looks_released,
-    parse_released,
-)
+from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.items.file_formats import FILE_FORMATS, recognise
 from studies.importers.items.personas import read_persona
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
-
-_HEAD_LINES = 50
 
 
 @dataclass(frozen=True)
@@ -68,7 +51,7 @@ def read_bundle(
     if watch is not None:
         watch.total += bundle.items.data.count(b"\n") + 1
     rows = 0
-    format = recognise(bundle.items) if format == "auto" else format
+    file_format = recognise(bundle.items) if format == "auto" else FILE_FORMATS[format]
     faults = Faults()
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(
@@ -76,11 +59,11 @@ def read_bundle(
         task=task,
         personas=personas,
         faults=faults,
-        is_released=format == "personalized-judge",
+        is_released=file_format.is_released,
     )
     items: list[ItemRecord] = []
-    own = own_answer_column(bundle.items) if format == "csv" else ""
-    for row in _rows(bundle, format, faults, own):
+    own = file_format.own_answer(bundle.items)
+    for row in file_format.read(bundle, faults, own):
         if limit is not None and len(items) + len(faults) >= limit:
             break
         if isinstance(row, BadLine):
@@ -100,7 +83,7 @@ def read_bundle(
     return ReadItems(
         names=(bundle.name,),
         dataset=bundle.dataset,
-        format=format,
+        format=file_format.name,
         task=task,
         items=items,
         warnings=validator.warnings,
@@ -108,37 +91,6 @@ def read_bundle(
         limit=limit,
         notes={f"rows whose column “{own}” was read as first_person": rows} if own else {},
     )
-
-
-def _rows(
-    bundle: Bundle, format: str, faults: Faults, own: str
-) -> Iterator[tuple[int, Any] | BadLine]:
-    if format == "personalized-judge":
-        return _released(bundle.items)
-    if format == "jsonl":
-        return read_json_lines(bundle.items)
-    try:
-        words = read_feature_words(bundle.feature_words) if bundle.feature_words else {}
-    except BadLine as bad:
-        faults.append(bad.fault)
-        words = {}
-    return read_csv(bundle.items, words, own)
-
-
-def recognise(file: File) -> str:
-    """The neutral format of a file: by its name, or by its first object."""
-    if file.name.lower().endswith((".csv", ".tsv")):
-        return "csv"
-    for line in islice(io.BytesIO(file.data), _HEAD_LINES):
-        if len(line) <= MAX_ROW and line.strip():
-            try:
-                first = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError):
-                break
-            if isinstance(first, dict) and looks_released(first):
-                return "personalized-judge"
-            break
-    return "jsonl"
 
 
 def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaRecord]:
@@ -158,37 +110,3 @@ def _listed_personas(file: File | None, faults: Faults) -> dict[str, PersonaReco
             listed[persona.key] = persona
         faults += row.faults
     return listed
-
-
-def _released(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Released rows as raw items; a row that shows an item again must tell the same truth."""
-    first: dict[str, ReleasedRow] = {}
-    for row in parse_released(file.name, file.data):
-        known = first.setdefault(row.item_id, row)
-        if known is row:
-            yield row.line, _released_item(row)
-        elif aligned(row, asdict(known.r1)).truth != known.truth:
-            yield BadLine(
-                Fault(
-                    row.line, "ground_truth", "item has two truths",
-                    f"ground_truth contradicts line {known.line}, which shows the same item.",
-                    "Keep one of the two rows.", row.item_id, file.name,
-                )
-            )  # fmt: skip
-
-
-def _released_item(row: ReleasedRow) -> dict[str, Any]:
-    return {
-        "id": row.item_id,
-        "task": row.task,
-        "persona": {"id": row.persona_id, "features": list(row.features)},
-        "question": row.question,
-        "context": row.context,
-        "responses": [
-            {"key": key, "text": response.text, "prompt": response.prompt or None}
-            for key, response in (("r1", row.r1), ("r2", row.r2))
-        ],
-        "first_person": {"label": row.truth, "source": "self_report"},
-        "topic": row.topic,
-        "warnings": list(row.warnings),
-    }

@@ -6,8 +6,8 @@ row to the sides of the item that is already known.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from studies.importers.files.bundle import File
@@ -122,6 +122,44 @@ def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
     if faults:
         raise Refused(faults)
     return rows
+
+
+def released_items(file: File) -> Iterator[tuple[int, Any] | BadLine]:
+    """Rows as raw items; a row that repeats an item must have the same ground truth."""
+    first: dict[str, ReleasedRow] = {}
+    for row in parse_released(file.name, file.data):
+        known = first.setdefault(row.item_id, row)
+        if known is row:
+            yield row.line, _released_item(row)
+        elif aligned(row, asdict(known.r1)).truth != known.truth:
+            yield BadLine(
+                Fault(
+                    row.line,
+                    "ground_truth",
+                    "item has two truths",
+                    f"ground_truth contradicts line {known.line}, which shows the same item.",
+                    "Keep one of the two rows.",
+                    row.item_id,
+                    file.name,
+                )
+            )
+
+
+def _released_item(row: ReleasedRow) -> dict[str, Any]:
+    return {
+        "id": row.item_id,
+        "task": row.task,
+        "persona": {"id": row.persona_id, "features": list(row.features)},
+        "question": row.question,
+        "context": row.context,
+        "responses": [
+            {"key": key, "text": response.text, "prompt": response.prompt or None}
+            for key, response in (("r1", row.r1), ("r2", row.r2))
+        ],
+        "first_person": {"label": row.truth, "source": "self_report"},
+        "topic": row.topic,
+        "warnings": list(row.warnings),
+    }
 
 
 class _Unreadable(Exception):

@@ -1,12 +1,15 @@
-"""Data sets in the shapes in which they were released, by the name of their format.
+"""Importers of data sets, by the name of their format.
 
-Readers here are pure: files in, raw items in the shape of the neutral format out.
+An importer is pure: files in, raw items in the shape of the item format out. One that is named in
+`SETS` has its format in `import_items`, its form on the import page and its place in the report
+of an import; docs/extending/importer.md adds one as an example.
 """
 
-from studies.importers.sets.base import DataSet
+from studies.importers.sets.data_set import DataSet
 from studies.importers.sets.ec import EC
 from studies.importers.sets.opinionqa import OPINIONQA
 from studies.importers.sets.personal_reddit import PERSONAL_REDDIT
 from studies.importers.sets.prism import PRISM
 
+# In the order in which commands and pages list them.
 SETS: dict[str, DataSet] = {s.name: s for s in (PRISM, OPINIONQA, EC, PERSONAL_REDDIT)}

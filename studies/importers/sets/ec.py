@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from studies.importers.files.import_row import LIMITS
 from studies.importers.files.limits import MAX_PAIRS
-from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.data_set import DataSet, Raw, for_id, item
 from studies.importers.sets.ec_people import ESCAPE, Essay, read_essays
 from studies.importers.sets.files import Files, Role, csv_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.sets.base import fact
+from studies.importers.sets.data_set import fact
 from studies.importers.sets.files import Files, csv_rows
 from studies.importers.sets.tally import Tally
 from studies.text import storable

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.data_set import DataSet, Raw, for_id, item
 from studies.importers.sets.files import Files, Part, Role, csv_rows
 from studies.importers.sets.opinionqa_people import persona
 from studies.importers.sets.options import ALL, Option

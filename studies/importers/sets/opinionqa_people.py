@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from studies.importers.sets.base import fact, lower_first
+from studies.importers.sets.data_set import fact, lower_first
 from studies.text import storable
 
 # column, key, label, sentence

@@ -9,7 +9,7 @@ from typing import Any
 
 from studies.importers.files.import_row import LIMITS, ImportRow
 from studies.importers.files.limits import MAX_PAIRS
-from studies.importers.sets.base import DataSet, Raw, fact, item
+from studies.importers.sets.data_set import DataSet, Raw, fact, item
 from studies.importers.sets.files import Files, Part, Role, json_rows, refused
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.seeded_draws import Sides, rank

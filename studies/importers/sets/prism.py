@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from studies.importers.files.import_row import LIMITS, ImportRow
-from studies.importers.sets.base import DataSet, Raw, for_id, item
+from studies.importers.sets.data_set import DataSet, Raw, for_id, item
 from studies.importers.sets.files import Files, Part, Role, json_rows
 from studies.importers.sets.options import ALL, Option, chosen
 from studies.importers.sets.prism_people import read_people

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from studies.importers.items.personas import MAX_TEXT
-from studies.importers.sets.base import fact, lower_first
+from studies.importers.sets.data_set import fact, lower_first
 from studies.importers.sets.files import Part, json_rows
 from studies.importers.sets.tally import Tally
 from studies.text import storable

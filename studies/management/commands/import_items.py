@@ -10,11 +10,12 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import BadOption, StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import report_on
-from studies.importers.items.import_source import FORMATS, read_paths
+from studies.importers.items.import_source import format_names, read_paths
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.reconstruction import only_listed, read_list
 from studies.importers.items.replacement import counts
 from studies.importers.items.storage import import_items
+from studies.importers.sets import SETS
 from studies.management.progress import progress_bar
 from studies.management.validation_message import explain
 from studies.models import Item, Study, Task
@@ -39,14 +40,14 @@ def option(text: str) -> tuple[str, str]:
 class Command(BaseCommand):
     help = (
         "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), released result "
-        "files, or the files of PRISM, OpinionQA, Empathic Conversations or Personal Reddit. "
-        "Files are imported whole or not at all; again, they change nothing."
+        f"files, or the files of a data set ({', '.join(s.title for s in SETS.values())}). "
+        "Files are imported whole or not at all. Importing them again changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
-        parser.add_argument("--format", choices=FORMATS, default="auto")
+        parser.add_argument("--format", choices=format_names(), default="auto")
         parser.add_argument("--create", action="store_true", help="make the study if missing")
         parser.add_argument(
             "--replace",
@@ -69,9 +70,9 @@ class Command(BaseCommand):
             type=option,
             default=[],
             metavar="NAME=VALUE",
-            help="how items are made of prism, opinionqa, ec or pr; may be given several times",
+            help=f"how items are made of a data set ({', '.join(SETS)}); repeat it for several",
         )
-        parser.add_argument("--seed", type=int, help="of what is drawn from prism, opinionqa, …")
+        parser.add_argument("--seed", type=int, help="of what is drawn at random from a data set")
         parser.add_argument("--limit", type=positive, metavar="N", help="first N items of a file")
 
     def handle(self, *args: Any, **options: Any) -> None:

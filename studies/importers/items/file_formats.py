@@ -1,0 +1,95 @@
+"""Shapes of one file of items: how each is recognised and read as raw items."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from studies.importers.files.bundle import Bundle, File
+from studies.importers.files.faults import Faults
+from studies.importers.files.limits import MAX_ROW
+from studies.importers.files.readers import (
+    BadLine,
+    own_answer_column,
+    read_csv,
+    read_feature_words,
+    read_json_lines,
+)
+from studies.importers.items.personalized_judge import looks_released, released_items
+
+_HEAD_LINES = 50
+
+RawItems = Iterator[tuple[int, Any] | BadLine]
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """One shape of a file of items.
+
+    `own_answer` names the column that is read as first_person, "" for none. `read` yields raw
+    items with their lines from a bundle; it gets that column, and appends the faults of the
+    bundle's other files to its second argument.
+    `is_released`: the sides and the persona text of an item may vary between rows.
+    """
+
+    name: str
+    matches: Callable[[File], bool]
+    read: Callable[[Bundle, Faults, str], RawItems]
+    own_answer: Callable[[File], str] = lambda file: ""
+    is_released: bool = False
+
+
+def recognise(file: File) -> FileFormat:
+    """The format of a file."""
+    return next(known for known in FILE_FORMATS.values() if known.matches(file))
+
+
+def _is_csv(file: File) -> bool:
+    return file.name.lower().endswith((".csv", ".tsv"))
+
+
+def _read_csv(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    words: dict[str, dict[str, str]] = {}
+    if bundle.feature_words is not None:
+        try:
+            words = read_feature_words(bundle.feature_words)
+        except BadLine as bad:
+            faults.append(bad.fault)
+    return read_csv(bundle.items, words, own)
+
+
+def _read_json_lines(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    return read_json_lines(bundle.items)
+
+
+def _read_released(bundle: Bundle, faults: Faults, own: str) -> RawItems:
+    return released_items(bundle.items)
+
+
+def _is_released(file: File) -> bool:
+    """Whether the first object of the file is a row of a released result file."""
+    for line in islice(io.BytesIO(file.data), _HEAD_LINES):
+        if len(line) <= MAX_ROW and line.strip():
+            try:
+                first = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError):
+                return False
+            return isinstance(first, dict) and looks_released(first)
+    return False
+
+
+def _is_any(file: File) -> bool:
+    return True
+
+
+# A file is read as the first one that matches; the last one matches every file.
+FILE_FORMATS = {
+    file_format.name: file_format
+    for file_format in (
+        FileFormat("csv", _is_csv, _read_csv, own_answer=own_answer_column),
+        FileFormat("personalized-judge", _is_released, _read_released, is_released=True),
+        FileFormat("jsonl", _is_any, _read_json_lines),
+    )
+}
