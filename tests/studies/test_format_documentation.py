@@ -24,6 +24,10 @@ def test_the_example_of_an_item_is_sound_and_complete():
     assert set(item) == KEYS - {"check"}
 
 
+def test_the_example_file_of_the_readme_is_sound():
+    assert faults((DOCS / "examples/items.jsonl").read_bytes()) == []
+
+
 def test_every_column_and_format_is_described():
     names = {
         *COLUMNS,
