@@ -26,10 +26,16 @@ def main() -> int:
     )
     before, cpu = time.perf_counter(), time.process_time()
     (log,) = eval(
-        task, model="openai-api/mock/mock", temperature=0.7, top_p=0.95, max_tokens=1024,
-        max_connections=slots, max_samples=slots, display="none",
+        task,
+        model="openai-api/mock/mock",
+        temperature=0.7,
+        top_p=0.95,
+        max_tokens=1024,
+        max_connections=slots,
+        max_samples=slots,
+        display="none",
         log_dir=tempfile.mkdtemp(prefix="inspect-"),
-    )  # fmt: skip
+    )
     seconds, cpu = time.perf_counter() - before, time.process_time() - cpu
     is_done = log.status == "success" and len(log.samples or []) == len(prompts)
     sys.stdout.write(json.dumps({"seconds": seconds, "cpu": cpu, "done": is_done}) + "\n")

@@ -51,9 +51,15 @@ class Broker:
     def __init__(self, folder: Path, port: int, *, keeps: bool = True) -> None:
         kept = ["--appendonly", "yes"] if keeps else ["--appendonly", "no", "--save", ""]
         self._command = [
-            shutil.which("redis-server") or _packaged_redis(), "--bind", "127.0.0.1",
-            "--port", str(port), "--dir", str(folder), *kept,
-        ]  # fmt: skip
+            shutil.which("redis-server") or _packaged_redis(),
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--dir",
+            str(folder),
+            *kept,
+        ]
         self.url = f"redis://127.0.0.1:{port}/0"
         self.start()
 
@@ -93,9 +99,12 @@ class Worker:
     def start(self) -> None:
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(  # noqa: S603
-                worker_command(), cwd=ROOT, env=self._environment,
-                stdout=output, stderr=output,
-            )  # fmt: skip
+                worker_command(),
+                cwd=ROOT,
+                env=self._environment,
+                stdout=output,
+                stderr=output,
+            )
 
     def kill(self) -> None:
         """The worker alone, as the kernel does when memory is short; its schedule has to notice.

@@ -163,9 +163,13 @@ class Server:
     def __init__(self, port: int, environment: dict[str, str]) -> None:
         self.port = port
         self.process = subprocess.Popen(  # noqa: S603
-            web_command(port=port), cwd=ROOT, env=environment, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            web_command(port=port),
+            cwd=ROOT,
+            env=environment,
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self._wait()
 
     def _wait(self) -> None:
@@ -250,9 +254,13 @@ def main() -> None:
 
         def python(code: str, *arguments: str) -> str:
             return subprocess.run(  # noqa: S603
-                [sys.executable, "-c", code, *arguments], cwd=ROOT, env=environment, check=True,
-                capture_output=True, text=True,
-            ).stdout  # fmt: skip
+                [sys.executable, "-c", code, *arguments],
+                cwd=ROOT,
+                env=environment,
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
 
         python(_SET_UP, str(options.items))
         python(

@@ -132,13 +132,20 @@ def fill(folder: Path, answers: int) -> None:
     Judgment.objects.bulk_create(
         (
             Judgment(
-                run=run, item_id=item, shown_first="r1", state="done", choice="r1", certainty=70,
-                raw_text="A]] [[70]]", replies=1, answered_at=noon,
+                run=run,
+                item_id=item,
+                shown_first="r1",
+                state="done",
+                choice="r1",
+                certainty=70,
+                raw_text="A]] [[70]]",
+                replies=1,
+                answered_at=noon,
             )
             for item in items[::10]
         ),
         batch_size=2_000,
-    )  # fmt: skip
+    )
 
 
 def measure(folder: Path, what: str, format: str) -> dict[str, float]:
@@ -178,10 +185,14 @@ def main(answers: int) -> None:
             found = json.loads(run("measure", folder, what, format).splitlines()[-1])
             sys.stdout.write(
                 row.format(
-                    f"{what}, {format}", f"{found['rows']:,}", f"{found['seconds']:.1f}",
-                    f"{found['peak_mb']:.0f}", f"{BAR_MB}", f"{found['written_mb']:.0f}",
+                    f"{what}, {format}",
+                    f"{found['rows']:,}",
+                    f"{found['seconds']:.1f}",
+                    f"{found['peak_mb']:.0f}",
+                    f"{BAR_MB}",
+                    f"{found['written_mb']:.0f}",
                 )
-            )  # fmt: skip
+            )
             sys.stdout.flush()
 
 

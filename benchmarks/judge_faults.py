@@ -91,9 +91,14 @@ def judge_through(
     from judging.worker import runtime
 
     judge, _ = add_judge(
-        name=f"through {fault['fault']} {url}", backend="openai", model="demo-steady",
-        base_url=url, concurrency=SLOTS, timeout_seconds=TIMEOUT, outage_seconds=300,
-    )  # fmt: skip
+        name=f"through {fault['fault']} {url}",
+        backend="openai",
+        model="demo-steady",
+        base_url=url,
+        concurrency=SLOTS,
+        timeout_seconds=TIMEOUT,
+        outage_seconds=300,
+    )
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
     enqueue = worker is not None
@@ -165,9 +170,14 @@ def _run_all(study_id: int, options: argparse.Namespace, worker: Worker | None) 
             continue
         with server() as url:
             outcome = judge_through(
-                url, fault, study_id=study_id, worker=worker, orders="both",
-                samples=4, limit=options.judgments // 8,
-            )  # fmt: skip
+                url,
+                fault,
+                study_id=study_id,
+                worker=worker,
+                orders="both",
+                samples=4,
+                limit=options.judgments // 8,
+            )
         all_right &= outcome.is_right
         sys.stdout.write(
             f"{name:22} {'right' if outcome.is_right else 'WRONG'} after {outcome.seconds:4.0f} s: "

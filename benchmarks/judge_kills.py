@@ -174,15 +174,36 @@ def judge_and_kill(
         items, _ = write_bundles(folder, World(SEED))
         manage(environment, "import_items", "kills", str(items), "--create")
         manage(
-            environment, "add_judge", "j", "--model", "demo-steady", "--base-url", llm_url,
-            "--concurrency", str(SLOTS), "--price-input", "1", "--price-output", "2",
-        )  # fmt: skip
+            environment,
+            "add_judge",
+            "j",
+            "--model",
+            "demo-steady",
+            "--base-url",
+            llm_url,
+            "--concurrency",
+            str(SLOTS),
+            "--price-input",
+            "1",
+            "--price-output",
+            "2",
+        )
         worker = Worker(environment, folder / "worker.log")
         stack.callback(worker.stop)
         manage(
-            environment, "judge", "kills", "--judge", "j", "--orders", "both", "--samples", "4",
-            "--limit", str(judgments // 8), "--yes",
-        )  # fmt: skip
+            environment,
+            "judge",
+            "kills",
+            "--judge",
+            "j",
+            "--orders",
+            "both",
+            "--samples",
+            "4",
+            "--limit",
+            str(judgments // 8),
+            "--yes",
+        )
         started = time.monotonic()
         run = Run(database.url, llm_url)
         victims: dict[str, Any] = {"worker": worker, "broker": broker, "database": database}
@@ -245,9 +266,14 @@ def main() -> int:
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="tp-kills-", dir="/tmp"))
     outcome = judge_and_kill(
-        folder, judgments=options.judgments, kills=options.kills, seed=options.seed,
-        latency=options.latency, forgetful=options.forgetful, say=_say,
-    )  # fmt: skip
+        folder,
+        judgments=options.judgments,
+        kills=options.kills,
+        seed=options.seed,
+        latency=options.latency,
+        forgetful=options.forgetful,
+        say=_say,
+    )
     _say(
         f"{'WRONG' if outcome.problems else 'right'} after {outcome.seconds:.0f} s and "
         f"{outcome.kills.total()} kills {dict(outcome.kills)}: {outcome.judgments}; in flight at "

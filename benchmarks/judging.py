@@ -44,17 +44,21 @@ class MockServer(asyncio.Protocol):
     latency = 0.2
     body = json.dumps(
         {
-            "id": "mock", "object": "chat.completion", "created": 0, "model": "mock-1",
+            "id": "mock",
+            "object": "chat.completion",
+            "created": 0,
+            "model": "mock-1",
             "system_fingerprint": "mock",
             "choices": [
                 {
-                    "index": 0, "finish_reason": "stop",
+                    "index": 0,
+                    "finish_reason": "stop",
                     "message": {"role": "assistant", "content": REPLY},
                 }
             ],
             "usage": {"prompt_tokens": 750, "completion_tokens": 8, "total_tokens": 758},
         }
-    ).encode()  # fmt: skip
+    ).encode()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -32,11 +32,14 @@ def make_questions(count: int, words: int) -> list[Question]:
     """Prompts of one to seven times so many words, as short and long personas make them."""
     return [
         Question(
-            n, f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
-            offers_tie=False, asks_certainty=False, seed=n,
+            n,
+            f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
+            offers_tie=False,
+            asks_certainty=False,
+            seed=n,
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 @contextmanager
@@ -74,10 +77,14 @@ def through_generate(settings: TransformersSettings) -> Iterator[Work]:
             rows = [local._tokens(q.prompt) for q in questions[start : start + settings.batch_size]]
             ids, mask = local._left_padded(rows)
             out = local._model.generate(
-                input_ids=ids, attention_mask=mask, do_sample=True, pad_token_id=pad,
-                temperature=settings.temperature, top_p=settings.top_p,
+                input_ids=ids,
+                attention_mask=mask,
+                do_sample=True,
+                pad_token_id=pad,
+                temperature=settings.temperature,
+                top_p=settings.top_p,
                 max_new_tokens=settings.max_tokens,
-            )  # fmt: skip
+            )
             written = int((out[:, ids.shape[1] :] != pad).sum())
             tokens += sum(map(len, rows)) + written
         return tokens
@@ -114,9 +121,12 @@ def main() -> int:
 
             options.model = str(build_tiny_model(Path(folder)))
         settings = TransformersSettings(
-            model=options.model, temperature=0.7, top_p=0.95, max_tokens=options.max_tokens,
+            model=options.model,
+            temperature=0.7,
+            top_p=0.95,
+            max_tokens=options.max_tokens,
             batch_size=options.batch,
-        )  # fmt: skip
+        )
         asked = make_questions(options.questions, options.words)
         measure("generate", through_generate, settings, asked)
         measure("in process", through_backend, settings, asked)

@@ -41,11 +41,15 @@ def simulated(n_items: int, seed: int = 0):
     personas = [f"persona {n}" for n in range(max(1, n_items // 10))]
     items = tuple(
         Item(
-            f"item {n:06}", ("food", "travel")[n % 2], personas[n % len(personas)],
-            f"Question {n // 3}?", ("r1", "r2")[truth[n]], (40, 60),
+            f"item {n:06}",
+            ("food", "travel")[n % 2],
+            personas[n % len(personas)],
+            f"Question {n // 3}?",
+            ("r1", "r2")[truth[n]],
+            (40, 60),
         )
         for n in range(n_items)
-    )  # fmt: skip
+    )
 
     def answers_of(item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         right = rng.random(item.size) < ease[item]
@@ -75,19 +79,43 @@ def simulated(n_items: int, seed: int = 0):
         )
         runs.append(
             Run(
-                run=f"{number:064}", judge=f"judge {number}", setting="certainty", features="all",
-                backend="replay", snapshots=(), orders="random", samples=1, seed=1, parameters={},
-                prompt=Prompt("", "", ""), state="done", state_reason="",
-                cost=Cost(n_items, 0, None, None, None), judgments=judgments,
+                run=f"{number:064}",
+                judge=f"judge {number}",
+                setting="certainty",
+                features="all",
+                backend="replay",
+                snapshots=(),
+                orders="random",
+                samples=1,
+                seed=1,
+                parameters={},
+                prompt=Prompt("", "", ""),
+                state="done",
+                state_reason="",
+                cost=Cost(n_items, 0, None, None, None),
+                judgments=judgments,
             )
-        )  # fmt: skip
+        )
     return Dataset(
         study=StudyFacts(
-            slug="simulated", title="Simulated", task="preference", language="en",
-            is_simulated=True, allow_tie=False, ask_certainty=True, certainty_threshold=80,
-            equivalence_margin=0.05, annotations_per_item=PER_ITEM, items_per_annotator=PER_PERSON,
-            persona_style="list", show_history=0, minutes=20, reward=450, currency="USD",
-            source={}, question="Which?",
+            slug="simulated",
+            title="Simulated",
+            task="preference",
+            language="en",
+            is_simulated=True,
+            allow_tie=False,
+            ask_certainty=True,
+            certainty_threshold=80,
+            equivalence_margin=0.05,
+            annotations_per_item=PER_ITEM,
+            items_per_annotator=PER_PERSON,
+            persona_style="list",
+            show_history=0,
+            minutes=20,
+            reward=450,
+            currency="USD",
+            source={},
+            question="Which?",
         ),
         items=items,
         personas={
@@ -98,7 +126,7 @@ def simulated(n_items: int, seed: int = 0):
         rater_groups=({},) * n_people,
         answers=answers,
         runs=tuple(runs),
-    )  # fmt: skip
+    )
 
 
 def measure(n_items: int) -> dict[str, float]:
@@ -132,10 +160,14 @@ def main() -> None:
         name = f"{n_items:,} items x {PER_ITEM}, {JUDGES} judges"
         sys.stdout.write(
             row.format(
-                name, f"{found['seconds']:.2f}", f"{bar:g}", f"{found['peak_gb']:.2f}",
-                f"{memory:g}", f"{found['json_mb']:.1f}",
+                name,
+                f"{found['seconds']:.2f}",
+                f"{bar:g}",
+                f"{found['peak_gb']:.2f}",
+                f"{memory:g}",
+                f"{found['json_mb']:.1f}",
             )
-        )  # fmt: skip
+        )
         sys.stdout.flush()
 
 

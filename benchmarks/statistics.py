@@ -165,8 +165,9 @@ def certainty_measures() -> list[Timing]:
             certainty, correct, n_draws=RESAMPLES, rng=np.random.default_rng(1)
         )
     )
-    one = best_of(lambda: (roc_auc_score(correct, certainty),
-                           brier_score_loss(correct, certainty / 100)))  # fmt: skip
+    one = best_of(
+        lambda: (roc_auc_score(correct, certainty), brier_score_loss(correct, certainty / 100))
+    )
     task = f"AUROC, Brier and ECE, {RESAMPLES} resamples, 10k answers"
     return [Timing(task, ours, one * RESAMPLES, "scikit-learn")]
 
@@ -177,16 +178,29 @@ def comparisons() -> list[Timing]:
     votes = study(10_000, n_annotators=100)
     judge = rng.integers(0, 2, 10_000)
     return [
-        Timing("Cochran's Q, 10k items, 4 judges", best_of(cochran_q, right),
-               best_of(cochrans_q, right), "statsmodels", scaled=False),
-        Timing("four judges: McNemar, Tango, Holm, ranks, 10k items",
-               best_of(compare_judges, right)),
-        Timing("alternative annotator test, 10k x 3, 100 people",
-               best_of(lambda: alt_test(votes, judge, epsilon=0.1))),
-        Timing(f"worth in people, {RESAMPLES} resamples, 10k x 3",
-               best_of(lambda: worth_in_people(
-                   votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)))),
-    ]  # fmt: skip
+        Timing(
+            "Cochran's Q, 10k items, 4 judges",
+            best_of(cochran_q, right),
+            best_of(cochrans_q, right),
+            "statsmodels",
+            scaled=False,
+        ),
+        Timing(
+            "four judges: McNemar, Tango, Holm, ranks, 10k items", best_of(compare_judges, right)
+        ),
+        Timing(
+            "alternative annotator test, 10k x 3, 100 people",
+            best_of(lambda: alt_test(votes, judge, epsilon=0.1)),
+        ),
+        Timing(
+            f"worth in people, {RESAMPLES} resamples, 10k x 3",
+            best_of(
+                lambda: worth_in_people(
+                    votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)
+                )
+            ),
+        ),
+    ]
 
 
 def accuracy() -> list[Timing]:
@@ -195,11 +209,15 @@ def accuracy() -> list[Timing]:
         votes = study(n_items, n_annotators=n_items // 10)
         truth = np.zeros(n_items, dtype=int)
         timings += [
-            Timing(f"individual accuracy, four cells, {label}",
-                   best_of(individual_accuracy, votes, truth)),
-            Timing(f"majority and its accuracy, four cells, {label}",
-                   best_of(lambda v, t: majority_accuracy(majority_vote(v), t), votes, truth)),
-        ]  # fmt: skip
+            Timing(
+                f"individual accuracy, four cells, {label}",
+                best_of(individual_accuracy, votes, truth),
+            ),
+            Timing(
+                f"majority and its accuracy, four cells, {label}",
+                best_of(lambda v, t: majority_accuracy(majority_vote(v), t), votes, truth),
+            ),
+        ]
     votes = study(300)
     right = (votes.choice == 0).astype(float)
     seconds = best_of(

@@ -42,8 +42,14 @@ class StudyAdmin(admin.ModelAdmin):
     list_filter = ("state", "task", "is_simulated")
     search_fields = ("title", "slug")
     readonly_fields = (
-        "state", "is_simulated", "seed", "version", "frozen_at", "content_hash", "created_at",
-    )  # fmt: skip
+        "state",
+        "is_simulated",
+        "seed",
+        "version",
+        "frozen_at",
+        "content_hash",
+        "created_at",
+    )
     prepopulated_fields = {"slug": ("title",)}
     inlines = (MembershipInline,)
 

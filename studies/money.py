@@ -4,11 +4,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
 # How many decimals a currency has where it is not two (ISO 4217).
-_DECIMALS = {
-    "BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
-    "RWF": 0, "UGX": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
-    "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
-}  # fmt: skip
+_DECIMALS = dict.fromkeys(
+    "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(), 0
+) | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)
 
 
 def decimals(currency: str) -> int:

@@ -169,9 +169,14 @@ def _list_csv(found: Any) -> HttpResponse:
     header = ["study", "title", "state", "items", "answers", "seats", "created_at"]
     rows = (
         [
-            study.slug, study.title, study.state, study.items, study.answers, study.seats,
+            study.slug,
+            study.title,
+            study.state,
+            study.items,
+            study.answers,
+            study.seats,
             study.created_at.isoformat(timespec="minutes"),
         ]
         for study in found
-    )  # fmt: skip
+    )
     return csv_response("studies", header, rows)

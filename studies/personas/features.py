@@ -7,12 +7,19 @@ from studies.models import FeatureSet, Study
 # released code name different three features.
 NAMED_SETS: dict[str, tuple[str, ...]] = {
     "table6": (
-        "sex", "age", "employment", "education", "marital_status", "ethnicity", "religion",
-        "birth_country", "residence_country",
+        "sex",
+        "age",
+        "employment",
+        "education",
+        "marital_status",
+        "ethnicity",
+        "religion",
+        "birth_country",
+        "residence_country",
     ),
     "three_paper": ("residence_country", "education", "ethnicity"),
     "three_code": ("age", "education", "politics"),
-}  # fmt: skip
+}
 
 
 def known_keys(study: Study) -> set[str]:

@@ -13,9 +13,19 @@ from studies.services.studies import lock_study, record
 
 # What people and models have seen once the first answer is in.
 FROZEN_FIELDS = (
-    "task", "allow_tie", "ask_certainty", "certainty_control", "persona_style", "show_history",
-    "language", "instructions", "consent", "researchers", "storage", "ethics",
-)  # fmt: skip
+    "task",
+    "allow_tie",
+    "ask_certainty",
+    "certainty_control",
+    "persona_style",
+    "show_history",
+    "language",
+    "instructions",
+    "consent",
+    "researchers",
+    "storage",
+    "ethics",
+)
 
 # How answers are read: may change after the first of them, but never unseen.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")

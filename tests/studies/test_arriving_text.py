@@ -61,9 +61,15 @@ def test_a_judge_has_a_name_of_one_line(option):
 
     with pytest.raises(CommandError, match=f"--{option} .*cannot be shown"):
         call_command(
-            "add_judge", words["name"], "--backend", "openai", "--model", words["model"],
-            "--base-url", NOWHERE,
-        )  # fmt: skip
+            "add_judge",
+            words["name"],
+            "--backend",
+            "openai",
+            "--model",
+            words["model"],
+            "--base-url",
+            NOWHERE,
+        )
     assert not Judge.objects.exists()
 
 

@@ -49,8 +49,14 @@ def test_numbers_stay_numbers_and_other_values_are_texts():
     values = [-1, -0.25, None, True, False, {"=a": "-b"}, ["=1"]]
 
     assert [csv_cell(value) for value in values] == [
-        -1, -0.25, "", "true", "false", '{"=a": "-b"}', '["=1"]',
-    ]  # fmt: skip
+        -1,
+        -0.25,
+        "",
+        "true",
+        "false",
+        '{"=a": "-b"}',
+        '["=1"]',
+    ]
 
 
 def test_the_files_of_a_report_hold_no_formula(tmp_path):

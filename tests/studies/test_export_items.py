@@ -22,7 +22,7 @@ ODD = [
         responses=[
             {
                 "key": "r1",
-                "text": "-go,\n\"now\"",
+                "text": '-go,\n"now"',
                 "score": 90,
                 "generated_by": {"kind": "model", "name": "m", "provider": "p", "family": "f"},
             },
@@ -60,7 +60,7 @@ ODD = [
         context="Some text.",
         context_title="News",
     ),
-]  # fmt: skip
+]
 
 
 def hashes():

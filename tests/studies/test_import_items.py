@@ -30,10 +30,9 @@ def put_released(study, *rows):
 
 
 def everything():
-    return [
-        list(model.objects.order_by("pk").values())
-        for model in (Study, Persona, StudyLog)
-    ] + [list(Item.everything.order_by("pk").values())]  # fmt: skip
+    return [list(model.objects.order_by("pk").values()) for model in (Study, Persona, StudyLog)] + [
+        list(Item.everything.order_by("pk").values())
+    ]
 
 
 def test_an_import_stores_items_personas_seats_a_hash_and_a_log_row():

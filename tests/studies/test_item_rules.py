@@ -156,7 +156,7 @@ CHECK = {"correct": "r1", "instruction": "Choose response 1."}
         ),
         ({"language": "x" * 36}, "Line 1: language has 36 characters; the limit is 35."),
     ],
-)  # fmt: skip
+)
 def test_a_broken_rule_is_named_with_its_line_and_remedy(change, message):
     found = faults(
         jsonl(raw_item() | change if None not in change.values() else raw_item(**change))

@@ -282,15 +282,25 @@ def test_text_from_outside_is_shown_as_text(client):
         features=[{"key": "a", "label": SCRIPT, "value": SCRIPT, "text": SCRIPT}],
     )
     make_item(
-        study=study, key="i1", persona=persona, question=SCRIPT, context=SCRIPT, topic=SCRIPT,
-        context_title=SCRIPT, r1={"text": SCRIPT, "prompt": SCRIPT}, r2={"text": SCRIPT},
+        study=study,
+        key="i1",
+        persona=persona,
+        question=SCRIPT,
+        context=SCRIPT,
+        topic=SCRIPT,
+        context_title=SCRIPT,
+        r1={"text": SCRIPT, "prompt": SCRIPT},
+        r2={"text": SCRIPT},
         warnings=[SCRIPT],
-    )  # fmt: skip
+    )
     record(study, SCRIPT, after=SCRIPT)
     sign_in(client, study)
 
-    for address in [reverse("studies:list"), f"{reverse('studies:list')}?search={SCRIPT}",
-                    *addresses()]:  # fmt: skip
+    for address in [
+        reverse("studies:list"),
+        f"{reverse('studies:list')}?search={SCRIPT}",
+        *addresses(),
+    ]:
         page = client.get(address).content.decode()
         assert "&lt;script&gt;" in page, address
         assert SCRIPT not in page, address

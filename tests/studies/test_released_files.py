@@ -138,9 +138,16 @@ def test_a_person_is_split_into_recognised_features():
     features = {feature["key"]: feature for feature in split_features(PERSON)}
 
     assert list(features) == [
-        "sex", "age", "employment", "education", "marital_status", "ethnicity", "religion",
-        "birth_country", "residence_country",
-    ]  # fmt: skip
+        "sex",
+        "age",
+        "employment",
+        "education",
+        "marital_status",
+        "ethnicity",
+        "religion",
+        "birth_country",
+        "residence_country",
+    ]
     assert features["birth_country"]["value"] == "St. Lucia"
     assert features["residence_country"]["text"] == "The person currently lives in Canada."
     assert features["employment"]["value"] == "Student"

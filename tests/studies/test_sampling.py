@@ -9,8 +9,9 @@ from studies.services.sampling import sample_by_topic, seat_items
 from studies.services.studies import freeze
 from tests.factories import make_item, make_study
 
-ITEMS = [(f"{topic}{n}", topic) for topic, size in (("a", 60), ("b", 30), ("c", 10))
-         for n in range(size)]  # fmt: skip
+ITEMS = [
+    (f"{topic}{n}", topic) for topic, size in (("a", 60), ("b", 30), ("c", 10)) for n in range(size)
+]
 
 
 def test_each_topic_gets_its_share():

@@ -49,9 +49,14 @@ def test_annotators_and_researchers_see_them_in_every_part_of_an_item(client):
         history=[{"prompt": "p\u202eq", "chosen": "c\u202ed", "rejected": "e\u202ef"}],
     )
     make_item(
-        study=study, persona=persona, key="one", question="Q\u202e?", context="C\u202e",
-        r1={"text": "x\u202ey", "prompt": "o\u202en"}, r2={"text": "y"},
-    )  # fmt: skip
+        study=study,
+        persona=persona,
+        key="one",
+        question="Q\u202e?",
+        context="C\u202e",
+        r1={"text": "x\u202ey", "prompt": "o\u202en"},
+        r2={"text": "y"},
+    )
 
     page = start(study, client=client).get(f"/s/{study.slug}/task/").content.decode()
     item = sign_in(study).get(f"/studies/{study.slug}/items/one/").content.decode()

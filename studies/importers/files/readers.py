@@ -18,15 +18,47 @@ from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
 Rows = Iterator[tuple[int, Any]]
 
 COLUMNS = (
-    "id", "group", "task", "persona_id", "persona_text", "question", "context", "context_title",
-    "response_1", "response_2", "prompt_1", "prompt_2", "generated_by_1", "generated_by_2",
-    "provider_1", "provider_2", "score_1", "score_2", "first_person", "tie", "split", "topic",
-    "language", "shuffle", "metadata",
+    "id",
+    "group",
+    "task",
+    "persona_id",
+    "persona_text",
+    "question",
+    "context",
+    "context_title",
+    "response_1",
+    "response_2",
+    "prompt_1",
+    "prompt_2",
+    "generated_by_1",
+    "generated_by_2",
+    "provider_1",
+    "provider_2",
+    "score_1",
+    "score_2",
+    "first_person",
+    "tie",
+    "split",
+    "topic",
+    "language",
+    "shuffle",
+    "metadata",
     # Columns that our own exports add, so that a CSV comes back as it went.
-    "persona_features", "persona_history", "kind_1", "kind_2", "family_1", "family_2",
-    "first_person_source", "label_confidence", "margin", "fixed_first", "check_correct",
-    "check_instruction", "warnings", "extra",
-)  # fmt: skip
+    "persona_features",
+    "persona_history",
+    "kind_1",
+    "kind_2",
+    "family_1",
+    "family_2",
+    "first_person_source",
+    "label_confidence",
+    "margin",
+    "fixed_first",
+    "check_correct",
+    "check_instruction",
+    "warnings",
+    "extra",
+)
 REQUIRED = ("id", "persona_id", "response_1", "response_2")
 _WORDS = ("key", "label", "template")
 _LONGEST_NAME = 60  # of a column that may be misspelt
@@ -65,10 +97,15 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
             reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             yield BadLine(
                 Fault(
-                    line, "", "not JSON", f"this is not JSON ({reason}).",
-                    "Write one JSON object a line.", text.strip()[:80], name,
+                    line,
+                    "",
+                    "not JSON",
+                    f"this is not JSON ({reason}).",
+                    "Write one JSON object a line.",
+                    text.strip()[:80],
+                    name,
                 )
-            )  # fmt: skip
+            )
 
 
 def read_csv(
@@ -134,11 +171,15 @@ def _item(
     if label not in _LABELS:
         raise BadLine(
             Fault(
-                line, "first_person", "label is not allowed",
+                line,
+                "first_person",
+                "label is not allowed",
                 f"first_person “{label}” is not allowed; use 1, 2, tie or leave empty.",
-                "Sides A and B are decided when the item is shown.", label, name,
+                "Sides A and B are decided when the item is shown.",
+                label,
+                name,
             )
-        )  # fmt: skip
+        )
     parsed = _Cells(line, cells, name)
     order = {"shuffle": parsed.truth("shuffle"), "fixed_first": cells.get("fixed_first") or None}
     item = {
@@ -217,10 +258,14 @@ class _Cells:
         cell = self.get(column)
         raise BadLine(
             Fault(
-                self.line, column, f"{column} is not {wanted}",
-                f"{column} “{cell[:80]}” is not {wanted}.", value=cell[:80], file=self.name,
+                self.line,
+                column,
+                f"{column} is not {wanted}",
+                f"{column} “{cell[:80]}” is not {wanted}.",
+                value=cell[:80],
+                file=self.name,
             )
-        )  # fmt: skip
+        )
 
 
 def _response(parsed: _Cells, number: int) -> dict[str, Any]:

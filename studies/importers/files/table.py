@@ -93,10 +93,13 @@ def missing_column(line: int, column: str, header: Sequence[str], remedy: str, n
 
 def not_utf8(line: int, name: str) -> Fault:
     return Fault(
-        line, "", "not UTF-8", f"Line {line} is not UTF-8.",
+        line,
+        "",
+        "not UTF-8",
+        f"Line {line} is not UTF-8.",
         "Save the file as ‘CSV UTF-8’." if name.endswith(".csv") else "Save it as UTF-8.",
         file=name,
-    )  # fmt: skip
+    )
 
 
 def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:

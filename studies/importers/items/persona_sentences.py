@@ -41,15 +41,19 @@ _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("religion", "Religion", r"The person has (no religious affiliation)\.?"),
         ("occupation", "Occupation", r"The person's occupation is (.+?)\.?"),
         ("income", "Income", r"The person(?:'s income is| earns) (.+?)\.?"),
-        ("politics", "Politics", r"(?:Politically, )?the person (?:aligns with|is) (?:the )?"
-         r"(republican|democrat|independent|other)(?: party)?\.?"),
+        (
+            "politics",
+            "Politics",
+            r"(?:Politically, )?the person (?:aligns with|is) (?:the )?"
+            r"(republican|democrat|independent|other)(?: party)?\.?",
+        ),
         (
             "personality",
             "Big Five scores",
             r"According to the Big Five personality test, (?:.*?the person has scored )?(.+?)\.?",
         ),
     )
-)  # fmt: skip
+)
 _BORN_AND_LIVES = re.compile(
     r"The person is born in (.+?) and currently lives in (.+?)\.?", re.IGNORECASE
 )

@@ -46,9 +46,10 @@ def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
         return []
     if len(raw) > MAX_FEATURES:
         row.fault(
-            "persona.features", "too many features",
+            "persona.features",
+            "too many features",
             f"the persona has {len(raw)} features; the limit is {MAX_FEATURES}.",
-        )  # fmt: skip
+        )
     found: dict[str, dict[str, str]] = {}
     for number, entry in enumerate(raw, start=1):
         if not isinstance(entry, dict) or not isinstance(entry.get("key"), str):
@@ -59,15 +60,19 @@ def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
         key = entry["key"]
         if not _KEY.fullmatch(key):
             row.fault(
-                "persona.features", "feature key",
+                "persona.features",
+                "feature key",
                 f"persona feature “{key}” must start with a small letter and use only small "
-                "letters, digits and _.", value=key,
-            )  # fmt: skip
+                "letters, digits and _.",
+                value=key,
+            )
         elif key in found:
             row.fault(
-                "persona.features", "feature appears twice",
-                f"persona feature “{key}” appears twice.", value=key,
-            )  # fmt: skip
+                "persona.features",
+                "feature appears twice",
+                f"persona feature “{key}” appears twice.",
+                value=key,
+            )
         else:
             found[key] = _feature(row, key, entry)
     return list(found.values())
@@ -82,9 +87,11 @@ def _feature(row: ImportRow, key: str, entry: dict[str, Any]) -> dict[str, str]:
     text = row.text(entry, "text", name=f"text of persona feature “{key}”", limit=2_000)
     if not value and _is_blank(entry.get("value")):
         row.fault(
-            "persona.features", "feature without value",
-            f"persona feature “{key}” has no value.", "Leave out what is not known of a person.",
-        )  # fmt: skip
+            "persona.features",
+            "feature without value",
+            f"persona feature “{key}” has no value.",
+            "Leave out what is not known of a person.",
+        )
     return feature(key, label, value, text)
 
 
@@ -109,9 +116,10 @@ def _history(row: ImportRow, raw: Any) -> list[dict[str, str]]:
         }
         if any(not texts[name] and _is_blank(entry.get(name)) for name in ("prompt", "chosen")):
             row.fault(
-                "persona.history", "history entry",
+                "persona.history",
+                "history entry",
                 f"history entry {number} needs a prompt and the chosen response.",
-            )  # fmt: skip
+            )
             continue
         if not texts["prompt"] or not texts["chosen"]:
             continue  # it is no text, and said to be none

@@ -9,10 +9,28 @@ from studies.text import digest
 
 # What makes an item what it is: the columns that an import fills and a freeze fixes.
 CONTENT = (
-    "key", "split", "task", "group", "topic", "language", "question", "context", "context_title",
-    "r1", "r2", "first_person", "first_person_source", "label_confidence", "margin", "fixed_first",
-    "shuffle_sides", "check_answer", "check_instruction", "warnings", "metadata",
-)  # fmt: skip
+    "key",
+    "split",
+    "task",
+    "group",
+    "topic",
+    "language",
+    "question",
+    "context",
+    "context_title",
+    "r1",
+    "r2",
+    "first_person",
+    "first_person_source",
+    "label_confidence",
+    "margin",
+    "fixed_first",
+    "shuffle_sides",
+    "check_answer",
+    "check_instruction",
+    "warnings",
+    "metadata",
+)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,16 @@ from studies.importers.items.records import Warning
 
 # Other names of the person's own answer, which the format calls first_person.
 OWN_ANSWER_NAMES = {
-    "label", "own_answer", "own_choice", "truth", "ground_truth", "gold", "gold_label",
-    "first_person_label", "first_person.label",
-}  # fmt: skip
+    "label",
+    "own_answer",
+    "own_choice",
+    "truth",
+    "ground_truth",
+    "gold",
+    "gold_label",
+    "first_person_label",
+    "first_person.label",
+}
 # What may be meant as one, and may as well be somebody else's answer.
 _MAYBE = OWN_ANSWER_NAMES | {"answer", "choice", "chosen", "winner", "preference", "preferred"}
 _SHOWN = 80

@@ -18,9 +18,23 @@ KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 KEYS = {
-    "id", "group", "task", "persona", "question", "context", "context_title", "responses",
-    "first_person", "order", "split", "check", "topic", "language", "warnings", "metadata",
-}  # fmt: skip
+    "id",
+    "group",
+    "task",
+    "persona",
+    "question",
+    "context",
+    "context_title",
+    "responses",
+    "first_person",
+    "order",
+    "split",
+    "check",
+    "topic",
+    "language",
+    "warnings",
+    "metadata",
+}
 
 
 class Validator:
@@ -80,9 +94,11 @@ class Validator:
         warnings = _warnings(row, raw.get("warnings"))
         if not question and not _asks_without_question(task, context, responses):
             row.fault(
-                "question", "question is missing", "question is missing.",
+                "question",
+                "question is missing",
+                "question is missing.",
                 "Give a question, or a prompt for each response.",
-            )  # fmt: skip
+            )
         if len(responses) == 2 and "identical_responses" not in warnings:
             _differ(row, responses)
         if persona is not None:
@@ -126,15 +142,19 @@ class Validator:
                 )
             else:
                 row.fault(
-                    "id", "id has other characters",
-                    f"id “{key}” may use only letters, digits and . _ : -", value=key,
-                )  # fmt: skip
+                    "id",
+                    "id has other characters",
+                    f"id “{key}” may use only letters, digits and . _ : -",
+                    value=key,
+                )
             return ""
         if key in self._lines:
             row.fault(
-                "id", "id used twice",
-                f"id “{key}” was already used on line {self._lines[key]}.", value=key,
-            )  # fmt: skip
+                "id",
+                "id used twice",
+                f"id “{key}” was already used on line {self._lines[key]}.",
+                value=key,
+            )
         self._lines.setdefault(key, row.line)
         return key
 
@@ -145,20 +165,22 @@ class Validator:
         line, known = self._personas.setdefault(persona.key, (row.line, persona))
         if known.content != persona.content:
             row.fault(
-                "persona", "persona differs",
+                "persona",
+                "persona differs",
                 f"persona “{persona.key}” is another one than on line {line}.",
                 "Give the same features, text and history, or another persona id.",
                 value=persona.key,
-            )  # fmt: skip
+            )
         return known
 
     def _responses(self, row: ImportRow, raw: Any) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or len(raw) != 2:
             found = len(raw) if isinstance(raw, list) else 0
             row.fault(
-                "responses", "number of responses",
+                "responses",
+                "number of responses",
                 f"an item needs exactly 2 responses, found {found}.",
-            )  # fmt: skip
+            )
             return []
         if not all(isinstance(response, dict) for response in raw):
             row.fault("responses", "response is no object", "each response must be an object.")
@@ -191,16 +213,19 @@ class Validator:
         for name in metadata:
             if name.startswith("_"):
                 row.fault(
-                    "metadata", "reserved key",
-                    f"metadata key “{name}” starts with _, which is reserved.", "Rename it.",
-                )  # fmt: skip
+                    "metadata",
+                    "reserved key",
+                    f"metadata key “{name}” starts with _, which is reserved.",
+                    "Rename it.",
+                )
         size = len(json.dumps(metadata, ensure_ascii=False).encode())
         if size > LIMITS["metadata"]:
             kilobytes = math.ceil(size / 1024)
             row.fault(
-                "metadata", "metadata is too long",
+                "metadata",
+                "metadata is too long",
                 f"metadata has {kilobytes} KB; the limit is 16 KB.",
-            )  # fmt: skip
+            )
         unknown = {name: raw[name] for name in raw if name not in KEYS}
         unknown |= _unknown_of_responses(raw.get("responses"))
         for name in unknown:
@@ -239,10 +264,11 @@ def _clean(row: ImportRow, value: Any, path: str) -> Any:
     text = normalise(value)
     if bad := UNSTORABLE.search(text):
         row.fault(
-            path, "control character",
+            path,
+            "control character",
             f"{path} has the control character U+{ord(bad[0]):04X} at position {bad.start() + 1}.",
             "Remove it.",
-        )  # fmt: skip
+        )
     return text
 
 
@@ -257,18 +283,22 @@ def _differ(row: ImportRow, responses: list[dict[str, Any]]) -> None:
     first, second = responses
     if first["text"] and fold(first["text"]) == fold(second["text"]):
         row.fault(
-            "responses", "identical responses", "both responses have the same text.",
+            "responses",
+            "identical responses",
+            "both responses have the same text.",
             "Drop the item; nobody can choose between equal texts.",
-        )  # fmt: skip
+        )
 
 
 def _history_is_of_others(row: ImportRow, persona: PersonaRecord, question: str) -> None:
     for number, entry in enumerate(persona.history, start=1):
         if question and fold(entry["prompt"]) == fold(question):
             row.fault(
-                "persona.history", "history repeats the item",
-                f"history entry {number} repeats this item's question.", "Remove the entry.",
-            )  # fmt: skip
+                "persona.history",
+                "history repeats the item",
+                f"history entry {number} repeats this item's question.",
+                "Remove the entry.",
+            )
 
 
 def _generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | None:
@@ -280,18 +310,22 @@ def _generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | None:
     kind = raw.get("kind") or "unknown"
     if kind not in KINDS:
         row.fault(
-            "generated_by.kind", "unknown generator", f"generated_by.kind “{kind}” is not known.",
-            f"Use one of: {', '.join(KINDS)}.", value=kind,
-        )  # fmt: skip
+            "generated_by.kind",
+            "unknown generator",
+            f"generated_by.kind “{kind}” is not known.",
+            f"Use one of: {', '.join(KINDS)}.",
+            value=kind,
+        )
     words = {
         name: row.text(raw, name, name=f"generated_by.{name}", limit=200) or None
         for name in ("name", "provider", "family")
     }
     if kind == "model" and not words["name"]:
         row.fault(
-            "generated_by.name", "model without a name",
+            "generated_by.name",
+            "model without a name",
             f"{key} was generated by a model but has no model name.",
-        )  # fmt: skip
+        )
     return {"kind": kind, **words}
 
 
@@ -308,16 +342,19 @@ def _first_person(
     label = first.get("label") or ""
     if label not in Item.FirstPerson.values:
         row.fault(
-            "first_person.label", "label is not allowed",
+            "first_person.label",
+            "label is not allowed",
             f"label “{label}” is not allowed; use r1, r2, tie or leave empty.",
-            "Sides A and B are decided when the item is shown.", value=label,
-        )  # fmt: skip
+            "Sides A and B are decided when the item is shown.",
+            value=label,
+        )
     elif (tie := first.get("tie")) is not None and tie is not (label == "tie"):
         said = str(tie).lower()
         row.fault(
-            "first_person.tie", "tie and label disagree",
+            "first_person.tie",
+            "tie and label disagree",
             f"tie is {said} but label is {label or 'empty'}.",
-        )  # fmt: skip
+        )
     source = row.one_of(first, "source", SOURCES, default="unknown", name="first_person.source")
     confidence = row.number(first, "label_confidence")
     margin = row.number(first, "margin")
@@ -328,9 +365,10 @@ def _first_person(
         difference = abs(scores[0] - scores[1])
         if abs(difference - margin) > 1e-6:
             row.fault(
-                "first_person.margin", "margin and scores disagree",
+                "first_person.margin",
+                "margin and scores disagree",
                 f"margin {margin:g} does not match the scores ({difference:g}).",
-            )  # fmt: skip
+            )
     return (
         str(label),
         source,
@@ -353,9 +391,12 @@ def _order(row: ImportRow, raw: Any) -> tuple[bool, str]:
     fixed_first = raw.get("fixed_first") or ""
     if fixed_first not in ("", *Side.values):
         row.fault(
-            "order.fixed_first", "fixed_first is not allowed",
-            f"fixed_first “{fixed_first}” is not allowed.", "Use r1 or r2.", value=fixed_first,
-        )  # fmt: skip
+            "order.fixed_first",
+            "fixed_first is not allowed",
+            f"fixed_first “{fixed_first}” is not allowed.",
+            "Use r1 or r2.",
+            value=fixed_first,
+        )
     elif fixed_first and shuffle:
         row.fault(
             "order.fixed_first",
@@ -373,17 +414,20 @@ def _check(row: ImportRow, raw: Any, split: str, question: str) -> tuple[str, st
     correct = raw.get("correct")
     if correct not in Side.values:
         row.fault(
-            "check.correct", "check without answer", "an attention check needs the correct answer.",
+            "check.correct",
+            "check without answer",
+            "an attention check needs the correct answer.",
             'Give check: {"correct": "r1" or "r2", "instruction": …}.',
-        )  # fmt: skip
+        )
         correct = ""
     instruction = row.text(raw, "instruction", name="check.instruction", limit=LIMITS["question"])
     if not instruction or instruction not in question:
         row.fault(
-            "check.instruction", "check without instruction",
+            "check.instruction",
+            "check without instruction",
             "the instruction of an attention check must be inside the question.",
             "Write it there word for word; an attention check needs no guessing.",
-        )  # fmt: skip
+        )
     return str(correct), instruction
 
 

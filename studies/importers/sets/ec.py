@@ -175,25 +175,32 @@ EC = DataSet(
         "redistribution": "forbidden",
     },
     roles=(
-        Role("essays and people",
-             ("article_id", "essay", "speaker_id", "empathy", "distress", *_PERSON),
-             "a row for each essay with its writer (edition of 2023)", is_mark=True),
-        Role("essays",
-             ("article_id", "person_id", "person_essay", "person_empathy", "person_distress"),
-             "a row for each essay (trac3_EMP_train.csv)", is_mark=True),
+        Role(
+            "essays and people",
+            ("article_id", "essay", "speaker_id", "empathy", "distress", *_PERSON),
+            "a row for each essay with its writer (edition of 2023)",
+            is_mark=True,
+        ),
+        Role(
+            "essays",
+            ("article_id", "person_id", "person_essay", "person_empathy", "person_distress"),
+            "a row for each essay (trac3_EMP_train.csv)",
+            is_mark=True,
+        ),
         Role("people", ("person_id", *_PERSON), "a row for each writer (trac4_PER_train.csv)"),
-        Role("articles", ("article_id", "text"),
-             "a row for each article (articles_adobe_AMT.csv)"),
+        Role("articles", ("article_id", "text"), "a row for each article (articles_adobe_AMT.csv)"),
     ),
     options=(
         Option("articles", ALL, "Numbers of articles, with commas between them."),
         Option("pairs_per_article", 5, "Pairs of each article that are no ties.", low=1),
         Option("tie_margin", 2.0, "Scores that differ by less are near each other.", high=7),
-        Option("tie_rule", "either", "A tie is near in either score, or in both.",
-               ("either", "both")),
+        Option(
+            "tie_rule", "either", "A tie is near in either score, or in both.", ("either", "both")
+        ),
         Option("include_ties", False, "Keep ties as items, with “tie” as the answer."),
-        Option("tie_share", 0.2, "Share of the items that are ties, where they are kept.",
-               high=0.9),
+        Option(
+            "tie_share", 0.2, "Share of the items that are ties, where they are kept.", high=0.9
+        ),
     ),
     read=_read,
-)  # fmt: skip
+)

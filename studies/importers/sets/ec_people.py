@@ -13,14 +13,22 @@ from studies.text import storable
 ESCAPE = "\\"
 _GENDER = {1: "Male", 2: "Female", 5: "Other"}
 _RACE = {
-    1: "White", 2: "Hispanic or Latino", 3: "Black or African American", 4: "Native American",
-    5: "Asian or Pacific Islander", 6: "Other",
-}  # fmt: skip
+    1: "White",
+    2: "Hispanic or Latino",
+    3: "Black or African American",
+    4: "Native American",
+    5: "Asian or Pacific Islander",
+    6: "Other",
+}
 _EDUCATION = {
-    1: "less than high school", 2: "high school", 3: "technical or vocational school",
-    4: "some college", 5: "two-year degree", 6: "college or university degree",
+    1: "less than high school",
+    2: "high school",
+    3: "technical or vocational school",
+    4: "some college",
+    5: "two-year degree",
+    6: "college or university degree",
     7: "postgraduate degree",
-}  # fmt: skip
+}
 # Key, and the columns that may hold it: the release spells openness with one n.
 _TRAITS = (
     ("conscientiousness", ("personality_conscientiousness", "personality_conscientiousess")),
@@ -80,10 +88,16 @@ def read_essays(
             else:
                 about.append(
                     Essay(
-                        part.name, line, row["article_id"], len(about) + 1, row[writer], words,
-                        scores[0], scores[1],
+                        part.name,
+                        line,
+                        row["article_id"],
+                        len(about) + 1,
+                        row[writer],
+                        words,
+                        scores[0],
+                        scores[1],
                     )
-                )  # fmt: skip
+                )
     return essays, people
 
 

@@ -299,24 +299,45 @@ OPINIONQA = DataSet(
         "redistribution": "forbidden",
     },
     roles=(
-        Role("info", ("key", "question", "option_mapping"),
-             "a row for each question (info.csv)", is_mark=True),
-        Role("responses", ("CREGION", "AGE", "SEX", "EDUCATION", "POLPARTY"),
-             "a row for each respondent (responses.csv)", is_mark=True),
+        Role(
+            "info",
+            ("key", "question", "option_mapping"),
+            "a row for each question (info.csv)",
+            is_mark=True,
+        ),
+        Role(
+            "responses",
+            ("CREGION", "AGE", "SEX", "EDUCATION", "POLPARTY"),
+            "a row for each respondent (responses.csv)",
+            is_mark=True,
+        ),
         Role("metadata", ("key", "options"), "the options of the demographics (metadata.csv)"),
         Role("topics", ("key", "topic"), "a topic for each question"),
     ),
     options=(
         Option("waves", ALL, "Waves, for example 26,27."),
-        Option("questions", ONE_A_TOPIC, "Which questions; keys with commas between them name "
-               "single ones. Without a file of topics each question is its own topic.",
-               (ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY), is_open=True),
+        Option(
+            "questions",
+            ONE_A_TOPIC,
+            "Which questions; keys with commas between them name "
+            "single ones. Without a file of topics each question is its own topic.",
+            (ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY),
+            is_open=True,
+        ),
         Option("respondents", 200, "People for each question, drawn by seed.", low=1),
-        Option("sampling", "random", "Draw people evenly, or by the panel's weights.",
-               ("random", "weighted")),
+        Option(
+            "sampling",
+            "random",
+            "Draw people evenly, or by the panel's weights.",
+            ("random", "weighted"),
+        ),
         Option("shuffle", True, "Vary which option stands first; false keeps the survey's order."),
-        Option("refused", "drop", "Leave out what people refused to say, or say that they did.",
-               ("drop", "keep")),
+        Option(
+            "refused",
+            "drop",
+            "Leave out what people refused to say, or say that they did.",
+            ("drop", "keep"),
+        ),
     ),
     read=_read,
-)  # fmt: skip
+)

@@ -11,18 +11,21 @@ _FACTS = (
     ("CREGION", "region", "Region", "The person lives in the {value} of the United States."),
     ("AGE", "age", "Age", "The person is {value} years old."),
     ("SEX", "sex", "Sex", "The person is {lower}."),
-    ("EDUCATION", "education", "Education",
-     "The person's highest level of education is: {lower}."),
+    ("EDUCATION", "education", "Education", "The person's highest level of education is: {lower}."),
     ("CITIZEN", "citizenship", "US citizen", ""),
     ("MARITAL", "marital_status", "Marital status", "The person's marital status is: {lower}."),
     ("RELIG", "religion", "Religion", "The person's religious affiliation is: {lower}."),
-    ("RELIGATTEND", "religious_attendance", "Religious services",
-     "The person attends religious services: {lower}."),
+    (
+        "RELIGATTEND",
+        "religious_attendance",
+        "Religious services",
+        "The person attends religious services: {lower}.",
+    ),
     ("POLPARTY", "politics", "Party", "The person's party affiliation is: {value}."),
     ("INCOME", "income", "Income", "The person's yearly income is: {lower}."),
     ("POLIDEOLOGY", "ideology", "Political views", "The person's political views are {lower}."),
     ("RACE", "ethnicity", "Ethnicity", "The person's ethnicity is {value}."),
-)  # fmt: skip
+)
 _PROPER = {"RELIG"}
 _CITIZEN = {
     "Yes": "The person is a citizen of the United States.",

@@ -26,13 +26,23 @@ _FACTS = (
     ("education", "Education", "education", "The person's education is: {value}."),
     ("occupation", "Occupation", "occupation", "The person's occupation is: {value}."),
     ("income", "Income", "income", "The person's yearly income is {value}."),
-    ("marital_status", "Relationship", "relationship_status",
-     "The person's relationship status is: {value}."),
-)  # fmt: skip
+    (
+        "marital_status",
+        "Relationship",
+        "relationship_status",
+        "The person's relationship status is: {value}.",
+    ),
+)
 _COMPARED = (
-    "age", "sex", "city_country", "birth_city_country", "education", "occupation", "income_level",
+    "age",
+    "sex",
+    "city_country",
+    "birth_city_country",
+    "education",
+    "occupation",
+    "income_level",
     "relationship_status",
-)  # fmt: skip
+)
 _ARTEFACT = re.compile(r"Type:|\buser:")
 
 
@@ -193,15 +203,23 @@ PERSONAL_REDDIT = DataSet(
         "redistribution": "allowed",
     },
     roles=(
-        Role("posts", ("personality", "feature", "hardness", "question_asked", "response"),
-             "a row for each answer (synthetic_dataset.jsonl)", is_mark=True),
+        Role(
+            "posts",
+            ("personality", "feature", "hardness", "question_asked", "response"),
+            "a row for each answer (synthetic_dataset.jsonl)",
+            is_mark=True,
+        ),
     ),
     options=(
-        Option("similarity", "fields", "How the most similar other person is found.",
-               ("fields", "tfidf", "minilm")),
+        Option(
+            "similarity",
+            "fields",
+            "How the most similar other person is found.",
+            ("fields", "tfidf", "minilm"),
+        ),
         Option("max_reuse", 3, "How often an answer may be the other one.", low=1),
         Option("hardness", ALL, "Levels of hardness.", ("1", "2", "3", "4", "5")),
         Option("drop_artefacts", True, "Leave out questions with traces of a prompt."),
     ),
     read=_read,
-)  # fmt: skip
+)

@@ -13,17 +13,24 @@ from studies.text import storable
 _FACTS = (
     ("sex", "Sex", "gender", "The person is {lower}."),
     ("age", "Age", "age", "The person is {value} years old."),
-    ("employment", "Employment", "employment_status",
-     "The person's employment status is: {lower}."),
-    ("education", "Education", "education",
-     "The person's highest level of education is: {lower}."),
-    ("marital_status", "Marital status", "marital_status",
-     "The person's marital status is: {lower}."),
+    (
+        "employment",
+        "Employment",
+        "employment_status",
+        "The person's employment status is: {lower}.",
+    ),
+    ("education", "Education", "education", "The person's highest level of education is: {lower}."),
+    (
+        "marital_status",
+        "Marital status",
+        "marital_status",
+        "The person's marital status is: {lower}.",
+    ),
     ("ethnicity", "Ethnicity", "ethnicity.simplified", "The person's ethnicity is {value}."),
     ("religion", "Religion", "religion.simplified", "The person's religion is {value}."),
     ("birth_country", "Born in", "location.birth_country", "The person was born in {place}."),
     ("residence_country", "Lives in", "location.reside_country", "The person lives in {place}."),
-)  # fmt: skip
+)
 _UNSAID = {"", "prefer not to say", "nan", "none"}
 _WITH_ARTICLE = {"Netherlands", "Philippines", "Czech Republic", "Dominican Republic", "Gambia"}
 

@@ -59,10 +59,16 @@ def sentences(read: ReadItems, key: str) -> list[str]:
 def utterances(*rows: dict[str, Any]) -> str:
     """Rows of PRISM's utterances about one message; a row names what it is about."""
     whole = {
-        "interaction_id": "int0", "conversation_id": "c0", "user_id": "user0", "turn": 0,
-        "conversation_type": "unguided", "user_prompt": "Which walk is best?",
-        "model_name": "gpt-4", "model_provider": "openai", "if_chosen": False,
-    }  # fmt: skip
+        "interaction_id": "int0",
+        "conversation_id": "c0",
+        "user_id": "user0",
+        "turn": 0,
+        "conversation_type": "unguided",
+        "user_prompt": "Which walk is best?",
+        "model_name": "gpt-4",
+        "model_provider": "openai",
+        "if_chosen": False,
+    }
     lines = []
     for n, row in enumerate(rows):
         given = {"utterance_id": f"ut{n}", "within_turn_id": n, "model_response": f"Text {n}."}

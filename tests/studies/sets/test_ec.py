@@ -184,9 +184,14 @@ def test_missing_files_columns_and_broken_quotes_are_told(tmp_path):
         "ec", tmp_path, "trac3_EMP_train.csv", lambda t: t.replace("person_distress", "sorrow")
     )
     assert "has no column person_distress" in refusal("ec", folder)[0]
-    folder = changed("ec", tmp_path, "trac3_EMP_train.csv", lambda _: (
-        "article_id,person_id,person_essay,person_empathy,person_distress\n1,p1,\"Open,1,1\n"
-    ))  # fmt: skip
+    folder = changed(
+        "ec",
+        tmp_path,
+        "trac3_EMP_train.csv",
+        lambda _: (
+            'article_id,person_id,person_essay,person_empathy,person_distress\n1,p1,"Open,1,1\n'
+        ),
+    )
     assert (
         "Line 2 of ec/trac3_EMP_train.csv: this cannot be read as CSV" in refusal("ec", folder)[0]
     )

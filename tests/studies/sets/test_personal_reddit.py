@@ -74,8 +74,16 @@ def test_where_no_answer_is_left_the_item_is_dropped_and_counted(tmp_path):
 def test_the_nearest_other_person_is_taken():
     read = made("pr", REAL, max_reuse=1_000, drop_artefacts="false")
     people = {row["response"].strip(): row["personality"] for row in rows()}
-    fields = ("age", "sex", "city_country", "birth_city_country", "education", "occupation",
-              "income_level", "relationship_status")  # fmt: skip
+    fields = (
+        "age",
+        "sex",
+        "city_country",
+        "birth_city_country",
+        "education",
+        "occupation",
+        "income_level",
+        "relationship_status",
+    )
 
     def equal(one, two):
         return sum(str(one[name]).lower() == str(two[name]).lower() for name in fields) / 8

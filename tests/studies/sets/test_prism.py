@@ -96,10 +96,14 @@ UNSAID = "Prefer not to say"
 
 def test_what_a_person_would_not_say_leaves_no_sentence_and_nothing_at_all_no_item(tmp_path):
     blank = {
-        "age": None, "employment_status": UNSAID, "education": UNSAID, "marital_status": UNSAID,
-        "religion": {"simplified": UNSAID}, "ethnicity": {"simplified": UNSAID},
+        "age": None,
+        "employment_status": UNSAID,
+        "education": UNSAID,
+        "marital_status": UNSAID,
+        "religion": {"simplified": UNSAID},
+        "ethnicity": {"simplified": UNSAID},
         "location": {"birth_country": UNSAID, "reside_country": UNSAID},
-    }  # fmt: skip
+    }
     folder = changed("prism", tmp_path, "survey.jsonl", lambda t: survey(t, "user0", **blank))
     only_sex = made("prism", folder, **SECOND)
     changed("prism", tmp_path, "survey.jsonl", lambda t: survey(t, "user0", gender=UNSAID))
@@ -173,11 +177,16 @@ def test_each_rule_takes_its_pairs(tmp_path, pair, expected):
 
 def test_the_other_response_is_drawn_by_seed(tmp_path):
     rows = [
-        {"interaction_id": f"int{n}", "utterance_id": f"{n}-{k}", "within_turn_id": k, "score": s,
-         "model_response": f"{n} {k}"}
+        {
+            "interaction_id": f"int{n}",
+            "utterance_id": f"{n}-{k}",
+            "within_turn_id": k,
+            "score": s,
+            "model_response": f"{n} {k}",
+        }
         for n in range(60)
         for k, s in enumerate((100, 60, 40, 20))
-    ]  # fmt: skip
+    ]
 
     drawn = [key.rsplit("-", 1)[1] for key in keys(of(tmp_path, *rows))]
 
