@@ -1,4 +1,4 @@
-"""What can go wrong with a study; the message says what, where and how to mend it."""
+"""Errors of studies; each message says what is wrong, where, and how to fix it."""
 
 import datetime as dt
 
@@ -20,7 +20,7 @@ class StaleVersion(StudyError):
 
 
 class BadOption(StudyError):
-    """An option of a data set is not there, or has a value that it cannot have."""
+    """An option of a data set is unknown or has a value that is not allowed."""
 
     def __init__(self, name: str, message: str) -> None:
         self.name = name

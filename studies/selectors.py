@@ -22,7 +22,10 @@ def studies_for(
 def get_study(
     user: User | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
 ) -> Study:
-    """The study `slug` if `user` has at least `role` in it, otherwise 404: its being is private."""
+    """The study `slug` if `user` has at least `role` in it.
+
+    Otherwise 404, so that it does not reveal whether the study exists.
+    """
     try:
         return studies_for(user, role=role).get(slug=slug)
     except Study.DoesNotExist:

@@ -110,7 +110,7 @@ def item_cells(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def dataset_description(study: Study, *, items: int, sha256: str) -> dict[str, Any]:
-    """The dataset.json beside an exported items.jsonl."""
+    """The dataset.json of an exported items.jsonl."""
     source = {key: value for key, value in study.source.items() if key != "dataset"}
     return {
         "format": FORMAT,

@@ -13,7 +13,7 @@ def random_id(length: int) -> str:
 
 
 def public_id() -> str:
-    """An id for URLs that tells nothing about how many there are: 131 bits."""
+    """An id for URLs that does not reveal how many exist: 131 bits."""
     return random_id(22)
 
 

@@ -9,7 +9,7 @@ UNKNOWN = "unknown"
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address of whoever sent the request, in the form that limits count by.
+    """The address that sent the request, in the form that limits count by.
 
     Anybody can write X-Forwarded-For, so it is read only as far as the installation says that
     its own proxies wrote it: `TRUSTED_PROXIES` of them, counted from the end. IPv6 addresses are
@@ -24,7 +24,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _counted(text: str) -> str:
-    """The address as limits count it; empty where `text` is no address."""
+    """The address as limits count it; empty where `text` is not an address."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:

@@ -151,7 +151,7 @@ class SettingsForm(forms.ModelForm):
         return data
 
     def validate_unique(self) -> None:
-        """Whether a name is taken is said by whoever takes it, in words of its own."""
+        """Leave names that are taken to the service, which words the error itself."""
 
     def values(self) -> dict[str, Any]:
         """The settings that were sent, under the names of the study's fields."""

@@ -69,7 +69,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) -> HttpResponse:
-    """Show what was sent beside what stands there now; saving again is then a choice."""
+    """Show what was sent next to what is stored; the user decides whether to save again."""
     stored = Study.objects.get(slug=slug)
     theirs = SettingsForm(instance=stored)
     sent = request.POST.copy()

@@ -18,7 +18,7 @@ def language_name(language: str) -> str:
 
 
 def language_note(language: str) -> str:
-    """What whoever asks judges has to know of a study in `language`; empty where it is English."""
+    """What to know before judges are asked in a study in `language`; empty for English."""
     if is_prompt_language(language):
         return ""
     return (

@@ -8,7 +8,7 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at; `fix` is the address of the page that mends it."""
+    """One check and its outcome; `fix` is the address of the page that fixes it."""
 
     text: str
     is_open: bool

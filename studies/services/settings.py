@@ -30,7 +30,7 @@ FROZEN_FIELDS = (
 # How answers are read: may change after the first of them, but never unseen.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 # The event of the log that holds such a change: its field, and what it was before and after.
-READ_OTHERWISE = "read otherwise after the first answer"
+READ_OTHERWISE = "read differently after the first answer"
 
 
 @transaction.atomic

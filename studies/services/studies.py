@@ -1,4 +1,4 @@
-"""Changes to a study. Whoever changes seats or content holds the lock on the Study row."""
+"""Changes to a study. Changes of seats or content hold the lock on the Study row."""
 
 from typing import Any
 

@@ -75,7 +75,7 @@ def test_an_edit_that_comes_after_the_first_answer_is_refused():
     freeze(study.pk)
     study.consent = "After."
 
-    with pytest.raises(FrozenStudy, match="consent can no longer change"):
+    with pytest.raises(FrozenStudy, match="cannot change: consent"):
         save_settings(study, changed=["consent", "minutes"])
 
     study.refresh_from_db()

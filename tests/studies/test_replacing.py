@@ -106,10 +106,10 @@ def test_a_file_with_faults_leaves_the_old_items(study, tmp_path):
 def test_items_that_somebody_was_given_or_answered_stay(study):
     annotator = walk_in(study)
 
-    with pytest.raises(StudyError, match="cannot be replaced: there are assignments"):
+    with pytest.raises(StudyError, match="cannot be replaced: its items have assignments"):
         import_items("one", [read(NEW)], replace=2)
     answer_all(annotator)
-    with pytest.raises(StudyError, match="cannot be replaced: it has answers"):
+    with pytest.raises(StudyError, match="cannot be replaced: the study has answers"):
         import_items("one", [read(NEW)], replace=2)
 
     assert keys() == ["x1", "x2"]
@@ -120,7 +120,7 @@ def test_items_that_a_judge_is_asked_about_stay(study):
         study_id=study.pk, judge_id=make_judge(base_url="http://127.0.0.1:9/v1").pk, enqueue=False
     )
 
-    with pytest.raises(StudyError, match="cannot be replaced: there are judgments"):
+    with pytest.raises(StudyError, match="cannot be replaced: its items have judgments"):
         import_items("one", [read(NEW)], replace=2)
 
     assert keys() == ["x1", "x2"]

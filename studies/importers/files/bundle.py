@@ -1,4 +1,4 @@
-"""What a user hands over: one file, a folder, or a zip of that folder."""
+"""The source of an import: one file, a folder, or a zip of that folder."""
 
 import hashlib
 import io
@@ -29,7 +29,7 @@ class File:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A file of items with what lies beside it; `dataset` is empty for a single file."""
+    """A file of items with the other files of its folder; a single file has no `dataset`."""
 
     name: str
     items: File

@@ -1,4 +1,4 @@
-"""What is wrong with a file: every fault with its line, its rule and its remedy."""
+"""Faults of a file: each with its line, its rule and its remedy."""
 
 import io
 from collections.abc import Iterable
@@ -19,8 +19,8 @@ _LONGEST = 1_000  # characters of what a fault says
 class Fault:
     """One thing that keeps a file from being imported.
 
-    `rule` groups faults of one kind; `message` says what and where, `remedy` how to mend it.
-    `names_file`: the file is one of several that are read together, so it is told which.
+    `rule` groups faults of one kind; `message` says what and where, `remedy` how to fix it.
+    `names_file`: the file is one of several that are read together, so the message names it.
     """
 
     line: int | None

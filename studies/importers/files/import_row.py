@@ -59,7 +59,7 @@ class ImportRow:
                     return value
         except OverflowError:
             pass
-        self.fault(field, f"{field} is no number", f"{field} must be a number.", value=value)
+        self.fault(field, f"{field} is not a number", f"{field} must be a number.", value=value)
         return None
 
     def whole_number(

@@ -1,4 +1,4 @@
-"""How much of a file is read. Each limit lies far above what a study needs.
+"""How much of a file is read. Each limit is far above what a study needs.
 
 They are for files that were made by mistake, or to keep a machine busy.
 """

@@ -43,7 +43,7 @@ def records(
     """Each row as {column: cell} with the line it starts on, or what is wrong with it.
 
     Commas, semicolons or tabs, whichever the header has most of. `escape` is the character that
-    stands before a quote inside a cell, where doubled quotes are not all that a file uses. Blank
+    precedes a quote inside a cell, in files that do not only double their quotes. Blank
     lines are skipped; reading ends where the quotes do not match or the header has faults.
     """
     csv.field_size_limit(MAX_CELL)

@@ -1,4 +1,4 @@
-"""What an import says about itself: rows, items, what was left out and why, a preview."""
+"""The report of an import: rows, items, what was left out and why, a preview."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ _LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
 
 @dataclass(frozen=True)
 class ImportReport:
-    """`facts` are names with what to say of them; `preview` are the first items, shortened."""
+    """`facts` are names with their text; `preview` are the first items, shortened."""
 
     facts: tuple[tuple[str, str], ...]
     preview: tuple[dict[str, str], ...]
@@ -77,8 +77,7 @@ def _counts(counts: Counter[str]) -> str:
 
 def _labels(items: Sequence[ItemRecord]) -> str:
     counts = Counter(str(item.values["first_person"]) for item in items)
-    said = [f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label]]
-    return ", ".join(said)
+    return ", ".join(f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label])
 
 
 def _lengths(items: Sequence[ItemRecord]) -> str:
@@ -91,17 +90,17 @@ def _lengths(items: Sequence[ItemRecord]) -> str:
         "response": [response["text"] for response in responses],
         "persona": [" ".join([*(f["text"] for f in p.features), p.text]).strip() for p in people],
     }
-    said = []
+    found = []
     for name, values in texts.items():
         if any(values):
             median, high, longest = quantiles(len(value) for value in values)
-            said.append(f"{name} {median:,}, {high:,}, {longest:,}")
-    return "; ".join(said)
+            found.append(f"{name} {median:,}, {high:,}, {longest:,}")
+    return "; ".join(found)
 
 
 def _languages(items: Sequence[ItemRecord], files: Sequence[ReadItems]) -> str:
-    counts = Counter(item.values["language"] or "not said" for item in items)
-    if set(counts) == {"not said"}:
+    counts = Counter(item.values["language"] or "not stated" for item in items)
+    if set(counts) == {"not stated"}:
         return ", ".join(str(f.dataset["language"]) for f in files if f.dataset.get("language"))
     return _counts(counts)
 

@@ -1,4 +1,4 @@
-"""From what somebody names (files, folders, zips) to checked items, whatever the format."""
+"""From paths (files, folders, zips) to checked items, whatever the format."""
 
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def read_paths(
     seed: int | None = None,
     watch: Watch | None = None,
 ) -> list[ReadItems]:
-    """Read and check what lies at `paths`; the files of a data set are read as one.
+    """Read and check the files at `paths`; the files of a data set are read as one.
 
     Raises `Refused` with every fault, and `BadOption` for an option that the format has not.
     """
@@ -140,7 +140,7 @@ def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
     """The data set that the files clearly are; “auto” where they are neutral or unknown.
 
     A data set shows in the file that it cannot do without. A bundle, and a file with the columns
-    of the neutral format, are never one. Raises `Refused` where both stand beside each other.
+    of the item format, are never one. Raises `Refused` where both are given together.
     """
     kinds = {path: _set_of(of_one) for path, of_one in parts.items()}
     found = sorted({kind for kind in kinds.values() if kind})

@@ -40,7 +40,7 @@ class ReleasedRow:
     """One row of a released file: an item, and what a model answered to it.
 
     `truth` and `choice` are content terms (`r1`, `r2`, `tie`; "" where there is none). A reply
-    that is no verdict keeps its first character in `raw_answer`; `raw_certainty` is as the file
+    that is not a verdict keeps its first character in `raw_answer`; `raw_certainty` is as the file
     has it, "" when missing. `has_persona` is False where the model was shown no profile.
     """
 
@@ -172,7 +172,7 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
     prompt = _text(raw, "prompt")
     profile = _PROFILE.search(prompt)
     # One released file repeats the last person's `user_info` in every row: what the model was
-    # shown stands in the prompt.
+    # shown is in the prompt.
     user_info = storable(profile[1]) if profile else storable(_text(raw, "user_info"))
     if not user_info:
         raise _Unreadable("user_info", "the row says nothing about the person.")
@@ -248,7 +248,7 @@ def _text(raw: dict[str, Any], key: str) -> str:
 
 
 def _item_id(subject: str, r1: ReleasedResponse, r2: ReleasedResponse) -> str:
-    """An id from what is asked and the two responses, whichever of them stands first."""
+    """An id from what is asked and the two responses, in whatever order they come."""
     sides = sorted([r1, r2], key=lambda response: (response.text, response.prompt))
     prompts = [response.prompt for response in sides]
     return f"pj-{digest([subject, prompts, [response.text for response in sides]])[:16]}"

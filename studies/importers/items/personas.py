@@ -1,4 +1,4 @@
-"""Reading the person of an item."""
+"""Reading the persona of an item."""
 
 import re
 from typing import Any
@@ -42,7 +42,7 @@ def feature(key: str, label: str, value: str, text: str) -> dict[str, str]:
 def _features(row: ImportRow, raw: Any) -> list[dict[str, str]]:
     raw = [] if raw is None else raw
     if not isinstance(raw, list):
-        row.fault("persona.features", "features are no list", "persona features must be a list.")
+        row.fault("persona.features", "features are not a list", "persona features must be a list.")
         return []
     if len(raw) > MAX_FEATURES:
         row.fault(
@@ -103,12 +103,14 @@ def _is_blank(value: Any) -> bool:
 def _history(row: ImportRow, raw: Any) -> list[dict[str, str]]:
     raw = [] if raw is None else raw
     if not isinstance(raw, list):
-        row.fault("persona.history", "history is no list", "persona history must be a list.")
+        row.fault("persona.history", "history is not a list", "persona history must be a list.")
         return []
     entries = []
     for number, entry in enumerate(raw, start=1):
         if not isinstance(entry, dict):
-            row.fault("persona.history", "history entry", f"history entry {number} is no object.")
+            row.fault(
+                "persona.history", "history entry", f"history entry {number} is not an object."
+            )
             continue
         texts = {
             name: row.text(entry, name, name=f"{name} of history entry {number}", limit=8_000)
@@ -122,6 +124,6 @@ def _history(row: ImportRow, raw: Any) -> list[dict[str, str]]:
             )
             continue
         if not texts["prompt"] or not texts["chosen"]:
-            continue  # it is no text, and said to be none
+            continue  # not text, and already a fault
         entries.append({name: text for name, text in texts.items() if text})
     return entries

@@ -1,6 +1,6 @@
-"""Getting the items of an export back whose source forbids passing their texts on.
+"""Rebuilding the items of an export whose source forbids redistributing their texts.
 
-Such an export lists ids and content hashes. Whoever has the source's own files imports them
+Such an export lists ids and content hashes. Anyone who has the source's own files imports them
 `like` that list: exactly its items, each with the content that was judged.
 """
 

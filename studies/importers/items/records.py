@@ -1,4 +1,4 @@
-"""What a file says, checked and normalised, before any of it is stored."""
+"""Items and personas of a file, checked and normalised, before they are stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

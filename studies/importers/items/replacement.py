@@ -1,4 +1,4 @@
-"""Taking a study's items away so that others can be imported, while nothing rests on them."""
+"""Removing a study's items so that others can replace them, while nothing depends on them."""
 
 from django.db.models import ProtectedError
 
@@ -7,17 +7,17 @@ from studies.models import Item, Persona, Study
 
 
 def what_rests_on_items(study: Study) -> str:
-    """What keeps the items where they are, in words; empty where nothing does.
+    """Why the items cannot be removed, in words; empty where they can.
 
-    Other apps point at items; which ones do, the models know.
+    Other apps refer to items; the models know which.
     """
     if study.frozen_at is not None:
-        return "it has answers or judgments"
+        return "the study has answers or judgments"
     for relation in Item._meta.related_objects:
         model = relation.related_model
         rows = model._default_manager.filter(**{f"{relation.field.name}__study": study})
         if rows.exists():
-            return f"there are {model._meta.verbose_name_plural} of its items"
+            return f"its items have {model._meta.verbose_name_plural}"
     return ""
 
 

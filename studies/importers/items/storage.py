@@ -59,7 +59,7 @@ class ImportResult:
         return f"{'; '.join(parts)}. {self._own_answers()}"
 
     def _own_answers(self) -> str:
-        """How many items say what the person answered: without any there is no accuracy."""
+        """How many items have the person's own answer: without any there is no accuracy."""
         total = sum(self.by_label.values())
         own = total - self.by_label.get("", 0)
         if not own:
@@ -81,9 +81,9 @@ def import_items(
 
     With `create`, a missing study is made of `fields` and of what the files say about
     themselves. An item that is there with the same content changes nothing; one that is there
-    with other content refuses the import. With `replace`, the number of items that whoever asks
-    has seen in the study, these items take the place of all that are there, as long as nobody
-    has answered or been given one. Raises `StudyError` or `Refused`.
+    with other content refuses the import. `replace` is the number of items that the user has seen
+    in the study: these items then replace all of them, as long as nobody has answered or been
+    given one. Raises `StudyError` or `Refused`.
     """
     with transaction.atomic():
         known = Study.objects.filter(slug=slug).values_list("pk", flat=True).first()
@@ -279,8 +279,8 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
             noted["dataset"] = about
         both = (noted.get("redistribution"), study.source.get("redistribution"))
         study.source = noted | study.source
-        if said := [word for word in both if word]:
-            study.source["redistribution"] = max(said, key=REDISTRIBUTION.index)
+        if words := [word for word in both if word]:
+            study.source["redistribution"] = max(words, key=REDISTRIBUTION.index)
 
 
 def _reading(file: ReadItems) -> dict[str, Any]:

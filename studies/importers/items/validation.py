@@ -3,38 +3,31 @@
 import json
 import math
 import re
-import unicodedata
 from typing import Any
 
 from studies.importers.files.faults import Faults
 from studies.importers.files.import_row import LIMITS, ImportRow
+from studies.importers.items.item_fields import (
+    asks_without_question,
+    check_history,
+    check_responses_differ,
+    normalised,
+    read_attention_check,
+    read_first_person,
+    read_generated_by,
+    read_order,
+    read_warnings,
+)
 from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.unknown_columns import UnknownKeys
 from studies.models import Item, Side, Task
-from studies.text import UNSTORABLE, fold, normalise
 
-KINDS = ("model", "human", "survey_option", "unknown")
-SOURCES = ("self_report", "derived", "simulated", "unknown")
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
-KEYS = {
-    "id",
-    "group",
-    "task",
-    "persona",
-    "question",
-    "context",
-    "context_title",
-    "responses",
-    "first_person",
-    "order",
-    "split",
-    "check",
-    "topic",
-    "language",
-    "warnings",
-    "metadata",
-}
+KEYS = set(
+    "id group task persona question context context_title responses first_person order split check "
+    "topic language warnings metadata".split()
+)
 
 
 class Validator:
@@ -78,21 +71,23 @@ class Validator:
                 "", "not an object", "the line is not a JSON object.", "Write one item a line."
             )
             return None
-        raw = _clean(row, raw, "")
+        raw = normalised(row, raw, "")
         if row.faults:
             return None
         key = self._key(row, raw)
         persona = self._persona(row, raw.get("persona"))
         responses = self._responses(row, raw.get("responses"))
-        label, tie_source, confidence, margin = _first_person(row, raw, responses)
-        shuffle, fixed_first = _order(row, raw.get("order"))
+        label, tie_source, confidence, margin = read_first_person(row, raw, responses)
+        shuffle, fixed_first = read_order(row, raw.get("order"))
         question = row.text(raw, "question", limit=LIMITS["question"])
         context = row.text(raw, "context", limit=LIMITS["context"])
         task = row.one_of(raw, "task", Task.values, default=self.task)
         split = row.one_of(raw, "split", Item.Split.values, default=Item.Split.MAIN.value)
-        check_answer, check_instruction = _check(row, raw.get("check"), split, question)
-        warnings = _warnings(row, raw.get("warnings"))
-        if not question and not _asks_without_question(task, context, responses):
+        check_answer, check_instruction = read_attention_check(
+            row, raw.get("check"), split, question
+        )
+        warnings = read_warnings(row, raw.get("warnings"))
+        if not question and not asks_without_question(task, context, responses):
             row.fault(
                 "question",
                 "question is missing",
@@ -100,9 +95,9 @@ class Validator:
                 "Give a question, or a prompt for each response.",
             )
         if len(responses) == 2 and "identical_responses" not in warnings:
-            _differ(row, responses)
+            check_responses_differ(row, responses)
         if persona is not None:
-            _history_is_of_others(row, persona, question)
+            check_history(row, persona, question)
         values = {
             "key": key,
             "split": split,
@@ -183,7 +178,7 @@ class Validator:
             )
             return []
         if not all(isinstance(response, dict) for response in raw):
-            row.fault("responses", "response is no object", "each response must be an object.")
+            row.fault("responses", "response is not an object", "each response must be an object.")
             return []
         keys = [response.get("key") or f"r{n}" for n, response in enumerate(raw, start=1)]
         if sorted(map(str, keys)) != [Side.R1, Side.R2]:
@@ -200,7 +195,7 @@ class Validator:
         return {
             "text": text,
             "prompt": prompt or None,
-            "generated_by": _generated_by(row, key, raw.get("generated_by")),
+            "generated_by": read_generated_by(row, key, raw.get("generated_by")),
             "score": row.number(raw, "score"),
         }
 
@@ -208,7 +203,7 @@ class Validator:
         metadata = raw.get("metadata")
         metadata = {} if metadata is None else metadata
         if not isinstance(metadata, dict):
-            row.fault("metadata", "metadata is no object", "metadata must be an object.")
+            row.fault("metadata", "metadata is not an object", "metadata must be an object.")
             return {}
         for name in metadata:
             if name.startswith("_"):
@@ -244,196 +239,3 @@ def _unknown_of_responses(raw: Any) -> dict[str, Any]:
         for name, value in response.items()
         if name not in known
     }
-
-
-def _clean(row: ImportRow, value: Any, path: str) -> Any:
-    """`value` with every text normalised; a text that cannot be stored is a fault."""
-    if isinstance(value, dict):
-        return {
-            _clean(row, name, path): _clean(row, part, f"{path}.{name}" if path else name)
-            for name, part in value.items()
-        }
-    if isinstance(value, list):
-        return [_clean(row, part, path) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        row.fault(
-            path, "number is too large", f"{path} is too large a number.", "Write it as text."
-        )
-    if not isinstance(value, str):
-        return value
-    text = normalise(value)
-    if bad := UNSTORABLE.search(text):
-        row.fault(
-            path,
-            "control character",
-            f"{path} has the control character U+{ord(bad[0]):04X} at position {bad.start() + 1}.",
-            "Remove it.",
-        )
-    return text
-
-
-def _asks_without_question(task: str, context: str, responses: list[dict[str, Any]]) -> bool:
-    """Each response answers a prompt of its own, or both were written about the context."""
-    return all(response["prompt"] for response in responses) or (
-        task == Task.AUTHORSHIP and bool(context)
-    )
-
-
-def _differ(row: ImportRow, responses: list[dict[str, Any]]) -> None:
-    first, second = responses
-    if first["text"] and fold(first["text"]) == fold(second["text"]):
-        row.fault(
-            "responses",
-            "identical responses",
-            "both responses have the same text.",
-            "Drop the item; nobody can choose between equal texts.",
-        )
-
-
-def _history_is_of_others(row: ImportRow, persona: PersonaRecord, question: str) -> None:
-    for number, entry in enumerate(persona.history, start=1):
-        if question and fold(entry["prompt"]) == fold(question):
-            row.fault(
-                "persona.history",
-                "history repeats the item",
-                f"history entry {number} repeats this item's question.",
-                "Remove the entry.",
-            )
-
-
-def _generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, dict):
-        row.fault("generated_by", "generated_by is no object", "generated_by must be an object.")
-        return None
-    kind = raw.get("kind") or "unknown"
-    if kind not in KINDS:
-        row.fault(
-            "generated_by.kind",
-            "unknown generator",
-            f"generated_by.kind “{kind}” is not known.",
-            f"Use one of: {', '.join(KINDS)}.",
-            value=kind,
-        )
-    words = {
-        name: row.text(raw, name, name=f"generated_by.{name}", limit=200) or None
-        for name in ("name", "provider", "family")
-    }
-    if kind == "model" and not words["name"]:
-        row.fault(
-            "generated_by.name",
-            "model without a name",
-            f"{key} was generated by a model but has no model name.",
-        )
-    return {"kind": kind, **words}
-
-
-def _first_person(
-    row: ImportRow, raw: dict[str, Any], responses: list[dict[str, Any]]
-) -> tuple[str, str, float | None, float | None]:
-    """The person's own answer, where it comes from, its confidence, and its margin."""
-    first = raw.get("first_person")
-    if first is None:
-        first = {}
-    if not isinstance(first, dict):
-        row.fault("first_person", "first_person is no object", "first_person must be an object.")
-        first = {}
-    label = first.get("label") or ""
-    if label not in Item.FirstPerson.values:
-        row.fault(
-            "first_person.label",
-            "label is not allowed",
-            f"label “{label}” is not allowed; use r1, r2, tie or leave empty.",
-            "Sides A and B are decided when the item is shown.",
-            value=label,
-        )
-    elif (tie := first.get("tie")) is not None and tie is not (label == "tie"):
-        said = str(tie).lower()
-        row.fault(
-            "first_person.tie",
-            "tie and label disagree",
-            f"tie is {said} but label is {label or 'empty'}.",
-        )
-    source = row.one_of(first, "source", SOURCES, default="unknown", name="first_person.source")
-    confidence = row.number(first, "label_confidence")
-    margin = row.number(first, "margin")
-    if margin is not None and margin < 0:
-        row.fault("first_person.margin", "margin is negative", "margin must not be negative.")
-    scores = [response["score"] for response in responses if response["score"] is not None]
-    if margin is not None and len(scores) == 2 and margin >= 0:
-        difference = abs(scores[0] - scores[1])
-        if abs(difference - margin) > 1e-6:
-            row.fault(
-                "first_person.margin",
-                "margin and scores disagree",
-                f"margin {margin:g} does not match the scores ({difference:g}).",
-            )
-    return (
-        str(label),
-        source,
-        None if confidence is None else float(confidence),
-        None if margin is None else float(margin),
-    )
-
-
-def _order(row: ImportRow, raw: Any) -> tuple[bool, str]:
-    """Whether the sides are shuffled, and which response stands first where they are not."""
-    raw = {} if raw is None else raw
-    if not isinstance(raw, dict):
-        row.fault("order", "order is no object", "order must be an object.")
-        return True, ""
-    shuffle = raw.get("shuffle")
-    shuffle = True if shuffle is None else shuffle
-    if not isinstance(shuffle, bool):
-        row.fault("order.shuffle", "shuffle is no truth value", "shuffle must be true or false.")
-        return True, ""
-    fixed_first = raw.get("fixed_first") or ""
-    if fixed_first not in ("", *Side.values):
-        row.fault(
-            "order.fixed_first",
-            "fixed_first is not allowed",
-            f"fixed_first “{fixed_first}” is not allowed.",
-            "Use r1 or r2.",
-            value=fixed_first,
-        )
-    elif fixed_first and shuffle:
-        row.fault(
-            "order.fixed_first",
-            "fixed_first with shuffle",
-            "fixed_first needs shuffle to be false.",
-        )
-    return shuffle, "" if shuffle else str(fixed_first or Side.R1.value)
-
-
-def _check(row: ImportRow, raw: Any, split: str, question: str) -> tuple[str, str]:
-    """The correct answer of an attention check, and the instruction that gives it away."""
-    if split != Item.Split.ATTENTION_CHECK:
-        return "", ""
-    raw = raw if isinstance(raw, dict) else {}
-    correct = raw.get("correct")
-    if correct not in Side.values:
-        row.fault(
-            "check.correct",
-            "check without answer",
-            "an attention check needs the correct answer.",
-            'Give check: {"correct": "r1" or "r2", "instruction": …}.',
-        )
-        correct = ""
-    instruction = row.text(raw, "instruction", name="check.instruction", limit=LIMITS["question"])
-    if not instruction or instruction not in question:
-        row.fault(
-            "check.instruction",
-            "check without instruction",
-            "the instruction of an attention check must be inside the question.",
-            "Write it there word for word; an attention check needs no guessing.",
-        )
-    return str(correct), instruction
-
-
-def _warnings(row: ImportRow, raw: Any) -> list[str]:
-    raw = [] if raw is None else raw
-    if not isinstance(raw, list) or not all(isinstance(flag, str) for flag in raw):
-        row.fault("warnings", "warnings are no list", "warnings must be a list of texts.")
-        return []
-    return [unicodedata.normalize("NFC", flag).strip() for flag in raw if flag.strip()]

@@ -1,4 +1,4 @@
-"""What a data set is to an importer."""
+"""A data set as an importer describes it, and the parts of a raw item."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -79,7 +79,7 @@ def fact(key: str, label: str, value: str, text: str) -> dict[str, str]:
 
 
 def lower_first(text: str) -> str:
-    """`text` as it stands in the middle of a sentence: “Working full-time” but “US citizen”."""
+    """`text` as written within a sentence: “working full-time” but “US citizen”."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
 

@@ -192,7 +192,7 @@ EC = DataSet(
     ),
     options=(
         Option("articles", ALL, "Numbers of articles, with commas between them."),
-        Option("pairs_per_article", 5, "Pairs of each article that are no ties.", low=1),
+        Option("pairs_per_article", 5, "Pairs of each article that are not ties.", low=1),
         Option("tie_margin", 2.0, "Scores that differ by less are near each other.", high=7),
         Option(
             "tie_rule", "either", "A tie is near in either score, or in both.", ("either", "both")

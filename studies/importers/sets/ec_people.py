@@ -113,21 +113,21 @@ def _features(row: Mapping[str, str]) -> Iterator[dict[str, str]]:
     elif gender:
         yield fact("sex", "Gender", gender, f"The person is {gender.lower()}.")
     if education := _code(row, "education", _EDUCATION):
-        said = f"The person's highest level of education is: {education}."
-        yield fact("education", "Education", education, said)
+        sentence = f"The person's highest level of education is: {education}."
+        yield fact("education", "Education", education, sentence)
     if race := _code(row, "race", _RACE):
         yield fact("ethnicity", "Ethnicity", race, f"The person's ethnicity is: {race}.")
     if (age := _number(row.get("age", ""))) is not None:
         yield fact("age", "Age", f"{age:g}", f"The person is {age:g} years old.")
     if (income := _number(row.get("income", ""))) is not None:
-        said = f"The person earns {income:,.0f} dollars a year."
-        yield fact("income", "Income", f"{income:,.0f} dollars a year", said)
+        sentence = f"The person earns {income:,.0f} dollars a year."
+        yield fact("income", "Income", f"{income:,.0f} dollars a year", sentence)
     for key, columns in _TRAITS:
         score = next((_number(row[column]) for column in columns if column in row), None)
         if score is not None:
             value = f"{score:g} out of {_TRAITS_HIGH}"
-            said = f"In a test of personality the person scored {value} for {key}."
-            yield fact(key, key.capitalize(), value, said)
+            sentence = f"In a test of personality the person scored {value} for {key}."
+            yield fact(key, key.capitalize(), value, sentence)
 
 
 def _code(row: Mapping[str, str], column: str, words: Mapping[int, str]) -> str:

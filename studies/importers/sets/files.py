@@ -25,7 +25,7 @@ _HEAD_LINES = 50
 
 @dataclass(frozen=True)
 class Part:
-    """A file with rows; `folder` tells it from files of the same name that lie elsewhere."""
+    """A file with rows; `folder` distinguishes files of the same name."""
 
     name: str
     folder: str

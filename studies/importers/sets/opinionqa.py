@@ -91,7 +91,7 @@ def _waves(files: Files) -> list[Wave]:
         if len(infos) == len(responses) == 1:
             beside = responses
         if len(beside) != 1:
-            message = f"{info.name} needs one file of answers beside it, found {len(beside)}."
+            message = f"{info.name} needs one file of answers in its folder, found {len(beside)}."
             raise _refused(info.name, message)
         name = _wave_name(beside[0])
         if name in waves:
@@ -331,7 +331,7 @@ OPINIONQA = DataSet(
             "Draw people evenly, or by the panel's weights.",
             ("random", "weighted"),
         ),
-        Option("shuffle", True, "Vary which option stands first; false keeps the survey's order."),
+        Option("shuffle", True, "Vary which option comes first; false keeps the survey's order."),
         Option(
             "refused",
             "drop",

@@ -35,7 +35,7 @@ _UNSAID = {"", "nan", "none"}
 
 
 def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
-    """What a respondent said about themselves; with `keep` = “keep”, refusals too."""
+    """A respondent's statements about themselves; with `keep` = “keep”, refusals too."""
     features = []
     for column, name, label, sentence in _FACTS:
         value = storable(row.get(column, ""))
@@ -54,6 +54,6 @@ def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
 
 
 def is_refusal(value: str) -> bool:
-    """“Refused”, “DK/Refused”, “Don't know”: nothing was said."""
+    """“Refused”, “DK/Refused”, “Don't know”: no statement."""
     text = value.casefold().replace("’", "'")
     return "refused" in text or text.startswith("don't know")

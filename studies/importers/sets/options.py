@@ -1,4 +1,4 @@
-"""Options of a data set: what there is, and what somebody wrote turned into values."""
+"""Options of a data set, and their values read from text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def parse_options(options: Sequence[Option], given: Mapping[str, str]) -> dict[s
 
 
 def as_text(value: Any) -> str:
-    """A value as somebody would write it after `--option NAME=`."""
+    """A value as it is written after `--option NAME=`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

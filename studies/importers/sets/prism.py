@@ -140,7 +140,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 def _interactions(
     part: Part, options: Mapping[str, Any], tally: Tally
 ) -> tuple[list[Interaction], dict[str, str]]:
-    """The messages of the wanted turn and, for a later turn, what was said before them."""
+    """The messages of the chosen turn and, for a later turn, the conversation before them."""
     found: dict[str, Interaction] = {}
     before: dict[str, list[tuple[int, str]]] = {}
     for line, raw in json_rows(part, tally):
@@ -148,9 +148,9 @@ def _interactions(
         turn = row.number(raw, "turn")
         if turn != options["turn"] and not row.faults and turn is not None:
             if turn < options["turn"] and raw.get("if_chosen") is True:
-                said = f"The person: {raw.get('user_prompt')}\n\nThe model: "
-                said = storable(f"{said}{raw.get('model_response')}")
-                before.setdefault(str(raw.get("conversation_id")), []).append((int(turn), said))
+                exchange = f"The person: {raw.get('user_prompt')}\n\nThe model: "
+                exchange = storable(f"{exchange}{raw.get('model_response')}")
+                before.setdefault(str(raw.get("conversation_id")), []).append((int(turn), exchange))
             else:
                 tally.drop("rows of another turn")
             continue
@@ -176,7 +176,7 @@ def _interactions(
             ),
         )
         interaction.responses.append(utterance)
-    texts = {key: "\n\n".join(said for _, said in sorted(turns)) for key, turns in before.items()}
+    texts = {key: "\n\n".join(text for _, text in sorted(turns)) for key, turns in before.items()}
     return list(found.values()), texts
 
 

@@ -1,4 +1,4 @@
-"""Drawing and balancing by seed, the same in every version of Python and on every machine.
+"""Seeded random draws that are the same in every version of Python and on every machine.
 
 What is drawn depends on the seed and on names, not on the order of a file.
 """
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def rank(seed: int, *names: object) -> int:
-    """A number from 0 to 2⁶⁴-1, as good as drawn at random for each seed and name."""
+    """A number from 0 to 2⁶⁴-1 that is random for each seed and name."""
     text = ":".join(map(str, (seed, *names)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 

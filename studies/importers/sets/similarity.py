@@ -14,10 +14,13 @@ _MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 def by_fields(people: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[list[float]]:
     """The share of `fields` in which two people are equal, for each two."""
-    said = [[fold(str(person.get(name, ""))) for name in fields] for person in people]
+    values = [[fold(str(person.get(name, ""))) for name in fields] for person in people]
     return [
-        [sum(a == b != "" for a, b in zip(one, other, strict=True)) / len(fields) for other in said]
-        for one in said
+        [
+            sum(a == b != "" for a, b in zip(one, other, strict=True)) / len(fields)
+            for other in values
+        ]
+        for one in values
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a reader counts while it goes through a data set."""
+"""Counts of an importer while it reads a data set."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from studies.importers.files.faults import Faults
 
 
 class Watch(Protocol):
-    """Somebody who follows how far the reading is, in rows."""
+    """Shows or stores how far the reading is, in rows."""
 
     total: int
 

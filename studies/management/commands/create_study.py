@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The settings in a TOML file. Raises `CommandError` on what is no setting."""
+    """The settings in a TOML file. Raises `CommandError` for an unknown setting."""
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
