@@ -183,10 +183,20 @@ def test_a_changed_byte_is_refused(keys, part):
         check(".".join(parts), query=IDS)
 
 
+def watch_reads(keys, monkeypatch):
+    """The list to which each reading of the public keys adds the key id of that moment."""
+    reads, public = [], keys.public
+
+    def read():
+        reads.append(keys.kid)
+        return public()
+
+    monkeypatch.setattr(keys, "public", read)
+    return reads
+
+
 def test_keys_are_read_once_and_again_for_a_new_one(keys, prolific, monkeypatch):
-    reads = []
-    public = keys.public
-    monkeypatch.setattr(keys, "public", lambda: reads.append(keys.kid) or public())
+    reads = watch_reads(keys, monkeypatch)
     first = keys.kid
 
     check(keys.sign(claims(keys)), query=IDS)
@@ -198,9 +208,7 @@ def test_keys_are_read_once_and_again_for_a_new_one(keys, prolific, monkeypatch)
 
 
 def test_unknown_key_ids_do_not_make_us_read_the_keys_each_time(keys, monkeypatch):
-    reads = []
-    public = keys.public
-    monkeypatch.setattr(keys, "public", lambda: reads.append(keys.kid) or public())
+    reads = watch_reads(keys, monkeypatch)
     check(keys.sign(claims(keys)), query=IDS)
 
     for number in range(5):
