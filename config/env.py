@@ -1,188 +1,193 @@
-"""Typed readers of the environment; a bad value stops the start with a sentence that names it."""
+"""The environment, read with django-environ; a bad value stops the start with a sentence about it.
+
+    env("PORT", cast=whole_number(1, 65535), default=8000)
+
+A cast below turns text into a value, or raises `ValueError` with what the value must be.
+"""
 
 import contextlib
+import io
 import os
+import re
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import environ
 from django.core.exceptions import ImproperlyConfigured
 
 DOTENV = Path(__file__).resolve().parent.parent / ".env"
 _TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off", ""}
+_FALSE = {"0", "false", "no", "off"}
+_NAME = re.compile(r"(?:export )?[A-Za-z_]\w*")
 
 
-def load_dotenv(path: Path) -> None:
-    """Read KEY=value lines into the environment; what is set already wins."""
+class Env(environ.Env):
+    """django-environ with three differences, each of which keeps a mistake from passing unseen.
+
+    A value that is empty counts as unset, a `$` in a secret is an ordinary character, and every
+    complaint names the variable.
+    """
+
+    def get_value(
+        self,
+        var: str,
+        cast: Any = None,
+        default: Any = environ.Env.NOTSET,
+        parse_default: bool = False,
+    ) -> Any:
+        value = self.ENVIRON.get(var, "").strip()
+        if not value:
+            return self.parse_value(default, cast) if parse_default else default
+        try:
+            return self.parse_value(value, cast)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var} {error}") from None
+
+
+env = Env()
+
+
+def read_dotenv() -> None:
+    """Read the KEY=value lines of `DOTENV` into the environment; what is set already wins."""
+    path = DOTENV
     if not path.is_file():
         return
+    assignments = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
             continue
-        key, separator, value = line.partition("=")
-        if not separator or not key.strip().isidentifier():
+        name, separator, value = line.partition("=")
+        if not separator or not _NAME.fullmatch(name.strip()):
             raise ImproperlyConfigured(f"{path.name}, line {number}: expected KEY=value.")
-        os.environ.setdefault(key.strip(), value.strip().strip("\"'"))
+        assignments.append(f"{name.strip()}={value.strip()}")
+    Env.read_env(io.StringIO("\n".join(assignments)))
 
 
-def text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
+def flag(value: str) -> bool:
+    if value.lower() in _TRUE | _FALSE:
+        return value.lower() in _TRUE
+    raise ValueError(f"must be 1 or 0, not “{value}”.")
 
 
-def flag(name: str, default: bool) -> bool:
-    value = text(name, "1" if default else "0").lower()
-    if value in _TRUE:
-        return True
-    if value in _FALSE:
-        return False
-    raise ImproperlyConfigured(f"{name} must be 1 or 0, not “{value}”.")
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    def cast(value: str) -> int:
+        with contextlib.suppress(ValueError):
+            if low <= int(value) <= high:
+                return int(value)
+        raise ValueError(f"must be a whole number from {low} to {high}, not “{value}”.")
+
+    return cast
 
 
-def integer(name: str, default: int, *, low: int, high: int) -> int:
-    value = text(name, str(default))
-    try:
-        number = int(value)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name} must be a whole number, not “{value}”.") from None
-    if not low <= number <= high:
-        raise ImproperlyConfigured(f"{name} must be from {low} to {high}, not {number}.")
-    return number
+def one_of(*choices: str) -> Callable[[str], str]:
+    def cast(value: str) -> str:
+        if value.upper() in choices:
+            return value.upper()
+        raise ValueError(f"must be {' or '.join(choices)}, not “{value}”.")
+
+    return cast
 
 
-def choice(name: str, default: str, *, among: tuple[str, ...]) -> str:
-    value = text(name, default).upper()
-    if value not in among:
-        raise ImproperlyConfigured(f"{name} must be {' or '.join(among)}, not “{value}”.")
-    return value
+def address(*schemes: str) -> Callable[[str], str]:
+    def cast(value: str) -> str:
+        if urlsplit(value).scheme in schemes and urlsplit(value).netloc:
+            return value
+        # The value may hold a password, so it is not repeated.
+        raise ValueError(f"must be a URL that starts with {'://, '.join(schemes)}://.")
+
+    return cast
 
 
-def folder(name: str, default: Path) -> Path:
-    """A folder, made if need be."""
-    path = Path(text(name, str(default)))
+def folder(value: str | Path) -> Path:
+    """A folder, created if it is missing."""
+    path = Path(value)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ImproperlyConfigured(
-            f"{name}: the folder {path} cannot be made: {error.strerror}. Name another."
+        raise ValueError(
+            f"is {path}, a folder that cannot be created: {error.strerror}. Choose another folder."
         ) from None
     return path
-
-
-def words(name: str, default: str = "") -> list[str]:
-    return [word.strip() for word in text(name, default).split(",") if word.strip()]
-
-
-def url(name: str, default: str = "", *, schemes: tuple[str, ...] = ("http", "https")) -> str:
-    value = text(name, default)
-    if value and (urlsplit(value).scheme not in schemes or not urlsplit(value).netloc):
-        raise ImproperlyConfigured(
-            f"{name} must be an URL with {' or '.join(schemes)}://, not “{value}”."
-        )
-    return value
-
-
-@dataclass(frozen=True)
-class MailServer:
-    """Where e-mail is handed over; without a host there is none."""
-
-    host: str = ""
-    port: int = 25
-    user: str = ""
-    password: str = ""
-    ssl: bool = False
-    starttls: bool = False
 
 
 _MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
-def mail_server(name: str) -> MailServer:
-    """smtp://, smtp+tls:// (encrypted after the greeting) or smtps:// with user:password@host."""
-    value = text(name)
-    if not value:
-        return MailServer()
-    parts = urlsplit(value)
+def mail_server(value: str) -> dict[str, Any]:
+    """smtp://, smtp+tls:// (encrypted after the greeting) or smtps:// as Django's settings."""
+    scheme, _, rest = value.partition("://")
     try:
-        port = parts.port or _MAIL_PORTS[parts.scheme]
-    except (KeyError, ValueError):
-        port = 0
-    if not port or not parts.hostname:
-        raise ImproperlyConfigured(
-            f"{name} must be smtp+tls://user:password@host:587, smtps://… or smtp://…."
-        )
-    return MailServer(
-        host=parts.hostname,
-        port=port,
-        user=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-        ssl=parts.scheme == "smtps",
-        starttls=parts.scheme == "smtp+tls",
-    )
-
-
-def database(name: str, *, default_path: Path) -> dict[str, object]:
-    """Django's settings of one database: PostgreSQL by URL, otherwise SQLite in `default_path`."""
-    value = text(name)
-    parts = urlsplit(value)
-    if not value or parts.scheme == "sqlite":
-        path = Path(unquote(parts.path)) if value else default_path
-        return {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": str(path),
-            # IMMEDIATE takes the write lock at BEGIN: a transaction that reads before it
-            # writes then waits its turn instead of failing with "database is locked".
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                # SQLite lets nobody queue: under a crowd an unlucky writer waits long.
-                "timeout": 120,
-                # What is deleted is overwritten: a name stays in no free page of the file.
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;",
-            },
-            "CONN_MAX_AGE": 600,
-        }
-    unreadable = ImproperlyConfigured(
-        f"{name} must be postgresql://user:password@host/name or sqlite:///path."
-    )
-    if parts.scheme not in {"postgres", "postgresql"}:
-        raise unreadable
-    try:
-        port = str(parts.port or "")
-    except ValueError:
-        raise unreadable from None
-    options = {}
-    host = unquote(parts.hostname or "")
-    for pair in filter(None, parts.query.split("&")):
-        key, _, option = pair.partition("=")
-        if key == "host":
-            host = unquote(option)
-        else:
-            options[key] = unquote(option)
+        # django-environ takes smtps for the other kind of encryption.
+        found = Env.email_url_config(f"{'smtp+ssl' if scheme == 'smtps' else scheme}://{rest}")
+        port = found["EMAIL_PORT"] or _MAIL_PORTS[scheme]
+    except (KeyError, ValueError, ImproperlyConfigured):
+        found = {}
+    if scheme not in _MAIL_PORTS or not found.get("EMAIL_HOST"):
+        raise ValueError("must be smtp+tls://user:password@host:587, smtps://… or smtp://….")
     return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": host,
-        "PORT": port,
-        "OPTIONS": options,
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
+        "EMAIL_HOST": found["EMAIL_HOST"],
+        "EMAIL_PORT": port,
+        "EMAIL_HOST_USER": found["EMAIL_HOST_USER"] or "",
+        "EMAIL_HOST_PASSWORD": found["EMAIL_HOST_PASSWORD"] or "",
+        "EMAIL_USE_SSL": scheme == "smtps",
+        "EMAIL_USE_TLS": scheme == "smtp+tls",
     }
 
 
-def secret_key(name: str, *, embedded: bool, path: Path) -> str:
+def sqlite(path: Path) -> dict[str, Any]:
+    """Django's settings of an SQLite database."""
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": str(path),
+        # IMMEDIATE takes the write lock at BEGIN: a transaction that reads before it
+        # writes then waits its turn instead of failing with "database is locked".
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            # SQLite has no queue of writers: when there are many, an unlucky one waits long.
+            "timeout": 120,
+            # What is deleted is overwritten: a name stays in no free page of the file.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;",
+        },
+        "CONN_MAX_AGE": 600,
+    }
+
+
+def database(value: str) -> dict[str, Any]:
+    """Django's settings of the database that a URL names."""
+    parts = urlsplit(value)
+    if parts.scheme == "sqlite":
+        return sqlite(Path(unquote(parts.path)))
+    try:
+        found = Env.db_url_config(value) if parts.scheme in {"postgres", "postgresql"} else None
+    except ValueError:
+        found = None
+    if found is None:
+        raise ValueError("must be postgresql://user:password@host/name or sqlite:///path.")
+    options = found.pop("OPTIONS", {})
+    # The host may be the folder of a socket: percent-encoded, or in the query.
+    host = options.pop("host", "") or unquote(found.pop("HOST"))
+    return {
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        **found,
+        "HOST": host,
+        "OPTIONS": options,
+    }
+
+
+def secret_key(*, embedded: bool, path: Path) -> str:
     """The secret of this installation; generated once, and only on the embedded default."""
-    value = text(name)
-    if value:
-        return value
+    if value := env.str("SECRET_KEY", default=""):
+        return str(value)
     if not embedded:
         raise ImproperlyConfigured(
-            f"{name} is not set. Every machine of an installation has the same: take it from the "
-            "first one. For a new installation it is a long random text, for example the output "
-            "of: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            "SECRET_KEY is not set. Every machine of an installation uses the same one: copy it "
+            "from the first machine. For a new installation, use a long random text, for example "
+            "the output of: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")

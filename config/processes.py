@@ -14,19 +14,24 @@ from typing import IO
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config.env import env, read_dotenv, whole_number
 
 ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path without its query
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
     """gunicorn with access lines that hold paths only, and threads that wait for no client."""
-    return [
-        sys.executable, "-m", "gunicorn", "config.wsgi:application",
-        "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8",
-        "--worker-class", "config.buffering.Worker", "--worker-connections", "4000",
-        "--access-logfile", "-", "--access-logformat", ACCESS_LOG, "--no-control-socket",
-    ]  # fmt: skip
+    options = {
+        "bind": f"{host}:{port}",
+        "workers": str(workers),
+        "threads": "8",
+        "worker-class": "config.buffering.Worker",
+        "worker-connections": "4000",
+        "access-logfile": "-",
+        "access-logformat": ACCESS_LOG,
+    }
+    command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--no-control-socket"]
+    return command + [part for name, value in options.items() for part in (f"--{name}", value)]
 
 
 def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:
@@ -34,11 +39,9 @@ def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> 
 
     `beat` runs the schedule inside it.
     """
-    command = [
-        sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "threads",
-        "--concurrency", str(threads), "--loglevel", "INFO", "--without-mingle",
-        "--without-gossip",
-    ]  # fmt: skip
+    command = [sys.executable, "-m", "celery", "-A", "config", "worker"]
+    command += ["--pool", "threads", "--concurrency", str(threads), "--loglevel", "INFO"]
+    command += ["--without-mingle", "--without-gossip"]
     if queue:
         command += ["--queues", queue, "--hostname", f"{queue}@%h"]
     return [*command, "--beat"] if beat else command
@@ -51,9 +54,11 @@ class ProcessDied(RuntimeError):
 class Processes:
     """Child processes that live and end together."""
 
-    def __init__(self, *, log: IO[bytes] | None = None, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *, log: IO[bytes] | None = None, environment: dict[str, str] | None = None
+    ) -> None:
         self._log = log
-        self._env = {**os.environ, **(env or {})}
+        self._env = {**os.environ, **(environment or {})}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -97,7 +102,8 @@ class Processes:
 
 def all_commands() -> dict[str, dict[str, list[str]]]:
     """The processes of an installation, by what starts them and by name."""
-    port, host = env.integer("PORT", 8000, low=1, high=65535), env.text("HOST", "127.0.0.1")
+    port = env("PORT", cast=whole_number(1, 65535), default=8000)
+    host = env.str("HOST", default="127.0.0.1")
     return {
         "web": {"web": web_command(port=port, host=host)},
         "worker": {
@@ -111,7 +117,7 @@ def main() -> int:
     """Start what the arguments name, `web` or `worker`; both without arguments."""
     wanted = sys.argv[1:] or ["web", "worker"]
     try:
-        env.load_dotenv(env.DOTENV)
+        read_dotenv()
         commands = all_commands()
         settings.SECRET_KEY  # noqa: B018 - what is missing is said once, before anything starts
     except ImproperlyConfigured as error:

@@ -19,7 +19,7 @@ def test_every_setting_read_from_the_environment_is_documented():
     read = set()
     for path in (ROOT / "config").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        read |= set(re.findall(r'env\.\w+\(\s*"([A-Z_]+)"', text))
+        read |= set(re.findall(r'\benv(?:\.\w+)?\(\s*"([A-Z_]+)"', text))
         read |= set(re.findall(r'environ\.get\("([A-Z_]+)"', text))
     documented = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
 

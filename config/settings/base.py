@@ -5,29 +5,47 @@ from urllib.parse import urlsplit
 
 from kombu import Exchange, Queue
 
-from config import env, private_files
+from config import private_files
+from config.env import (
+    address,
+    database,
+    env,
+    flag,
+    folder,
+    mail_server,
+    one_of,
+    read_dotenv,
+    secret_key,
+    sqlite,
+    whole_number,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
-env.load_dotenv(env.DOTENV)
+read_dotenv()
 
 # Answers, uploads and keys are nobody else's: what this program writes, its own user alone reads.
 private_files.create_privately()
-VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var")
+VAR_DIR = env("VAR_DIR", cast=folder, default=BASE_DIR / "var", parse_default=True)
 private_files.close(VAR_DIR)
-PUBLIC_BASE_URL = env.url("PUBLIC_BASE_URL", "http://localhost:8000").rstrip("/")
+PUBLIC_BASE_URL = env(
+    "PUBLIC_BASE_URL", cast=address("http", "https"), default="http://localhost:8000"
+).rstrip("/")
 _public = urlsplit(PUBLIC_BASE_URL)
 _https = _public.scheme == "https"
 
 # The embedded default is one machine: SQLite, a broker in a folder, a page for this machine
 # alone. Whoever names a database or a public address runs a server and gives its secrets.
-EMBEDDED = not env.text("DATABASE_URL") and not _https
-SECRET_KEY = env.secret_key("SECRET_KEY", embedded=EMBEDDED, path=VAR_DIR / "secret_key")
-DEBUG = env.flag("DEBUG", False)
-ALLOWED_HOSTS = env.words(
+EMBEDDED = not env.str("DATABASE_URL", default="") and not _https
+SECRET_KEY = secret_key(embedded=EMBEDDED, path=VAR_DIR / "secret_key")
+DEBUG = env("DEBUG", cast=flag, default=False)
+ALLOWED_HOSTS = env.list(
     "ALLOWED_HOSTS",
-    ",".join(dict.fromkeys([_public.hostname or "", "localhost", "127.0.0.1", "[::1]"])),
+    cast=str.strip,
+    default=list(dict.fromkeys([_public.hostname or "", "localhost", "127.0.0.1", "[::1]"])),
 )
-CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS", PUBLIC_BASE_URL if _https else "")
+CSRF_TRUSTED_ORIGINS = env.list(
+    "CSRF_TRUSTED_ORIGINS", cast=str.strip, default=[PUBLIC_BASE_URL] if _https else []
+)
 
 INSTALLED_APPS = [
     "studies",
@@ -70,7 +88,9 @@ TEMPLATES = [
         },
     },
 ]
-DATABASES = {"default": env.database("DATABASE_URL", default_path=VAR_DIR / "thirdperson.sqlite3")}
+DATABASES = {
+    "default": env("DATABASE_URL", cast=database, default=sqlite(VAR_DIR / "thirdperson.sqlite3"))
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -108,29 +128,33 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "no-referrer"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-SECURE_SSL_REDIRECT = _https and env.flag("SECURE_SSL_REDIRECT", True)
-SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", 31_536_000, low=0, high=10**9) * _https
+SECURE_SSL_REDIRECT = _https and env("SECURE_SSL_REDIRECT", cast=flag, default=True)
+SECURE_HSTS_SECONDS = (
+    env("SECURE_HSTS_SECONDS", cast=whole_number(0, 10**9), default=31_536_000) if _https else 0
+)
 # Both bind addresses that are not this installation's, so they are asked for by name.
-SECURE_HSTS_INCLUDE_SUBDOMAINS = _https and env.flag("SECURE_HSTS_INCLUDE_SUBDOMAINS", False)
-SECURE_HSTS_PRELOAD = _https and env.flag("SECURE_HSTS_PRELOAD", False)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _https and env(
+    "SECURE_HSTS_INCLUDE_SUBDOMAINS", cast=flag, default=False
+)
+SECURE_HSTS_PRELOAD = _https and env("SECURE_HSTS_PRELOAD", cast=flag, default=False)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
-if env.flag("TRUST_PROXY", False):
+if env("TRUST_PROXY", cast=flag, default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # Without a server nobody can reset a password by e-mail, and the page says whom to ask.
-_mail = env.mail_server("EMAIL_URL")
-EMAIL_HOST, EMAIL_PORT = _mail.host, _mail.port
-EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail.user, _mail.password
-EMAIL_USE_SSL, EMAIL_USE_TLS, EMAIL_TIMEOUT = _mail.ssl, _mail.starttls, 20
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM") or f"thirdperson@{_public.hostname}"
+EMAIL_HOST, EMAIL_TIMEOUT = "", 20
+vars().update(env("EMAIL_URL", cast=mail_server, default={}))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"thirdperson@{_public.hostname}")
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # How many proxies stand in a row before the web server and add to X-Forwarded-For; with none the
 # header is whatever the client wrote, and is not read.
-TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0, low=0, high=10)
+TRUSTED_PROXIES = env("TRUSTED_PROXIES", cast=whole_number(0, 10), default=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
-CELERY_BROKER_URL = env.url(
-    "CELERY_BROKER_URL", "", schemes=("redis", "rediss", "amqp", "amqps", "unix", "redis+socket")
+CELERY_BROKER_URL = env(
+    "CELERY_BROKER_URL",
+    cast=address("redis", "rediss", "amqp", "amqps", "unix", "redis+socket"),
+    default="",
 )
 if not CELERY_BROKER_URL:
     CELERY_BROKER_URL = "filesystem://"
@@ -165,21 +189,25 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "tidy-exports": {"task": "analysis.tasks.tidy_exports", "schedule": 60.0},
 }
 # How long an export lies ready for download; one that names people lies a day.
-EXPORT_DAYS = env.integer("EXPORT_DAYS", 14, low=1, high=3650)
+EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many people may start from one address within an hour (0: any number), and how
 # long seats and places of a group wait for a first answer.
-LINK_STARTS_PER_HOUR = env.integer("LINK_STARTS_PER_HOUR", 60, low=0, high=1_000_000)
-FIRST_ANSWER_MINUTES = env.integer("FIRST_ANSWER_MINUTES", 15, low=1, high=1440)
+LINK_STARTS_PER_HOUR = env("LINK_STARTS_PER_HOUR", cast=whole_number(0, 1_000_000), default=60)
+FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), default=15)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
-PROLIFIC_BASE_URL = env.url("PROLIFIC_BASE_URL", "https://api.prolific.com/api/v1/")
-PROLIFIC_API_TOKEN = env.text("PROLIFIC_API_TOKEN")
-PROLIFIC_WEBHOOK_SECRET = env.text("PROLIFIC_WEBHOOK_SECRET")
+PROLIFIC_BASE_URL = env(
+    "PROLIFIC_BASE_URL",
+    cast=address("http", "https"),
+    default="https://api.prolific.com/api/v1/",
+)
+PROLIFIC_API_TOKEN = env.str("PROLIFIC_API_TOKEN", default="")
+PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds: for one answer, and for all waiting between the attempts that a page may make.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
 # A file that the backup job touches; the launch checks look at its age.
-BACKUP_STAMP = env.text("BACKUP_STAMP")
+BACKUP_STAMP = env.str("BACKUP_STAMP", default="")
 
 LOGGING = {
     "version": 1,
@@ -188,7 +216,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {
         "handlers": ["console"],
-        "level": env.choice("LOG_LEVEL", "INFO", among=("DEBUG", "INFO", "WARNING", "ERROR")),
+        "level": env("LOG_LEVEL", cast=one_of("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO"),
     },
     "loggers": {
         # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.

@@ -105,8 +105,8 @@ def test_a_machine_without_the_secret_key_is_told_so_without_a_traceback(tmp_pat
 
     assert failed.returncode in {1, 2}
     assert failed.stderr.startswith(
-        "SECRET_KEY is not set. Every machine of an installation has the same: take it from the "
-        "first one."
+        "SECRET_KEY is not set. Every machine of an installation uses the same one: copy it from "
+        "the first machine."
     )
     assert failed.stderr.count("\n") == 1
 

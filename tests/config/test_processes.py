@@ -18,7 +18,7 @@ def test_the_port_may_stand_in_the_file_of_settings(tmp_path, monkeypatch):
     (tmp_path / ".env").write_text("PORT=8123\n")
     monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")
     monkeypatch.setattr("sys.argv", ["processes", "nothing"])
-    monkeypatch.setattr("os.environ", {})
+    monkeypatch.setattr(env.Env, "ENVIRON", {})
 
     processes.main()
 
@@ -30,4 +30,4 @@ def test_a_port_that_is_none_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PORT", "many")
 
     assert processes.main() == 2
-    assert capsys.readouterr().err == "PORT must be a whole number, not “many”.\n"
+    assert capsys.readouterr().err == "PORT must be a whole number from 1 to 65535, not “many”.\n"

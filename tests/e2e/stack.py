@@ -42,7 +42,7 @@ class Stack:
         }
         self.log_path = folder / "processes.log"
         self._log = self.log_path.open("ab")
-        self.processes = Processes(log=self._log, env=self.environment)
+        self.processes = Processes(log=self._log, environment=self.environment)
         self._web: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
