@@ -84,7 +84,6 @@ class Log:
     entries: list[float] = field(default_factory=list)
     acknowledged: int = 0
     errors: list[str] = field(default_factory=list)
-    bytes_read: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -114,7 +113,6 @@ class Visitor:
         self.connection.request(method, path, body=body, headers=headers)
         response = self.connection.getresponse()
         page = response.read()
-        self.log.bytes_read += len(page)
         for header, value in response.getheaders():
             if header.lower() == "set-cookie":
                 name, _, rest = value.partition("=")

@@ -45,11 +45,6 @@ class DawidSkene:
     collapsed: tuple[int, ...]
 
     @property
-    def hit_rate(self) -> FloatArray:
-        """Diagonal of the confusion matrices, shape (n_annotators, n_options)."""
-        return np.diagonal(self.confusion, axis1=1, axis2=2)
-
-    @property
     def informativeness(self) -> FloatArray:
         """Bits that one choice of each annotator tells about the true option, (n_annotators,).
 

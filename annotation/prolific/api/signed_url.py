@@ -4,7 +4,6 @@ Some workspaces send `prolific_token`, a JWT signed with RS256 under one of Prol
 keys. PyJWT verifies it; it accepts no other algorithm and no key shorter than 2048 bits.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,7 +17,6 @@ from annotation.prolific.api.transport import api_base
 if TYPE_CHECKING:
     from jwt import PyJWK
 
-logger = logging.getLogger(__name__)
 
 ISSUER = "https://www.prolific.com"
 _ALGORITHM = "RS256"

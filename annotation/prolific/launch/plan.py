@@ -128,7 +128,7 @@ def places_of(plan: Plan, study: Study) -> int:
     return math.ceil(needed / plan.groups) * plan.groups
 
 
-def label_for(filter_id: str, value: str, labels: list[str]) -> str | None:
+def label_for(value: str, labels: list[str]) -> str | None:
     """The label of a filter that means our `value`."""
     for label in labels:
         folded = label.casefold()
@@ -152,7 +152,7 @@ def cell_filters(cell: QuotaCell, plan: Plan) -> tuple[list[Wanted], list[str]]:
     found, problems = [], []
     for key, value in cell.criteria.items():
         filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
-        label = filter_id and label_for(filter_id, value, plan.balance[filter_id])
+        label = filter_id and label_for(value, plan.balance[filter_id])
         if filter_id and label:
             found.append(Wanted(filter_id, [label]))
         else:

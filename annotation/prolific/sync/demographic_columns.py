@@ -70,7 +70,7 @@ def value_of(question: DemographicQuestion, text: str) -> str | None:
     known = filter_of(question)
     for option in question.options:
         value, label = str(option["value"]), str(option["label"])
-        if known and label_for(known, value, [text]):
+        if known and label_for(value, [text]):
             return value
         if _fold(text) in (_fold(value), _fold(label)):
             return value

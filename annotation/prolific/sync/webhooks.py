@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import hmac
 import json
-import logging
 import re
 from typing import Any
 
@@ -24,8 +23,6 @@ from annotation.prolific.launch.workspace import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
 from studies.models import Study
 from studies.services.studies import record
-
-logger = logging.getLogger(__name__)
 
 EVENTS = ("submission.status.change", "study.status.change")
 _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")

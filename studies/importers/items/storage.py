@@ -31,7 +31,6 @@ class ImportResult:
 
     study: Study
     dry_run: bool
-    created_study: bool
     read: int
     created: int
     unchanged: int
@@ -128,7 +127,6 @@ def import_items(
     return ImportResult(
         study=study,
         dry_run=dry_run,
-        created_study=created_study,
         read=sum(len(file.items) for file in files),
         created=len(new),
         unchanged=len(items) - len(new),

@@ -140,4 +140,4 @@ def test_confusion_matrices_say_how_much_a_choice_tells():
 
     expected = [1 - entropy(0.9)] * 2 + [1, 1, 1, 0]
     assert fitted.informativeness == pytest.approx(expected, abs=0.03)
-    assert fitted.hit_rate[:, 0] == pytest.approx([0.9, 0.9, 1, 1, 0, 1], abs=0.03)
+    assert fitted.confusion[:, 0, 0] == pytest.approx([0.9, 0.9, 1, 1, 0, 1], abs=0.03)
