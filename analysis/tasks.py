@@ -1,20 +1,26 @@
-"""What a worker does for this app."""
+"""What a worker does for this app.
+
+Pages queue these tasks: what computes is imported when a task runs.
+"""
 
 from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
-from analysis.lifecycle import build_job, verification
 
 
 @shared_task
 def build_report(report_id: int) -> None:
     """Build a queued report; running it twice gives the same report."""
+    from analysis.lifecycle import build_job
+
     build_job.build_queued(report_id=report_id)
 
 
 @shared_task
 def recheck_report(recheck_id: int) -> None:
     """Compute a report again; running it twice gives the same findings."""
+    from analysis.lifecycle import verification
+
     verification.recheck_queued(recheck_id=recheck_id)
 
 

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from annotation.models import Assignment, ProlificStudy

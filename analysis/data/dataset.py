@@ -32,7 +32,6 @@ from analysis.data.arrays import (
     columns,
     without_own_port,
 )
-from analysis.data.juries import with_juries
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation, Annotator, QuotaCell
@@ -86,6 +85,9 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
     )
+    # Pages read plans and counts from here: statistics are imported where juries vote.
+    from analysis.data.juries import with_juries
+
     return with_juries(data, _juries(study))
 
 

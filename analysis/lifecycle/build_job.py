@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import asked_on, load_dataset
 from analysis.data.pooling import pool
-from analysis.errors import BadParameters
 from analysis.lifecycle.job_states import Progress, carry_out
+from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, report_dir
 from analysis.models import Report
 from analysis.report.build import build_report
 from analysis.report.citation import bibtex, methods_paragraph
@@ -23,29 +22,6 @@ from analysis.report.figures import write_figures
 from analysis.report.render import content_security_policy, render_across, render_html
 from analysis.report.study_tables import tables_across
 from analysis.report.table_files import write_tables
-
-DEFAULT_SEED = 20240701
-DEFAULT_BOOTSTRAP = 1000
-BOOTSTRAP_RANGE = (100, 100_000)
-# A seed survives every JSON reader up to here.
-SEED_RANGE = (0, 2**53)
-
-
-def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
-    """Raise `BadParameters` with what is wrong and what is allowed; None takes the default."""
-    if threshold is not None and not 1 <= threshold <= 100:
-        raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
-    if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
-        raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
-    low, high = BOOTSTRAP_RANGE
-    if bootstrap is not None and not low <= bootstrap <= high:
-        raise BadParameters(
-            f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
-        )
-
-
-def report_dir(public_id: str) -> Path:
-    return Path(settings.VAR_DIR) / "reports" / public_id
 
 
 def build_queued(*, report_id: int) -> Report:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from analysis.data.arrays import Plan
 from analysis.data.dataset import data_so_far, read_plan
 from analysis.errors import BadParameters, PlanIsFrozen
-from analysis.lifecycle.build_job import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
+from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
 from analysis.report.registration import CODES
 from studies.models import Study

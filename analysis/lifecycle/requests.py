@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
-from analysis.lifecycle.build_job import check_parameters
+from analysis.lifecycle.parameters import check_parameters
 from analysis.lifecycle.plans import registered
 from analysis.models import Recheck, Report
 from analysis.tasks import build_report, recheck_report

@@ -15,10 +15,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from analysis.errors import BadParameters, NotShareable
-from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.parameters import report_dir
 from analysis.models import Report, ShareLink
 from analysis.report.public import without_people
-from analysis.report.render import render_html
 from studies.models.keys import random_id
 from studies.services.studies import record
 
@@ -105,6 +104,8 @@ def write_shared_page(report: Report) -> Path:
     if not path.parent.is_dir():
         raise NotShareable("The files of this report are gone. Build it again and share that.")
     if not path.is_file():
+        from analysis.report.render import render_html  # which imports plotly
+
         draft = path.with_suffix(".draft")
         redacted = without_people(report.result)
         try:

@@ -9,27 +9,16 @@ from typing import Any
 from analysis.data.dataset import load_dataset, people_now
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import report_dir, to_json
+from analysis.lifecycle.build_job import to_json
+from analysis.lifecycle.differences import Difference, differences
 from analysis.lifecycle.job_states import Progress, carry_out
+from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
 
-# An entry of a list is known by the first of these that it has, so that one that is gone does not
-# move all that come after it.
-NAMES = ("item", "rater", "run", "analysis", "value")
-ABSENT = "–"
 SHOWN_ITEMS = 10
 # So many differences of a recheck are stored; the command shows all.
 KEPT = 20
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A value that is not the same; `–` where one side has none."""
-
-    path: str
-    then: Any
-    now: Any
 
 
 @dataclass(frozen=True)
@@ -143,38 +132,6 @@ def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
         withdrawn |= {f"{slug}/{name}": n for name, n in left.items()}
         excluded |= {f"{slug}/{name}" for name in aside}
     return withdrawn, excluded
-
-
-def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
-    """Every value in which two reports differ, in the order of the first."""
-    if isinstance(then, Mapping) and isinstance(now, Mapping):
-        for key in [*then, *(key for key in now if key not in then)]:
-            below = f"{path}.{key}" if path else str(key)
-            yield from differences(then.get(key, ABSENT), now.get(key, ABSENT), below)
-    elif isinstance(then, list) and isinstance(now, list):
-        ours, theirs = _named(then), _named(now)
-        for name in [*ours, *(name for name in theirs if name not in ours)]:
-            below = f"{path}[{name}]"
-            yield from differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), below)
-    elif then != now:
-        yield Difference(path, _brief(then), _brief(now))
-
-
-def _named(entries: Sequence[Any]) -> dict[str, Any]:
-    """The entries of a list by what they are called, or by their places."""
-    for key in NAMES:
-        if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
-            names = [str(entry[key]) for entry in entries]
-            if len(set(names)) == len(names):
-                return dict(zip(names, entries, strict=True))
-    return {str(number): entry for number, entry in enumerate(entries)}
-
-
-def _brief(value: Any) -> Any:
-    """A value in one line."""
-    if isinstance(value, Mapping | list):
-        return f"({len(value)} values)"
-    return value
 
 
 def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:

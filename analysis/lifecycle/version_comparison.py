@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.lifecycle.verification import Difference, differences
+from analysis.lifecycle.differences import Difference, differences
 from analysis.report.sections.accuracy.tables import in_general
 from analysis.report.tables import Kind, read
 from analysis.report.text.numbers import run_names

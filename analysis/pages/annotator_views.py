@@ -7,26 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from analysis.pages.annotator_errors import likenesses
-from analysis.stats.agreement.shared_errors import (
-    FALSE_FLAGS_PER_1000,
-    FALSE_FLAGS_PER_1000_WHEN_HURRIED,
-    HURRIED_PACE,
-    LIMIT,
-    LIMIT_WHEN_HURRIED,
-    READING_PACE,
-)
 from studies.models import Study
 from studies.selectors import get_study
-
-_RULE = {
-    "reading_pace": READING_PACE,
-    "hurried_pace": HURRIED_PACE,
-    "limit": LIMIT,
-    "limit_when_hurried": LIMIT_WHEN_HURRIED,
-    "false_flags": FALSE_FLAGS_PER_1000,
-    "false_flags_when_hurried": FALSE_FLAGS_PER_1000_WHEN_HURRIED,
-}
 
 
 @require_GET
@@ -34,6 +16,8 @@ _RULE = {
 def annotators(request: HttpRequest, slug: str) -> HttpResponse:
     """Everybody's errors beside the judge that they are most alike to; advice, no verdict."""
     study = get_study(request.user, slug)
+    from analysis.pages.annotator_errors import likenesses
+
     found = likenesses(study.slug)
     context = _context(study) | {"found": found, "striking": sum(one.stands_out for one in found)}
     return render(request, "analysis/annotators.html", context)
@@ -47,9 +31,22 @@ def annotator(request: HttpRequest, slug: str) -> HttpResponse:
     asked = request.GET.get("rater", "")
     if not study.annotators.filter(pseudonym=asked).exists():
         raise Http404
+    from analysis.pages.annotator_errors import likenesses
+
     found = next((one for one in likenesses(study.slug) if one.rater == asked), None)
     return render(request, "analysis/_annotator.html", _context(study) | {"found": found})
 
 
 def _context(study: Study) -> dict[str, Any]:
-    return {"study": study, **_RULE}
+    """The study, and the rule by which somebody stands out."""
+    from analysis.stats.agreement import shared_errors
+
+    return {
+        "study": study,
+        "reading_pace": shared_errors.READING_PACE,
+        "hurried_pace": shared_errors.HURRIED_PACE,
+        "limit": shared_errors.LIMIT,
+        "limit_when_hurried": shared_errors.LIMIT_WHEN_HURRIED,
+        "false_flags": shared_errors.FALSE_FLAGS_PER_1000,
+        "false_flags_when_hurried": shared_errors.FALSE_FLAGS_PER_1000_WHEN_HURRIED,
+    }

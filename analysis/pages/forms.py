@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 
 from analysis.errors import BadParameters
-from analysis.lifecycle.build_job import BOOTSTRAP_RANGE, SEED_RANGE
+from analysis.lifecycle.parameters import BOOTSTRAP_RANGE, SEED_RANGE
 from analysis.lifecycle.plans import MARGIN_RANGE, parse_judge, registered
 from analysis.lifecycle.share_links import DAYS_RANGE, DEFAULT_DAYS
 from analysis.models import Report

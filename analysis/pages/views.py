@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import BadParameters
-from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.requests import request_recheck, request_report
 from analysis.models import Report

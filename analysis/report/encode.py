@@ -1,11 +1,14 @@
 """How results become JSON: null with a reason beside it, never NaN, nothing rounded."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analysis.stats.accuracy.bands import AccuracyCells
-from analysis.stats.core.results import Estimate, Interval, Proportion
+if TYPE_CHECKING:
+    from analysis.stats.accuracy.bands import AccuracyCells
+    from analysis.stats.core.results import Estimate, Interval, Proportion
 
 Json = dict[str, Any]
 

@@ -8,7 +8,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analysis.report import registration
-from analysis.report.sections.methods.sources import CONSTANTS
 from analysis.report.text import numbers as words
 from analysis.report.text.sentences import at, pieces, places
 from studies.money import format_cost
@@ -27,6 +26,8 @@ def number(
 ) -> SafeString:
     """The number at `path` of the report, as a link to the row that says where it comes from."""
     if not text:
+        from analysis.report.sections.methods.sources import CONSTANTS
+
         first, _, name = path.partition(".")
         value = CONSTANTS[name] if first == "constant" else at(context["report"], path)
         text = f"{value * 100:g} %" if as_percent else f"{value:,}"

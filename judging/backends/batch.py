@@ -6,12 +6,12 @@ files in and fetches them; there are few requests, and none of them asks a model
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
-import openai
 
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.openai import is_openai
@@ -99,6 +99,9 @@ class BatchClient:
     """Hands files in and fetches what came of them. Its calls block and raise `BatchError`."""
 
     def __init__(self, *, base_url: str, api_key: str) -> None:
+        # Its import takes a second, which pages and commands that hand in no batch do without.
+        import openai
+
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or _NO_KEY,
@@ -118,7 +121,7 @@ class BatchClient:
         Neither is repeated by the client: a batch that was started twice is paid for twice.
         """
         once = self._client.with_options(max_retries=0)
-        try:
+        with _raising_batch_errors():
             uploaded = once.files.create(file=file, purpose="batch")
             batch = once.batches.create(
                 input_file_id=uploaded.id,
@@ -126,25 +129,19 @@ class BatchClient:
                 completion_window="24h",
                 metadata=metadata,
             )
-        except openai.APIError as error:
-            raise _batch_error(error) from error
         return batch.id
 
     def find(self, *, metadata: dict[str, str]) -> str:
         """The provider's id of the batch with these metadata; empty when there is none."""
-        try:
+        with _raising_batch_errors():
             for batch in self._client.batches.list(limit=_LISTED):
                 if metadata.items() <= (batch.metadata or {}).items():
                     return batch.id
-        except openai.APIError as error:
-            raise _batch_error(error) from error
         return ""
 
     def status(self, provider_id: str) -> Status:
-        try:
+        with _raising_batch_errors():
             batch = self._client.batches.retrieve(provider_id)
-        except openai.APIError as error:
-            raise _batch_error(error) from error
         problems = (batch.errors.data if batch.errors else None) or []
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         return Status(
@@ -157,24 +154,28 @@ class BatchClient:
         )
 
     def cancel(self, provider_id: str) -> None:
-        try:
+        with _raising_batch_errors():
             self._client.batches.cancel(provider_id)
-        except openai.APIError as error:
-            raise _batch_error(error) from error
 
     def lines(self, file_id: str) -> list[BatchLine]:
-        try:
+        with _raising_batch_errors():
             text = self._client.files.content(file_id).text
-        except openai.APIError as error:
-            raise _batch_error(error) from error
         return list(read_lines(text.splitlines()))
 
 
-def _batch_error(error: openai.APIError) -> BatchError:
-    if isinstance(error, openai.APIStatusError):
+@contextmanager
+def _raising_batch_errors() -> Iterator[None]:
+    """Raise errors of OpenAI's client as `BatchError`."""
+    import openai
+
+    try:
+        yield
+    except openai.APIStatusError as error:
         key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
         content = without_key(error.response.content, key)
         fault: Fault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
-        return BatchError(f"The server takes no batch: {fault}", is_final=is_final)
-    return BatchError(f"The server cannot be reached: {short(error.message)}", is_final=False)
+        raise BatchError(f"The server takes no batch: {fault}", is_final=is_final) from error
+    except openai.APIError as error:
+        message = f"The server cannot be reached: {short(error.message)}"
+        raise BatchError(message, is_final=False) from error

@@ -15,7 +15,7 @@ import analysis.report.build
 from analysis import tasks
 from analysis.errors import BadParameters
 from analysis.lifecycle import build_job, job_states
-from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from analysis.report.build import PACKAGES, software
@@ -304,7 +304,7 @@ def test_progress_only_grows_and_ends_at_the_end():
 
     build_job.write_report(
         slug=study.slug,
-        out=build_job.report_dir("x"),
+        out=report_dir("x"),
         threshold=None,
         seed=1,
         bootstrap=100,

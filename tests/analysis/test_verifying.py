@@ -9,9 +9,10 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.lifecycle.build_job import report_dir
+from analysis.lifecycle.differences import differences
+from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
-from analysis.lifecycle.verification import differences, read_report, verify_report
+from analysis.lifecycle.verification import read_report, verify_report
 from analysis.management.commands.verify import Command
 from annotation.models import Annotation, Annotator
 from studies.models import Item

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from analysis.exports.delivery.bundle import write_folder
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.tables.catalogue import FORMATS_OF, Leaving, make_table
@@ -48,6 +47,8 @@ def export_study(
         study.refresh_from_db(fields=["export_key"])
     try:
         if what == "all":
+            from analysis.exports.delivery.bundle import write_folder
+
             counts = write_folder(
                 study, out, parquet=format == "parquet", leaving=leaving, licence=licence,
                 on_row=on_row,

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.build_job import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.registration import ANALYSES, CODES
 from studies.management.study_lookup import find_study

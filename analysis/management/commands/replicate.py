@@ -7,10 +7,6 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import NotOurs
 from analysis.lifecycle.output_folders import OF_REPLICATION, check_place, holds_replication
-from analysis.lifecycle.replication_files import write_replication
-from analysis.replication import NothingToReplicate, replicate
-from analysis.replication.run import find_files
-from analysis.replication.text import as_text
 from studies.management.progress import progress_bar
 
 
@@ -32,6 +28,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.lifecycle.replication_files import write_replication
+        from analysis.replication import NothingToReplicate, replicate
+        from analysis.replication.run import find_files
+        from analysis.replication.text import as_text
+
         out: Path | None = options["out"]
         try:
             files = find_files(options["folder"])

@@ -9,16 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.build_job import (
-    DEFAULT_BOOTSTRAP,
-    DEFAULT_SEED,
-    check_parameters,
-    write_across,
-    write_pooled_report,
-    write_report,
-)
 from analysis.lifecycle.output_folders import OF_REPORT, check_place, holds_report
-from analysis.report.pictures import draw_pictures, require_pictures
+from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
 
@@ -64,6 +56,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.lifecycle.build_job import write_across
+        from analysis.report.pictures import require_pictures
+
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
         try:
@@ -100,11 +95,15 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        from analysis.lifecycle.build_job import write_report
+
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
             result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
         return self._told(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        from analysis.lifecycle.build_job import write_pooled_report
+
         with progress_bar(sys.stderr, total=100, label="pooled") as bar:
             result = write_pooled_report(
                 slugs=slugs, out=folder, on_progress=_shown_on(bar), **chosen
@@ -112,6 +111,8 @@ class Command(BaseCommand):
         return self._told(result, folder)
 
     def _told(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
+        from analysis.report.pictures import draw_pictures
+
         inputs = result["inputs"]
         if self.with_pictures:
             self.stdout.write(f"{draw_pictures(folder / 'figures')} plots as SVG and PNG")

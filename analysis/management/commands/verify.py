@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.verification import Difference, read_report, verify_report
+from analysis.lifecycle.differences import Difference
 
 SHOWN = 20
 
@@ -30,6 +30,8 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from analysis.lifecycle.verification import read_report, verify_report
+
         named = options["named"] or options["report"].removeprefix("verify=")
         if not named:
             raise CommandError("Name a report: verify REPORT, or --report=REPORT.", returncode=2)

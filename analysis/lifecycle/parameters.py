@@ -1,0 +1,30 @@
+"""What a report can be built with, and the folder it is written to."""
+
+from pathlib import Path
+
+from django.conf import settings
+
+from analysis.errors import BadParameters
+
+DEFAULT_SEED = 20240701
+DEFAULT_BOOTSTRAP = 1000
+BOOTSTRAP_RANGE = (100, 100_000)
+# A seed survives every JSON reader up to here.
+SEED_RANGE = (0, 2**53)
+
+
+def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
+    """Raise `BadParameters` with what is wrong and what is allowed; None takes the default."""
+    if threshold is not None and not 1 <= threshold <= 100:
+        raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
+    if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
+        raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
+    low, high = BOOTSTRAP_RANGE
+    if bootstrap is not None and not low <= bootstrap <= high:
+        raise BadParameters(
+            f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
+        )
+
+
+def report_dir(public_id: str) -> Path:
+    return Path(settings.VAR_DIR) / "reports" / public_id
