@@ -88,6 +88,7 @@ def judge_through(
     from judging.models import Attempt
     from judging.runs import lifecycle
     from judging.runs.judges import add_judge
+    from judging.runs.spec import RunSpec
     from judging.worker import runtime
 
     judge, _ = add_judge(
@@ -102,7 +103,9 @@ def judge_through(
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
     enqueue = worker is not None
-    started = lifecycle.start_run(study_id=study_id, judge_id=judge.pk, enqueue=enqueue, **run)
+    started = lifecycle.start_run(
+        RunSpec(study_id=study_id, judge_id=judge.pk, **run), enqueue=enqueue
+    )
     if worker is not None:
         while started.is_active:
             worker.check()

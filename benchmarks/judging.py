@@ -225,6 +225,7 @@ def _start(
 ) -> int:
     from judging.runs.judges import add_judge
     from judging.runs.lifecycle import start_run
+    from judging.runs.spec import RunSpec
     from studies.models import Study
 
     study = Study.objects.get(slug=SLUG)
@@ -232,7 +233,7 @@ def _start(
         name=f"{SLUG} {name}", backend="openai", model="mock", base_url=url, concurrency=slots
     )
     run = start_run(
-        study_id=study.pk, judge_id=judge.pk, setting=setting, limit=limit, enqueue=enqueue
+        RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, limit=limit), enqueue=enqueue
     )
     return run.pk
 

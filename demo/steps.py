@@ -34,6 +34,7 @@ from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun, Judgment
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
 from judging.selectors import run_progress
 from studies.management.progress import progress_bar
 from studies.models import Item, Study
@@ -195,7 +196,11 @@ class Demo:
                 price_output=0,
             )
             runs += [
-                start_run(study_id=study.pk, judge_id=judge.pk, setting=setting, features=features)
+                start_run(
+                    RunSpec(
+                        study_id=study.pk, judge_id=judge.pk, setting=setting, features=features
+                    )
+                )
                 for study, setting, features in asked
             ]
         # Workers have begun already: what is new counts from before the first run.

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import httpx2
 
 from judging.backends.completions import read_response, short, status_fault, without_key
-from judging.backends.openai import is_openai
+from judging.backends.endpoints import is_openai
 from judging.engine.interface import Fault, Question, Reply
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"

@@ -10,20 +10,28 @@ import email.utils
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import httpcore2
 
+from judging.backends.backend import (
+    BESIDE_REPLY,
+    NO_PROBABILITIES,
+    BackendKind,
+    Capabilities,
+    JudgeSettings,
+)
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.compression import unpacked
 from judging.backends.connections import CONNECT_SECONDS, Connections
+from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, request_body
 from judging.engine.interface import (
     Adjusted,
+    Backend,
     Interrupted,
     Parameters,
     Question,
@@ -32,14 +40,11 @@ from judging.engine.interface import (
     Unreachable,
 )
 
-OPENAI_URL = "https://api.openai.com/v1"
+if TYPE_CHECKING:
+    from judging.backends.batch import BatchClient
+
 _NO_KEY = "none"  # servers without keys ignore it
 _MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
-
-
-def is_openai(base_url: str) -> bool:
-    parts = urlsplit(base_url)
-    return parts.scheme == "https" and parts.hostname == "api.openai.com"
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
     return Connections(f"{base_url.rstrip('/')}/chat/completions", headers=headers, timeout=timeout)
 
 
-def wanted(settings: OpenAISettings) -> Parameters:
+def intended_parameters(settings: OpenAISettings) -> Parameters:
     """What a chat completion is asked for with where nothing is known to be refused."""
     # OpenAI's newer models refuse `max_tokens`, older servers know nothing else.
     limit = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
@@ -96,7 +101,7 @@ class OpenAIBackend:
     def __init__(self, settings: OpenAISettings, connections: Connections) -> None:
         self._settings = settings
         self._connections = connections
-        self.adjustments = Adjustments(wanted(settings))
+        self.adjustments = Adjustments(intended_parameters(settings))
 
     def parameters(self) -> Parameters:
         return self.adjustments.current
@@ -123,9 +128,7 @@ class OpenAIBackend:
             status=response.status,
         )
         content = without_key(content, self._connections.key)
-        if response.status in _MAY_ADJUST and self.adjustments.learn(
-            error_body(content), parameters
-        ):
+        if response.status in _MAY_ADJUST and self.learn(content, parameters):
             fault = status_fault(response.status, content)
             raise Adjusted(str(fault), status=response.status)
         return read_response(
@@ -137,8 +140,55 @@ class OpenAIBackend:
             retry_after=_retry_after(headers),
         )
 
+    def learn(self, error: bytes | str, sent: Parameters) -> bool:
+        return self.adjustments.learn(error_body(error), sent)
+
     async def close(self) -> None:
         await self._connections.close()
+
+
+class OpenAIKind(BackendKind):
+    name = "openai"
+    label = "OpenAI-compatible server"
+    capabilities = Capabilities(
+        needs_endpoint=True,
+        structured=True,
+        probabilities=frozenset({BESIDE_REPLY}),
+        batch=True,
+    )
+    default_base_url = OPENAI_URL
+    packages = ("httpcore2",)
+    batch_packages = ("openai",)
+
+    def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
+        key, settings = api_key(judge), _settings(judge)
+
+        def make() -> Backend:
+            connections = connect(base_url=judge.base_url, api_key=key, timeout=settings.timeout)
+            return OpenAIBackend(settings, connections)
+
+        return make
+
+    def intended_parameters(self, judge: JudgeSettings) -> Parameters:
+        return intended_parameters(_settings(judge))
+
+    def batch_client(self, judge: JudgeSettings) -> "BatchClient":
+        from judging.backends.batch import BatchClient
+
+        return BatchClient(base_url=judge.base_url, api_key=api_key(judge))
+
+
+def _settings(judge: JudgeSettings) -> OpenAISettings:
+    return OpenAISettings(
+        model=judge.model,
+        base_url=judge.base_url,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=judge.max_tokens,
+        timeout=judge.timeout_seconds,
+        logprobs=judge.probabilities != NO_PROBABILITIES,
+        structured=judge.structured,
+    )
 
 
 def _retry_after(headers: Mapping[bytes, str]) -> float | None:

@@ -2,9 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
-from judging.engine.interface import Parameters, Question, Rejected, Reply
+from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
+from judging.engine.interface import Backend, Parameters, Question, Rejected, Reply
+from judging.errors import BadJudge, ConflictingValue, Reason
+
+IMPORTED = "imported"  # the model of a judge whose judgments came from a file
+_UNREADABLE = Reason(
+    "unreadable", "Cannot read the recorded replies “{value}”: {problem}. Name the file as {field}."
+)
 
 _NOTHING_SENT = Parameters({})
 
@@ -66,3 +74,26 @@ class ReplayBackend:
 
     async def close(self) -> None:
         """Nothing to close."""
+
+
+class ReplayKind(BackendKind):
+    name = "replay"
+    label = "recorded answers"
+    capabilities = Capabilities(costs_money=False)
+
+    def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
+        if judge.model == IMPORTED:
+            raise BadJudge(
+                f"Judge “{judge.name}” holds imported judgments; it cannot be asked anything new."
+            )
+        try:
+            with Path(judge.model).open(encoding="utf-8") as lines:
+                replies = read_recording(lines)
+        except OSError as error:
+            problem = error.strerror or "it cannot be opened"
+            raise ConflictingValue(
+                "model", _UNREADABLE, value=judge.model, problem=problem
+            ) from None
+        except (UnicodeDecodeError, BadRecording) as error:
+            raise BadJudge(f"Cannot read the recorded replies “{judge.model}”: {error}") from None
+        return lambda: ReplayBackend(replies, model=Path(judge.model).name)

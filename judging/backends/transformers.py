@@ -10,14 +10,38 @@ torch is imported with the first question, and by nobody who asks other backends
 """
 
 import copy
+import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judging.backends.backend import (
+    BESIDE_REPLY,
+    INSTEAD_OF_REPLY,
+    BackendKind,
+    Capabilities,
+    JudgeSettings,
+)
 from judging.backends.completions import storable
-from judging.backends.model_thread import ModelThread
+from judging.backends.model_thread import LOAD_SECONDS, ModelThread
 from judging.backends.parameters import SEED
-from judging.engine.interface import Misconfigured, Parameters, Question, Reply, Side, Usage
+from judging.engine.interface import (
+    Backend,
+    Misconfigured,
+    Parameters,
+    Question,
+    Reply,
+    Side,
+    Usage,
+)
+from judging.errors import ConflictingValue, Reason
+
+_NO_PACKAGES = Reason(
+    "no_packages",
+    "{field} transformers needs torch and transformers in this environment: “.venv/bin/pip install "
+    "-r requirements-gpu.txt”. Or serve the model with “vllm serve MODEL” and add it with {field} "
+    "openai and {names[base_url]} http://HOST:8000/v1.",
+)
 
 
 @dataclass(frozen=True)
@@ -36,21 +60,27 @@ class TransformersSettings:
     only_scores: bool = False
 
 
+def intended_parameters(settings: TransformersSettings) -> Parameters:
+    return Parameters(
+        {
+            "model": settings.model,
+            "temperature": settings.temperature,
+            "top_p": settings.top_p,
+            "max_tokens": settings.max_tokens,
+            "seed": SEED,
+            "scores": "only" if settings.only_scores else settings.scores,
+        }
+    )
+
+
 class TransformersBackend:
     """Answers by a model that is loaded with the first question, in a thread of its own."""
 
+    step_seconds = LOAD_SECONDS
+
     def __init__(self, settings: TransformersSettings) -> None:
         self._thread = ModelThread(lambda: LocalModel(settings), batch_size=settings.batch_size)
-        self._parameters = Parameters(
-            {
-                "model": settings.model,
-                "temperature": settings.temperature,
-                "top_p": settings.top_p,
-                "max_tokens": settings.max_tokens,
-                "seed": SEED,
-                "scores": "only" if settings.only_scores else settings.scores,
-            }
-        )
+        self._parameters = intended_parameters(settings)
 
     @property
     def moved_at(self) -> float:
@@ -65,6 +95,40 @@ class TransformersBackend:
 
     async def close(self) -> None:
         await self._thread.close()
+
+
+class TransformersKind(BackendKind):
+    name = "transformers"
+    label = "in-process transformers"
+    capabilities = Capabilities(
+        is_local=True, probabilities=frozenset({BESIDE_REPLY, INSTEAD_OF_REPLY})
+    )
+
+    def check(self, judge: JudgeSettings) -> None:
+        """Look for the packages without importing them: that would take seconds and memory."""
+        if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
+            raise ConflictingValue("backend", _NO_PACKAGES)
+
+    def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
+        self.check(judge)
+        settings = _settings(judge)
+        return lambda: TransformersBackend(settings)
+
+    def intended_parameters(self, judge: JudgeSettings) -> Parameters:
+        return intended_parameters(_settings(judge))
+
+
+def _settings(judge: JudgeSettings) -> TransformersSettings:
+    return TransformersSettings(
+        model=judge.model,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=judge.max_tokens,
+        # Half of the questions in hand: while one batch is computed, the next one comes together.
+        batch_size=max(1, judge.concurrency // 2),
+        scores=judge.probabilities == BESIDE_REPLY,
+        only_scores=judge.probabilities == INSTEAD_OF_REPLY,
+    )
 
 
 class LocalModel:

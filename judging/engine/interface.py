@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from judging.engine.budget_queue import BudgetQueue
 
@@ -207,6 +207,26 @@ class Backend(Protocol):
         """Send one request, without any retry of its own. Raises a `Fault`."""
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class StepwiseBackend(Protocol):
+    """A backend that may take as long as its hardware needs, as long as it makes steps."""
+
+    step_seconds: float
+    """The longest time that a single step may take."""
+
+    @property
+    def moved_at(self) -> float:
+        """When it last made a step, by the monotonic clock."""
+
+
+@runtime_checkable
+class LearningBackend(Protocol):
+    """A backend that learns which parameters its server refuses."""
+
+    def learn(self, error: bytes | str, sent: Parameters) -> bool:
+        """Take in a complaint about what was `sent`; whether another try may help."""
 
 
 class Ledger(Protocol):

@@ -2,26 +2,41 @@
 
 from decimal import Decimal
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+
+from judging.backends import registry
+from judging.backends.backend import (
+    BESIDE_REPLY,
+    INSTEAD_OF_REPLY,
+    NO_PROBABILITIES,
+    Capabilities,
+)
+from judging.errors import ConflictingValue, FieldError, Reason
+
+_NO_FORM = Reason(
+    "not_structured",
+    "{field} cannot be used with the backend {backend}: it enforces no form of a reply.",
+)
+_NO_SUCH_PROBABILITIES = Reason(
+    "no_such_probabilities",
+    "The backend {backend} cannot give option probabilities as “{value}”. Use {field} with one of: "
+    "{ways}.",
+)
 
 
 class Judge(models.Model):
     """A model that judges, and how it is reached."""
 
-    class Backend(models.TextChoices):
-        OPENAI = "openai", "OpenAI-compatible server"
-        TRANSFORMERS = "transformers", "in-process transformers"
-        REPLAY = "replay", "recorded answers"
-
     class Probabilities(models.TextChoices):
-        NO = "no", "not asked for"
-        BESIDE = "beside", "beside the reply"
-        ONLY = "only", "instead of a reply"
+        NO = NO_PROBABILITIES, "not requested"
+        BESIDE = BESIDE_REPLY, "next to the reply"
+        ONLY = INSTEAD_OF_REPLY, "instead of a reply"
 
     name = models.CharField(max_length=120, unique=True)
-    backend = models.CharField(max_length=20, choices=Backend, default=Backend.OPENAI)
+    backend = models.CharField(max_length=20, choices=registry.choices, default=registry.DEFAULT)
     model = models.CharField(max_length=200)
     base_url = models.CharField(max_length=500, blank=True)
     api_key_env = models.CharField(
@@ -82,17 +97,10 @@ class Judge(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
+            # Which backends there are, and what each can do, is checked by `clean`: one more
+            # backend needs no migration.
             models.CheckConstraint(
-                condition=Q(backend__in=["openai", "transformers", "replay"]), name="judge_backend"
-            ),
-            models.CheckConstraint(
-                condition=Q(probabilities__in=["no", "beside"])
-                | Q(probabilities="only", backend="transformers"),
-                name="judge_probabilities",
-                violation_error_message=(
-                    "Only --backend transformers gives probabilities instead of a reply; ask "
-                    "other servers for them with --probabilities beside."
-                ),
+                condition=Q(probabilities__in=["no", "beside", "only"]), name="judge_probabilities"
             ),
             models.CheckConstraint(
                 condition=Q(temperature__range=(0, 2)) & Q(top_p__range=(0, 1)),
@@ -109,11 +117,6 @@ class Judge(models.Model):
                 condition=Q(batch_price__range=(0, 1)), name="judge_batch_price"
             ),
             models.CheckConstraint(
-                condition=Q(structured=False) | Q(backend="openai"),
-                name="judge_structured",
-                violation_error_message="Only servers (--backend openai) enforce a form.",
-            ),
-            models.CheckConstraint(
                 condition=Q(price_input=None, price_output=None)
                 # A comparison with NULL is not false, and what is not false passes a CHECK.
                 | Q(price_input__isnull=False, price_output__isnull=False)
@@ -125,6 +128,31 @@ class Judge(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        try:
+            self.check_capabilities()
+        except FieldError as error:
+            raise ValidationError({error.field: str(error)}) from None
+
+    def check_capabilities(self) -> None:
+        """Raise `ConflictingValue` where the judge is to do what its backend cannot."""
+        capabilities = self.capabilities
+        if self.structured and not capabilities.structured:
+            raise ConflictingValue("structured", _NO_FORM, backend=self.backend)
+        if self.probabilities not in {NO_PROBABILITIES, *capabilities.probabilities}:
+            ways = sorted({NO_PROBABILITIES, *capabilities.probabilities})
+            raise ConflictingValue(
+                "probabilities",
+                _NO_SUCH_PROBABILITIES,
+                backend=self.backend,
+                value=self.probabilities,
+                ways=", ".join(ways),
+            )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return registry.backend_kind(self.backend).capabilities
 
     @property
     def is_priced(self) -> bool:

@@ -64,7 +64,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
                 )
                 return redirect("judging:campaign", slug, campaign.public_id)
         except (JudgingError, StudyError) as error:
-            form.add_error(None, str(error))
+            form.show(error)
     context = {
         "study": study,
         "form": form,
@@ -129,9 +129,9 @@ def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEsti
     """What starting asks in runs that had replies before the probes."""
     if all(row.run.probe_first for row in rows):
         return []
-    plan, cells = campaigns.plan_of(campaign), campaigns.ready_after_probe(campaign)
+    cells = campaigns.ready_after_probe(campaign)
     others = [cell for cell in cells if not cell.run.probe_first]
-    return [row for judge in estimate_cells(plan, others).judges for row in judge.rows]
+    return [row for judge in estimate_cells(others).judges for row in judge.rows]
 
 
 def _is_untaken(run: JudgeRun) -> bool:

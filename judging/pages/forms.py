@@ -7,10 +7,12 @@ from typing import Any
 from django import forms
 from django.core.validators import MinValueValidator
 
+from judging.backends.replay import IMPORTED
+from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
 from judging.runs.campaigns import SWEEPS, Plan
-from judging.runs.judges import IMPORTED
+from judging.runs.spec import RunSpec
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys
 
@@ -73,6 +75,9 @@ _REUSE_WORDS = (
 )
 
 
+_FIELDS = {"by_batch": "batch"}  # where a form calls a field of a run by another name
+
+
 class CostedForm(forms.Form):
     """A form that spends money only for what it has shown the cost of."""
 
@@ -85,6 +90,18 @@ class CostedForm(forms.Form):
     def may_start(self) -> bool:
         """Whether it was sent by that button, and for what was shown."""
         return "start" in self.data and self.data.get("shown") == self.digest
+
+    def show(self, error: Exception) -> None:
+        """Show what a service refused: next to its field, with the labels of this form."""
+        if not isinstance(error, FieldError):
+            self.add_error(None, str(error))
+            return
+        field = _FIELDS.get(error.field, error.field)
+        self.add_error(field if field in self.fields else None, error.worded(self._label))
+
+    def _label(self, field: str) -> str:
+        shown = self.fields.get(_FIELDS.get(field, field))
+        return f"“{shown.label}”" if shown else field.replace("_", " ")
 
 
 class CampaignForm(CostedForm):
@@ -192,6 +209,7 @@ class ExtendForm(CostedForm):
     )
 
     def __init__(self, run: JudgeRun, data: Any = None) -> None:
+        self._run = run
         items = Judgment.objects.filter(run=run).values("item").distinct().count()
         is_limited = items < Item.objects.filter(study=run.study_id).count()
         initial = {
@@ -209,11 +227,8 @@ class ExtendForm(CostedForm):
         both = JudgeRun.Orders.BOTH
         orders.choices = [(name, _ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
 
-    def growth(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("limit", "samples", "orders", "reuse")}
-
-    def budgets(self) -> dict[str, Any]:
-        return {name: self.cleaned_data[name] for name in ("budget", "token_budget")}
+    def spec(self) -> RunSpec:
+        return RunSpec.of(self._run, **self.cleaned_data, extend=True)
 
 
 def _words_of(judge: Judge) -> str:

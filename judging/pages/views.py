@@ -23,8 +23,8 @@ from judging.pages.listing import (
     runs_csv,
     sort_runs,
 )
-from judging.runs.estimates import estimate_growth
-from judging.runs.lifecycle import cancel_run, grow_run, pause_run, resume_run, retry_failed
+from judging.runs import lifecycle
+from judging.runs.estimates import estimate_extension
 from judging.runs.probes import probe_of
 from judging.runs.request_conditions import conditions_of
 from judging.selectors import (
@@ -43,7 +43,12 @@ from studies.prompts import build_prompt
 from studies.selectors import get_study
 
 PER_PAGE = 20
-_ACTIONS = {"pause": pause_run, "resume": resume_run, "cancel": cancel_run, "retry": retry_failed}
+_ACTIONS = {
+    "pause": lifecycle.pause_run,
+    "resume": lifecycle.resume_run,
+    "cancel": lifecycle.cancel_run,
+    "retry": lifecycle.retry_failed,
+}
 
 
 @dataclass(frozen=True)
@@ -184,12 +189,13 @@ def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     estimate = None
     if form.is_valid():
         try:
-            estimate = estimate_growth(run, **form.growth())
+            spec = form.spec()
+            estimate = estimate_extension(run, spec)
             if form.may_start:
-                grow_run(run, **form.growth(), **form.budgets(), user=cast(User, request.user))
+                lifecycle.extend_run(run, spec, user=cast(User, request.user))
                 return redirect("judging:run", slug, run_id)
         except (JudgingError, StudyError) as error:
-            form.add_error(None, str(error))
+            form.show(error)
     context = {
         "study": study,
         "run": run,

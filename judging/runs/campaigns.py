@@ -3,23 +3,32 @@
 import itertools
 import tomllib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from judging.errors import BadPlan, BadRun
+from judging.errors import BadPlan, BadRun, ConflictingValue, Reason
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
+from judging.runs.spec import NO_PRICE, RunSpec
 from judging.selectors import has_replies
 from studies.models import Study
 from studies.personas import features as feature_sets
 from studies.services.studies import lock_study
 
 SWEEPS = ("leave-one-out", "one-only")
+
+_NO_SWEEP = Reason(
+    "no_sweep", "{field}: leave-one-out and one-only need personas with two features or more."
+)
+_NO_JUDGE = Reason("no_judge", "{field}: there is no judge “{judge}”. Add it with add_judge first.")
+_NAME_OF_JUDGE = Reason(
+    "name_of_judge", "{field}: a judge has the name “{jury}” too. Give the jury another name."
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +37,8 @@ class Plan:
 
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
     `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
-    the very same words are taken over; with `extend` a run with fewer samples, or one order, grows
-    instead of another being started.
+    the very same words are taken over; with `extend` a run with fewer samples, or one order, is
+    extended instead of starting another.
     """
 
     name: str
@@ -75,7 +84,7 @@ def read_plan(text: str) -> Plan:
         if not isinstance(raw.get(key, False), bool):
             raise BadPlan(f"{key}: write true or false, not {raw[key]!r}.")
     if raw.get("extend") and len(raw.get("orders", [])) > 1:
-        raise BadPlan("extend: name one order. A run cannot grow into two.")
+        raise BadPlan("extend: name one order. A run cannot be extended to two.")
     for name, members in _table(raw).items():
         _check_words(f"juries.{name}", members)
         if len(members) < 2:
@@ -122,7 +131,7 @@ def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
     """
     keys = sorted(feature_sets.known_keys(study))
     if set(features) & set(SWEEPS) and len(keys) < 2:
-        raise BadPlan("features: a sweep needs personas with two features or more.")
+        raise ConflictingValue("features", _NO_SWEEP)
     grid: list[str] = []
     for name in features:
         if name == "leave-one-out":
@@ -136,10 +145,10 @@ def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of a plan, stored or not; `grows` where it comes of a smaller one."""
+    """One run of a plan, stored or not, and how it is started."""
 
     run: JudgeRun
-    grows: bool
+    spec: RunSpec
 
 
 def cells_of(study: Study, plan: Plan) -> list[Cell]:
@@ -147,20 +156,26 @@ def cells_of(study: Study, plan: Plan) -> list[Cell]:
     judges = _judges(plan)
     cells = []
     for name, setting, features, orders in grid_of(study, plan):
-        asked: dict[str, Any] = {
-            "setting": setting,
-            "features": features,
-            "orders": orders,
-            "samples": plan.samples,
-            "seed": plan.seed,
-        }
-        run, grows = run_for(study, judges[name], **asked), False
+        spec = RunSpec(
+            study_id=study.pk,
+            judge_id=judges[name].pk,
+            setting=setting,
+            features=features,
+            orders=orders,
+            samples=plan.samples,
+            seed=plan.seed,
+            limit=plan.limit,
+            reuse=plan.reuse,
+            by_batch=plan.batch,
+        )
+        run = run_for(study, judges[name], spec)
         if run.pk is None and plan.extend:
             try:
-                run, grows = run_for(study, judges[name], **asked, extend=True), True
+                extending = replace(spec, extend=True)
+                run, spec = run_for(study, judges[name], extending), extending
             except BadRun:
-                pass  # Nothing to grow from: it is a run of its own.
-        cells.append(Cell(run, grows))
+                pass  # No run to extend: it is a run of its own.
+        cells.append(Cell(run, spec))
     return cells
 
 
@@ -194,36 +209,15 @@ def start_campaign(
         # Names of judges differ from those of juries: the report tells both by name alone.
         for name, members in plan.juries.items():
             if Judge.objects.filter(name=name).exists():
-                raise BadPlan(f"juries.{name}: a judge has that name. Give the jury another.")
+                raise ConflictingValue("juries", _NAME_OF_JUDGE, jury=name)
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
         for cell in cells_of(study, plan):
             run = cell.run
             if not (probe and has_replies(run.pk)):
-                run = _start(cell, plan, probe=probe, enqueue=enqueue, user=user)
+                run = start_run(cell.spec, probe=probe, enqueue=enqueue, user=user)
             campaign.runs.add(run)
     return campaign
-
-
-def _start(
-    cell: Cell, plan: Plan, *, probe: bool = False, enqueue: bool = True, user: User | None
-) -> JudgeRun:
-    return start_run(
-        study_id=cell.run.study_id,
-        judge_id=cell.run.judge_id,
-        setting=cell.run.setting,
-        features=cell.run.features,
-        orders=cell.run.orders,
-        samples=cell.run.samples,
-        seed=cell.run.seed,
-        limit=plan.limit,
-        extend=cell.grows,
-        reuse=plan.reuse,
-        by_batch=plan.batch,
-        probe=probe,
-        enqueue=enqueue,
-        user=user,
-    )
 
 
 @transaction.atomic
@@ -236,7 +230,7 @@ def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
     lock_study(campaign.study_id)
     ready = ready_after_probe(campaign)
     for cell in ready:
-        campaign.runs.add(_start(cell, plan_of(campaign), user=user))
+        campaign.runs.add(start_run(cell.spec, user=user))
     return len(ready)
 
 
@@ -288,14 +282,11 @@ def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:
 def _check_prices(plan: Plan, judges: dict[str, Judge]) -> None:
     unpriced = [name for name, judge in judges.items() if not judge.is_priced]
     if plan.budget is not None and unpriced:
-        raise BadPlan(
-            f"budget: judge “{unpriced[0]}” has no price, and unknown is not free. Give its price "
-            "with add_judge --price-input and --price-output, or use token_budget."
-        )
+        raise ConflictingValue("budget", NO_PRICE, judge=unpriced[0])
 
 
 def _judges(plan: Plan) -> dict[str, Judge]:
     found = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
     if absent := [name for name in plan.judges if name not in found]:
-        raise BadPlan(f"judges: there is no judge “{absent[0]}”. Add it with add_judge first.")
+        raise ConflictingValue("judges", _NO_JUDGE, judge=absent[0])
     return found

@@ -7,10 +7,11 @@ from decimal import Decimal
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.campaigns import Cell, Plan, cells_of
-from judging.runs.extension import grown
+from judging.runs.extension import extended
 from judging.runs.probes import Probe
 from judging.runs.reuse import never_asked, take_over
 from judging.runs.row_creation import chosen_items, count_missing, missing_judgments
+from judging.runs.spec import RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
 from studies.errors import StudyError
@@ -141,15 +142,12 @@ def estimate_plan(study: Study, plan: Plan) -> Estimate:
     Replies that must be asked for again and what a model thinks are in it where a run has replies
     to go by. Raises `BadPlan` or `StudyError`.
     """
-    return estimate_cells(plan, cells_of(study, plan))
+    return estimate_cells(cells_of(study, plan))
 
 
-def estimate_cells(plan: Plan, cells: list[Cell]) -> Estimate:
+def estimate_cells(cells: list[Cell]) -> Estimate:
     """The same for some runs of a plan."""
-    return gather(
-        estimate_run(cell.run, limit=plan.limit, reuse=plan.reuse, by_batch=plan.batch)
-        for cell in cells
-    )
+    return gather(estimate_run(cell.run, cell.spec) for cell in cells)
 
 
 def gather(found: Iterable[RunEstimate]) -> Estimate:
@@ -174,15 +172,13 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
     )
 
 
-def estimate_run(
-    run: JudgeRun, *, limit: int | None, reuse: bool = False, by_batch: bool = False
-) -> RunEstimate:
+def estimate_run(run: JudgeRun, spec: RunSpec) -> RunEstimate:
     """Count what starting `run`, stored or not, would ask, and what that will take."""
     if not Item.objects.filter(study=run.study).exists():
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = run_progress(run)
-    questions = count_missing(run, limit) + there.left + there.error
-    reused = len(_taken_over(run, limit)) if reuse else 0
+    questions = count_missing(run, spec.limit) + there.left + there.error
+    reused = len(_taken_over(run, spec.limit)) if spec.reuse else 0
     questions -= reused
     usage = usage_of(run)
     expected = usage or _guess(run)
@@ -192,18 +188,15 @@ def estimate_run(
         answered=there.ended - there.error,
         reused=reused,
         tokens=round(expected.tokens * questions),
-        dollars=expected.dollars(run.judge, questions, by_batch=by_batch),
-        seconds=None if by_batch else expected.seconds(run.judge, questions),
+        dollars=expected.dollars(run.judge, questions, by_batch=spec.by_batch),
+        seconds=None if spec.by_batch else expected.seconds(run.judge, questions),
         is_tried=usage is not None,
     )
 
 
-def estimate_growth(
-    run: JudgeRun, *, limit: int | None, samples: int, orders: str, reuse: bool
-) -> RunEstimate:
+def estimate_extension(run: JudgeRun, spec: RunSpec) -> RunEstimate:
     """The same for a run that is to have more items, samples, or both orders."""
-    bigger = grown(run, samples=samples, orders=orders)
-    return estimate_run(bigger, limit=limit, reuse=reuse, by_batch=run.by_batch)
+    return estimate_run(extended(run, spec), spec)
 
 
 def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:

@@ -1,43 +1,46 @@
-"""Which run has the parameters that are asked for, or grows to them."""
+"""Which run has the requested parameters, or can be extended to them."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 from django.utils import timezone
 
-from judging.errors import BadRun
+from judging.errors import BadRun, ConflictingValue, Reason
 from judging.models import Judge, JudgeRun
-from studies.models import Item, Study
+from judging.runs.spec import RunSpec
+from judging.worker.endpoints import kind_of
+from judging.worker.prompts import prompt_hash
+from studies.models import Study
 from studies.personas import features as feature_sets
-from studies.prompts import wording
 from studies.prompts.language import PROMPT_LANGUAGE
 
-GROWING = ("key", "samples", "orders", "parameters")
+EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
+
+_NO_SUCH_RUN = Reason(
+    "no_run_to_extend",
+    "{field} needs one run with fewer samples, or one order, and otherwise the same parameters; "
+    "there are {count}. Leave {field} out to start a run of its own.",
+)
+_OTHER_RUN = (
+    "There is a run with these parameters already, or the wording of the study has changed. Start "
+    "a run of its own instead."
+)
 
 
-def run_for(
-    study: Study,
-    judge: Judge,
-    *,
-    setting: str = JudgeRun.Setting.STANDARD,
-    features: str = "all",
-    orders: str = JudgeRun.Orders.RANDOM,
-    samples: int = 1,
-    seed: int | None = None,
-    extend: bool = False,
-) -> JudgeRun:
+def run_for(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun:
     """The run that has these parameters; one that is not stored yet where there is none.
 
-    With `extend` the one run that differs in samples or orders alone becomes it; nothing of that
-    is stored here. Raises `BadRun` where there is no such run, or more than one.
+    With `spec.extend` the one run that differs in samples or orders alone becomes it; nothing of
+    that is stored here. Raises `BadRun` where there is no such run, or more than one.
     """
+    features, setting, orders, samples = spec.features, spec.setting, spec.orders, spec.samples
     keys = feature_sets.resolve(study, features)
     if keys and "," in features:
         features = ",".join(keys)
-    seed = study.seed if seed is None else seed
+    seed = study.seed if spec.seed is None else spec.seed
     words = prompt_hash(study, setting, keys)
     asked: dict[str, Any] = {
         "study": study.slug,
@@ -64,8 +67,8 @@ def run_for(
     key = parameters_key(asked)
     if found := JudgeRun.objects.select_related("judge", "study").filter(key=key).first():
         return found
-    if extend:
-        return _grown(study, judge, asked, key)
+    if spec.extend:
+        return _extended(study, judge, asked, key)
     return JudgeRun(
         key=key,
         study=study,
@@ -88,63 +91,47 @@ def run_for(
     )
 
 
-def clients(judge: Judge, *, by_batch: bool) -> dict[str, str]:
+def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
     """Versions of the packages that put the questions to a judge.
 
     A model in this process names its own packages with every answer; a replay asks nobody.
     """
-    if judge.backend != Judge.Backend.OPENAI:
-        return {}
-    packages = ("httpcore2", "openai") if by_batch else ("httpcore2",)
+    kind = kind_of(judge)
+    packages = kind.packages + (kind.batch_packages if by_batch else ())
     return {name: version(name) for name in packages}
 
 
-def grown(run: JudgeRun, *, orders: str, samples: int) -> JudgeRun:
+def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:
     """`run` as it will be with more samples or both orders; nothing is stored.
 
-    Raises `BadRun` where it cannot go on as it was begun.
+    Raises `BadRun` where it cannot continue as it was begun.
     """
     try:
-        same = run_for(
-            run.study,
-            run.judge,
-            setting=run.setting,
-            features=run.features,
-            orders=orders,
-            samples=samples,
-            seed=run.seed,
-            extend=True,
-        )
+        same = run_for(run.study, run.judge, replace(spec, extend=True))
     except BadRun:
         same = None
     if same is None or same.pk != run.pk:
-        raise BadRun(
-            "There is a run with these parameters already, or the study asks in other words by "
-            "now. Start a run of its own instead."
-        )
+        raise BadRun(_OTHER_RUN)
     return same
 
 
-def _grown(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
-    """The run that differs in samples or orders alone, as the one that is asked for."""
-    grows = {"samples", "orders"}
+def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
+    """The run that differs in samples or orders alone, as the one that `asked` describes."""
+    differs = {"samples", "orders"}
     found = [
         run
         for run in JudgeRun.objects.select_related("judge", "study").filter(
             study=study, judge=judge, is_imported=False
         )
-        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - grows)
+        if all(run.parameters.get(name) == asked[name] for name in asked.keys() - differs)
         and run.samples <= asked["samples"]
         and asked["orders"] in {run.orders, JudgeRun.Orders.BOTH}
     ]
     if len(found) != 1:
-        raise BadRun(
-            f"--extend needs one run with fewer samples, or one order, and otherwise the same "
-            f"parameters; there are {len(found)}. Leave --extend out to start a run of its own."
-        )
+        raise ConflictingValue("extend", _NO_SUCH_RUN, count=len(found))
     (run,) = found
     run.key, run.samples, run.orders = key, asked["samples"], asked["orders"]
-    run.parameters |= {name: asked[name] for name in grows}
+    run.parameters |= {name: asked[name] for name in differs}
     return run
 
 
@@ -152,13 +139,3 @@ def parameters_key(parameters: dict[str, Any]) -> str:
     """One hash for one set of parameters; the run's name in reports."""
     text = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
-    """Hash of the words of every task that the study's items have."""
-    of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
-    tasks = sorted({study.task, *of_items.distinct()})
-    hashes = [wording(task, setting, persona=keys != []).sha256 for task in tasks]
-    if len(hashes) == 1:
-        return hashes[0]
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from judging.errors import ImportRefused
+from judging.backends.replay import IMPORTED, ReplayKind
+from judging.errors import ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.extension import parameters_key
-from judging.runs.judges import IMPORTED, check_name
+from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
@@ -17,6 +18,10 @@ from studies.models import Item, Study
 from studies.personas import features as feature_sets
 from studies.services.studies import freeze, lock_study, record
 from studies.text import plain
+
+_TIES = Reason(
+    "ties", "{file} holds ties, which the setting “{setting}” does not offer. Use {field} tie."
+)
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,14 @@ def import_judgments(
 
     A judge that is not known is made, for recorded answers. Setting and features are those that
     the file shows unless they are given. Raises `Refused` with every fault of the file, or
-    `ImportRefused`.
+    `ConflictingValue`.
     """
     check_name("judge", judge_name)
     study = lock_study(study_id)
     items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
     content = read_judgments(file, items=items)
     judge, _ = Judge.objects.get_or_create(
-        name=judge_name, defaults={"backend": Judge.Backend.REPLAY, "model": IMPORTED}
+        name=judge_name, defaults={"backend": ReplayKind.name, "model": IMPORTED}
     )
     run = _run(study, judge, content, setting=setting, features=features, file=file)
     new, known = _new_rows(run, content.rows, file)
@@ -85,10 +90,7 @@ def _run(
 ) -> JudgeRun:
     setting = setting or content.setting
     if setting != JudgeRun.Setting.TIE and any(row.choice == "tie" for row in content.rows):
-        raise ImportRefused(
-            f"{file.name} holds ties, which the setting “{setting}” does not offer. Use "
-            "--setting tie."
-        )
+        raise ConflictingValue("setting", _TIES, file=file.name, setting=setting)
     keys = feature_sets.resolve(study, features) if features else content.feature_keys
     label = features or ("all" if keys is None else ",".join(keys) or "none")
     parameters = {

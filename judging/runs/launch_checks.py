@@ -26,7 +26,7 @@ def judges_of(study: Study) -> list[Check]:
 
 def _answers(judge: Judge) -> bool:
     """Whether the judge's server says anything at all; without a key, so a refusal will do."""
-    if judge.backend != Judge.Backend.OPENAI or not urlsplit(judge.base_url).hostname:
+    if not judge.capabilities.needs_endpoint or not urlsplit(judge.base_url).hostname:
         return True
     try:
         httpx2.get(f"{judge.base_url.rstrip('/')}/models", timeout=_SECONDS)

@@ -9,74 +9,63 @@ from functools import partial
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from judging.errors import BadOption, BadRun
 from judging.models import Judge, JudgeRun, Judgment
-from judging.runs.extension import GROWING, clients, grown, run_for
-from judging.runs.judges import backend_maker
+from judging.runs.extension import EXTENDED_FIELDS, client_versions, extended, run_for
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import create_judgments
+from judging.runs.spec import RunSpec
 from judging.selectors import has_replies
 from judging.tasks import queue_batches, queue_chunk
 from judging.worker import batches, chunks, recovery, runtime
 from judging.worker.database_outages import outlive_restart
+from judging.worker.endpoints import backend_maker
 from studies.services.studies import lock_study, record
 
 
 def start_run(
-    *,
-    study_id: int,
-    judge_id: int,
-    setting: str = JudgeRun.Setting.STANDARD,
-    features: str = "all",
-    orders: str = JudgeRun.Orders.RANDOM,
-    samples: int = 1,
-    seed: int | None = None,
-    limit: int | None = None,
-    budget: Decimal | None = None,
-    token_budget: int | None = None,
-    extend: bool = False,
-    reuse: bool = False,
-    by_batch: bool = False,
-    probe: bool = False,
-    enqueue: bool = True,
-    user: User | None = None,
+    spec: RunSpec, *, probe: bool = False, enqueue: bool = True, user: User | None = None
 ) -> JudgeRun:
     """Start a run, or continue the one that has the same parameters.
 
     Judgments are created once per item, order and sample, in the order of the items' keys, for
     all main items or the first `limit`. What is answered stays; what failed is asked again; what
-    a larger limit or new items add is new. `extend` continues the run that had fewer samples or
-    one order only, and asks just what that adds. `reuse` takes over what other runs were answered
-    to the same words. `by_batch` asks by files at a lower price, from now on. With `probe` a run
-    that is not under way asks one question and then waits, or only waits where it has replies.
-    `enqueue` hands the work to the workers.
-    Raises `BadRun`, `BadJudge` or `StudyError`.
+    a larger limit or new items add is new. With `probe` a run that is not under way asks one
+    question and then waits, or only waits where it has replies. `enqueue` hands the work to the
+    workers. Raises `BadRun`, `BadJudge` or `StudyError`.
     """
-    judge = Judge.objects.get(pk=judge_id)
-    _check(judge, samples=samples, limit=limit, budget=budget, token_budget=token_budget)
-    if by_batch and judge.backend != Judge.Backend.OPENAI:
-        raise BadRun(f"--batch needs a judge behind a server, and “{judge.name}” is none.")
+    judge = Judge.objects.get(pk=spec.judge_id)
+    spec.check(judge)
+    backend_maker(judge)
     with transaction.atomic():
-        study = lock_study(study_id)
-        run = run_for(
-            study, judge, setting=setting, features=features, orders=orders, samples=samples,
-            seed=seed, extend=extend,
-        )  # fmt: skip
-        used = run.parameters.get("software", {}) | clients(judge, by_batch=by_batch)
+        study = lock_study(spec.study_id)
+        run = run_for(study, judge, spec)
+        used = run.parameters.get("software", {}) | client_versions(judge, by_batch=spec.by_batch)
         run.parameters = run.parameters | {"software": used}
-        run.save(update_fields=None if run.pk is None else GROWING)
-        created = create_judgments(run, limit)
-        reused = reuse_answers(run) if reuse else 0
+        run.save(update_fields=None if run.pk is None else EXTENDED_FIELDS)
+        created = create_judgments(run, spec.limit)
+        reused = reuse_answers(run) if spec.reuse else 0
         retried = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
         )
         is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
-        _wake(run, budget=budget, token_budget=token_budget, by_batch=by_batch, probe=probe)
+        _wake(
+            run,
+            budget=spec.budget,
+            token_budget=spec.token_budget,
+            by_batch=spec.by_batch,
+            probe=probe,
+        )
         if created or retried:
             record(
-                study, "judge run", user=user, run=run.public_id, judge=judge.name,
-                created=created, retried=retried, reused=reused,
-            )  # fmt: skip
+                study,
+                "judge run",
+                user=user,
+                run=run.public_id,
+                judge=judge.name,
+                created=created,
+                retried=retried,
+                reused=reused,
+            )
         if enqueue and run.is_active and (created or retried or not is_running):
             _enqueue(run)
     chunks.settle(run_id=run.pk)
@@ -84,64 +73,13 @@ def start_run(
     return run
 
 
-def grow_run(
-    run: JudgeRun,
-    *,
-    limit: int | None,
-    samples: int,
-    orders: str,
-    reuse: bool,
-    budget: Decimal | None = None,
-    token_budget: int | None = None,
-    user: User | None = None,
-) -> JudgeRun:
+def extend_run(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> JudgeRun:
     """Have a run ask about more items, samples, or the other order, and only what that adds.
 
-    Raises `BadRun` where it cannot go on as it was begun.
+    Raises `BadRun` where it cannot continue as it was begun.
     """
-    bigger = grown(run, samples=samples, orders=orders)
-    return start_run(
-        study_id=run.study_id,
-        judge_id=run.judge_id,
-        setting=bigger.setting,
-        features=bigger.features,
-        orders=orders,
-        samples=samples,
-        seed=run.seed,
-        limit=limit,
-        budget=budget,
-        token_budget=token_budget,
-        extend=True,
-        reuse=reuse,
-        by_batch=run.by_batch,
-        user=user,
-    )
-
-
-def _check(
-    judge: Judge,
-    *,
-    samples: int,
-    limit: int | None,
-    budget: Decimal | None,
-    token_budget: int | None,
-) -> None:
-    if samples < 1 or samples > 100:
-        raise BadOption(f"--samples must be from 1 to 100, not {samples}.")
-    if limit is not None and limit < 1:
-        raise BadOption(f"--limit must be at least 1, not {limit}.")
-    if token_budget is not None and token_budget < 1:
-        raise BadOption(f"--token-budget must be at least 1, not {token_budget}.")
-    if budget is not None:
-        if not budget.is_finite() or budget <= 0:
-            raise BadOption(f"--budget must be more than 0 US dollars, not {budget}.")
-        if not judge.is_priced:
-            raise BadRun(
-                f"Judge “{judge.name}” has no price, so a budget cannot be kept: unknown is not "
-                "free. Give its price with add_judge --price-input and --price-output (US "
-                "dollars per million tokens; 0 for your own server), or use --token-budget."
-            )
-    backend_maker(judge)
+    extended(run, spec)
+    return start_run(spec, user=user)
 
 
 def _wake(

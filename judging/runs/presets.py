@@ -1,29 +1,34 @@
 """The judges of the paper, with the snapshots that it used and the sources they must not judge."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from judging.backends.openai import OPENAI_URL
+from judging.backends.endpoints import OPENAI_URL
+from judging.backends.registry import DEFAULT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Preset:
+    """`base_url` is empty where the model runs on the user's own server."""
+
     model: str
-    base_url: str = ""  # empty: the user's own server
-    own_sources: tuple[str, ...] = field(default=())
-    note: str = ""
+    own_sources: tuple[str, ...]
+    backend: str = DEFAULT
+    base_url: str = ""
 
 
 PRESETS = {
-    "gpt-4o-2024-05-13": Preset("gpt-4o-2024-05-13", OPENAI_URL, ("openai", "gpt")),
-    "gpt-3.5-turbo-0125": Preset("gpt-3.5-turbo-0125", OPENAI_URL, ("openai", "gpt")),
-    "command-r-plus": Preset(
-        "command-r-plus",
-        own_sources=("cohere", "command", "command-r", "command-r-plus"),
-        note="Give --base-url of a server that offers it, for example your own vLLM.",
+    "gpt-4o-2024-05-13": Preset(
+        model="gpt-4o-2024-05-13", base_url=OPENAI_URL, own_sources=("openai", "gpt")
     ),
+    "gpt-3.5-turbo-0125": Preset(
+        model="gpt-3.5-turbo-0125", base_url=OPENAI_URL, own_sources=("openai", "gpt")
+    ),
+    "command-r-plus": Preset(
+        model="command-r-plus",
+        own_sources=("cohere", "command", "command-r", "command-r-plus"),
+    ),
+    # Give it the address of a server that runs it in 16 bit, as the paper did.
     "llama-3-70b-instruct": Preset(
-        "meta-llama/Meta-Llama-3-70B-Instruct",
-        own_sources=("meta", "llama", "llama-3"),
-        note="Give --base-url of a server that runs it in 16 bit, as the paper did.",
+        model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
     ),
 }

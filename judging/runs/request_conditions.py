@@ -7,11 +7,10 @@ from typing import Any
 
 from django.db.models import Count
 
-from judging.backends.openai import wanted
 from judging.backends.parameters import differences
 from judging.engine.conditions import Reported, Sent, sentences
 from judging.models import Judge, JudgeRun, Judgment, SentParameters
-from judging.runs.judges import openai_settings
+from judging.worker.endpoints import kind_of, settings_of
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,5 @@ def _ranked(counts: "Counter[Any]") -> list[tuple[Any, int]]:
 
 
 def _differences(judge: Judge, parameters: dict[str, Any]) -> list[str]:
-    if judge.backend != Judge.Backend.OPENAI:
-        return []
-    return differences(wanted(openai_settings(judge)).values, parameters)
+    intended = kind_of(judge).intended_parameters(settings_of(judge))
+    return differences(intended.values, parameters)

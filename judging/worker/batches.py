@@ -26,14 +26,13 @@ from judging.backends.batch import (
     Status,
     request_line,
 )
-from judging.backends.error_messages import error_body
-from judging.backends.openai import OpenAIBackend
 from judging.backends.parameters import request_body
 from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
 from judging.engine.interface import (
     Answer,
     AttemptEnd,
     Fault,
+    LearningBackend,
     Misconfigured,
     Parameters,
     Question,
@@ -41,11 +40,11 @@ from judging.engine.interface import (
 )
 from judging.errors import BadJudge
 from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
-from judging.runs.judges import api_key
 from judging.selectors import has_replies
 from judging.worker import chunks, ledger, runtime
 from judging.worker.budgets import Room, room_of
 from judging.worker.database_outages import outlive_restart
+from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def advance_run(*, run_id: int) -> None:
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     try:
-        client = BatchClient(base_url=run.judge.base_url, api_key=api_key(run.judge))
+        client = kind_of(run.judge).batch_client(settings_of(run.judge))
     except BadJudge as error:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
@@ -377,8 +376,8 @@ class _Reader:
             return None
         if isinstance(fault, Rejected):
             backend = runtime.backend_of(self._judge)
-            if isinstance(backend, OpenAIBackend) and backend.adjustments.learn(
-                error_body(line.content), self._sent_with[question.id]
+            if isinstance(backend, LearningBackend) and backend.learn(
+                line.content, self._sent_with[question.id]
             ):
                 return None
             return Answer("error", error=str(fault))

@@ -20,16 +20,14 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from judging.backends.model_thread import LOAD_SECONDS
-from judging.backends.transformers import TransformersBackend
-from judging.engine.interface import Outage, OverBudget, Question, Stopped
+from judging.engine.interface import Outage, OverBudget, Question, StepwiseBackend, Stopped
 from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
-from judging.runs.extension import prompt_hash
 from judging.selectors import has_replies
 from judging.worker import runtime
 from judging.worker.ledger import Rows, RunLedger
+from judging.worker.prompts import prompt_hash
 from judging.worker.questions import questions_of
 
 logger = logging.getLogger(__name__)
@@ -61,9 +59,8 @@ _counting = threading.Lock()
 
 def route_of(run_id: int) -> dict[str, Any]:
     """Where the tokens of a run go: local models have a queue, and workers, of their own."""
-    backend = JudgeRun.objects.values_list("judge__backend", flat=True).get(pk=run_id)
-    is_local = backend == Judge.Backend.TRANSFORMERS
-    return {"queue": GPU_QUEUE if is_local else JUDGING_QUEUE}
+    judge = Judge.objects.get(runs=run_id)
+    return {"queue": GPU_QUEUE if judge.capabilities.is_local else JUDGING_QUEUE}
 
 
 def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
@@ -104,7 +101,7 @@ def pause_after_new_wording(run_id: int) -> bool:
 
 def chunks_in_hand(judge: Judge) -> int:
     """Chunks of one run that are under way at once."""
-    if judge.backend == Judge.Backend.TRANSFORMERS:
+    if judge.capabilities.is_local:
         return MOST_GPU_CHUNKS
     return CHUNKS_IN_HAND * math.ceil(judge.concurrency / (2 * CHUNK))
 
@@ -221,14 +218,14 @@ def _wait(
     """
     patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
     backend = runtime.backend_of(judge)
-    if isinstance(backend, TransformersBackend):
-        patience = LOAD_SECONDS + _RESERVE_SECONDS
+    if isinstance(backend, StepwiseBackend):
+        patience = backend.step_seconds + _RESERVE_SECONDS
     while True:
         try:
             return work.result(timeout=_RENEW_SECONDS)
         except concurrent.futures.TimeoutError:
             since = limiter.moved_at if ledger.oldest is None else ledger.oldest
-            if isinstance(backend, TransformersBackend):
+            if isinstance(backend, StepwiseBackend):
                 since = max(since, backend.moved_at)
             if time.monotonic() - since > patience:
                 logger.error("A chunk did not move for %d seconds and is given up.", patience)

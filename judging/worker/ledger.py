@@ -26,8 +26,8 @@ from judging.engine.interface import (
     Usage,
 )
 from judging.models import NANO, Attempt, JudgeRun
-from judging.runs.judges import room_of
 from judging.worker.budgets import LockedBudgets
+from judging.worker.endpoints import reply_limit
 from judging.worker.sent_parameters import ids_of
 from judging.worker.writer import Writer
 from studies.models import Choice, Side
@@ -95,7 +95,7 @@ class Rows:
         self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
         self._sides = sides
         self._freezes = run.study.frozen_at is None  # spares a query per batch later on
-        self._room, self._thinks = room_of(judge), judge.thinking_tokens > 0
+        self._room, self._thinks = reply_limit(judge), judge.thinking_tokens > 0
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input * price_share, judge.price_output * price_share

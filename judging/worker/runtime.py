@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
 
@@ -11,8 +10,8 @@ from judging.engine.budget_queue import BudgetQueue
 from judging.engine.interface import Backend
 from judging.engine.loop import EngineLoop
 from judging.models import Judge
-from judging.runs.judges import backend_maker, endpoint_of, limits_of
 from judging.worker import ledger, shared_rate_limits
+from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
 from judging.worker.writer import Writer
 
 
@@ -78,16 +77,15 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
 
     Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
     """
-    parameters = _parameters(judge)
+    endpoint = endpoint_of(judge)
+    is_shared = judge.capabilities.needs_endpoint
     return Asker(
         backend=backend_of(judge),
         limiter=get().loop.limiter(
-            endpoint_of(judge),
-            parameters,
+            endpoint,
+            backend_key(judge),
             limits_of(judge),
-            shared_rate_limits.exchange(endpoint_of(judge))
-            if judge.backend == Judge.Backend.OPENAI
-            else None,
+            shared_rate_limits.exchange(endpoint) if is_shared else None,
         ),
         ledger=run_ledger,
     )
@@ -95,13 +93,4 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
 
 def backend_of(judge: Judge) -> Backend:
     """The backend of all who ask alike, with what it has learnt about its server."""
-    return get().loop.backend(_parameters(judge), backend_maker(judge))
-
-
-def _parameters(judge: Judge) -> tuple[Any, ...]:
-    """What tells one backend from another."""
-    return (
-        judge.backend, judge.base_url, judge.model, judge.api_key_env, judge.timeout_seconds,
-        judge.temperature, judge.top_p, judge.max_tokens, judge.thinking_tokens, judge.structured,
-        judge.probabilities,
-    )  # fmt: skip
+    return get().loop.backend(backend_key(judge), backend_maker(judge))

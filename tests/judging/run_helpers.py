@@ -5,12 +5,16 @@ from typing import Any
 
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
+from judging.runs.spec import RunSpec
 from studies.models import Study
 from tests.judging.llm_server import LlmServer
 
 
 def start(study: Study, judge: Judge, **options: Any) -> JudgeRun:
-    return lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+    """Start a run that no worker is told of; `options` are those of its description."""
+    return lifecycle.start_run(
+        RunSpec(study_id=study.pk, judge_id=judge.pk, **options), enqueue=False
+    )
 
 
 def judge_all(study: Study, judge: Judge, **options: Any) -> JudgeRun:

@@ -13,6 +13,7 @@ from judging.backends.batch import BatchClient, BatchError, BatchLine, read_line
 from judging.errors import BadRun
 from judging.models import Attempt, Batch, Judgment
 from judging.runs import lifecycle
+from judging.runs.spec import RunSpec
 from judging.selectors import run_cost
 from judging.worker import batches, chunks, recovery, runtime
 from tests.judging.conftest import make_judge
@@ -43,7 +44,9 @@ def judge(server):
 
 def start(study, judge, **options):
     options = {"limit": LIMIT, "setting": "certainty", "by_batch": True} | options
-    return lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False, **options)
+    return lifecycle.start_run(
+        RunSpec(study_id=study.pk, judge_id=judge.pk, **options), enqueue=False
+    )
 
 
 def finish(run):

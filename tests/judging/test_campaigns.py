@@ -131,7 +131,7 @@ def test_a_plan_that_cannot_be_read_says_what_belongs_where(text, message):
 def test_an_unknown_judge_and_a_jury_named_like_one_are_refused(study, judges):
     with pytest.raises(BadPlan, match="no judge “three”"):
         start_campaign(study_id=study.pk, plan=read_plan('name = "x"\njudges = ["three"]'))
-    with pytest.raises(BadPlan, match="a judge has that name"):
+    with pytest.raises(BadPlan, match="a judge has the name “one” too"):
         start_campaign(
             study_id=study.pk, plan=read_plan(PLAN.replace("panel", "one")), enqueue=False
         )
@@ -198,7 +198,10 @@ def test_a_token_budget_holds_for_all_runs_together(study, judges, llm, tmp_path
 
 
 def test_a_money_budget_needs_the_price_of_every_judge(study, judges, tmp_path):
-    with pytest.raises(CommandError, match="judge “one” has no price, and unknown is not free"):
+    with pytest.raises(
+        CommandError,
+        match="Judge “one” has no price, so budget cannot be kept",
+    ):
         campaign_command(tmp_path, f"budget = 5\n{PLAN}")
 
     assert not JudgeRun.objects.exists()

@@ -7,12 +7,13 @@ import pytest
 from django.urls import reverse
 
 from judging.errors import BadPlan
-from judging.models import JudgeRun
+from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import read_plan
 from judging.runs.estimates import estimate_plan, estimate_run
-from judging.runs.extension import grown, run_for
+from judging.runs.extension import extended, run_for
 from judging.runs.row_creation import count_missing, missing_judgments
+from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import asked, judge_all, start
@@ -151,6 +152,31 @@ def test_a_run_does_not_shrink_or_turn(run, editor, change, field):
     assert f'href="#id_{field}"' in page.content.decode()
 
 
+def test_a_budget_without_a_price_is_refused_by_the_name_of_the_field(run, editor):
+    Judge.objects.update(price_input=None, price_output=None)
+
+    page = press(editor, url_of(run), {**SAME, "samples": "2", "budget": "5"})
+
+    (message,) = page.context["form"].errors["budget"]
+    assert page.status_code == 422
+    assert "so “Budget, US dollars” cannot be kept" in message
+    assert "or use “Budget, tokens”" in message
+    assert "--" not in message
+
+
+def test_a_batch_of_a_judge_that_takes_none_is_refused_next_to_its_field(study, editor, tmp_path):
+    recording = tmp_path / "replies.jsonl"
+    recording.write_text("")
+    make_judge(name="recorded", backend="replay", model=str(recording))
+    url = reverse("judging:new", args=["s"])
+
+    page = press(editor, url, {**PLAN, "judges": ["recorded"], "batch": "on"})
+
+    (message,) = page.context["form"].errors["batch"]
+    assert "judge “recorded” cannot be asked by batch" in message
+    assert "--" not in message
+
+
 def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
     study.persona_style = "sentences" if study.persona_style == "facts" else "facts"
     study.save(update_fields=["persona_style"])
@@ -158,7 +184,7 @@ def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
     page = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
 
     assert page.status_code == 422
-    assert "the study asks in other words by now" in page.content.decode()
+    assert "the wording of the study has changed" in page.content.decode()
 
 
 def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm):
@@ -202,7 +228,7 @@ def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
     run = start(study, judge, **before)
     there = run.judgments.count()
 
-    bigger = grown(run, orders=then.get("orders", run.orders), samples=then.get("samples", 1))
+    bigger = extended(run, RunSpec.of(run, **{"samples": 1} | then))
     counted = count_missing(bigger, limit)
     made = [judgment.state for judgment in missing_judgments(bigger, limit)].count("pending")
     started = start(study, judge, **then, limit=limit, extend=True)
@@ -211,16 +237,17 @@ def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
     assert started.pk == run.pk
     assert run.judgments.exclude(state="skipped").count() - there <= counted
     assert (
-        estimate_run(started, limit=limit).questions
+        estimate_run(started, RunSpec.of(started, limit=limit)).questions
         == started.judgments.filter(state="pending").count()
     )
 
 
 def test_nothing_is_stored_by_looking(study, judge):
-    run = run_for(study, judge, samples=3)
+    spec = RunSpec(study_id=study.pk, judge_id=judge.pk, samples=3, limit=2)
+    run = run_for(study, judge, spec)
 
     assert run.pk is None
-    assert estimate_run(run, limit=2).questions == 6
+    assert estimate_run(run, spec).questions == 6
     assert not JudgeRun.objects.exists()
 
 

@@ -8,7 +8,8 @@ import pytest
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
-from judging.runs.extension import clients
+from judging.runs.extension import client_versions
+from judging.runs.spec import RunSpec
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
@@ -159,9 +160,9 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
     make_items(study, 2)
     judge = make_judge(base_url="http://localhost:1/v1")
 
-    plain = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    plain = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     batch = lifecycle.start_run(
-        study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True, enqueue=False
+        RunSpec(study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True), enqueue=False
     )
 
     assert plain.parameters["software"] == {"httpcore2": version("httpcore2")}
@@ -169,4 +170,4 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
         "httpcore2": version("httpcore2"),
         "openai": version("openai"),
     }
-    assert clients(Judge(backend="transformers"), by_batch=False) == {}
+    assert client_versions(Judge(backend="transformers"), by_batch=False) == {}

@@ -4,6 +4,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from judging.errors import ConflictingValue
 from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.imports import import_judgments
 from studies.importers.files.bundle import File
@@ -168,7 +169,7 @@ def test_two_judges_or_settings_in_one_file_are_refused(study):
 def test_a_tie_needs_the_setting_that_offers_it(study):
     assert bring(study, [{"item_id": "a", "choice": "tie"}]).run.setting == "tie"
 
-    with pytest.raises(Exception, match="Use --setting tie"):
+    with pytest.raises(ConflictingValue, match="Use setting tie"):
         bring(study, [{"item_id": "a", "choice": "tie"}], setting="standard", judge="other")
 
 

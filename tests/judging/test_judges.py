@@ -3,11 +3,14 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from judging.backends.endpoints import api_key
 from judging.errors import BadJudge
 from judging.models import Judge
-from judging.runs.judges import add_judge, api_key
+from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
 from judging.tasks import queue_chunk
+from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 
@@ -53,7 +56,7 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
     add("j", "--model", "m", "--base-url", "http://a/v1")
     study = make_study()
     make_item(study=study)
-    start_run(study_id=study.pk, judge_id=Judge.objects.get().pk, enqueue=False)
+    start_run(RunSpec(study_id=study.pk, judge_id=Judge.objects.get().pk), enqueue=False)
 
     with pytest.raises(CommandError, match="has runs, so its model cannot change"):
         add("j", "--model", "other")
@@ -75,7 +78,10 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
         (["--base-url", "http://a/v1", "--concurrency", "0"], "--concurrency: "),
         (["--base-url", "http://a/v1", "--price-input", "-1"], "--price-input: "),
         (["--base-url", "http://a/v1", "--price-input", "1"], "Give both prices or none"),
-        (["--base-url", "http://a/v1", "--probabilities", "only"], "--probabilities beside"),
+        (
+            ["--base-url", "http://a/v1", "--probabilities", "only"],
+            "--probabilities with one of: beside",
+        ),
     ],
 )
 def test_a_judge_that_could_not_be_asked_is_refused_with_a_sentence(options, message):
@@ -118,16 +124,20 @@ def test_the_openai_key_goes_to_openai_and_no_key_to_others(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k-openai")
     monkeypatch.setenv("MINE", "k-mine")
 
-    assert api_key(Judge(base_url="https://api.openai.com/v1")) == "k-openai"
-    assert api_key(Judge(base_url="https://api.openai.com.evil.org/v1")) == ""
-    assert api_key(Judge(base_url="http://api.openai.com/v1")) == ""
-    assert api_key(Judge(base_url="http://gpu:8000/v1")) == ""
-    assert api_key(Judge(base_url="http://gpu:8000/v1", api_key_env="MINE")) == "k-mine"
+    assert api_key(settings_of(Judge(base_url="https://api.openai.com/v1"))) == "k-openai"
+    assert api_key(settings_of(Judge(base_url="https://api.openai.com.evil.org/v1"))) == ""
+    assert api_key(settings_of(Judge(base_url="http://api.openai.com/v1"))) == ""
+    assert api_key(settings_of(Judge(base_url="http://gpu:8000/v1"))) == ""
+    assert (
+        api_key(settings_of(Judge(base_url="http://gpu:8000/v1", api_key_env="MINE"))) == "k-mine"
+    )
 
 
 def test_a_missing_key_is_named():
     with pytest.raises(BadJudge, match="environment variable NOT_THERE is empty"):
-        api_key(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
+        api_key(
+            settings_of(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
+        )
 
 
 @pytest.mark.django_db
@@ -152,7 +162,8 @@ def test_the_work_of_a_local_judge_goes_to_the_workers_with_a_gpu(monkeypatch):
     local = make_judge(name="local", backend="transformers", model="m")
     remote = make_judge(name="remote", base_url="http://127.0.0.1:9/v1")
     runs = [
-        start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False) for judge in (local, remote)
+        start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+        for judge in (local, remote)
     ]
 
     for run in runs:

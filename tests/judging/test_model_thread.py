@@ -7,6 +7,7 @@ import pytest
 
 from judging.backends import model_thread
 from judging.backends.model_thread import ModelThread
+from judging.backends.transformers import TransformersKind
 from judging.engine.interface import Fault, Misconfigured, Question, Rejected, Reply, ServerError
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
@@ -232,7 +233,7 @@ def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(en
     failing = [TypeError("one"), KeyError("two")]
     model = MadeUp(lambda questions: failing.pop() if failing else None)
     monkeypatch.setattr("judging.backends.transformers.LocalModel", lambda settings: model)
-    monkeypatch.setattr("judging.runs.judges._need_transformers", lambda: None)
+    monkeypatch.setattr(TransformersKind, "check", lambda self, judge: None)
     judge = make_judge(name="local", backend="transformers", model="made-up")
     study = make_study()
     make_items(study, 7)

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from judging.models import JudgeRun
 from judging.runs.lifecycle import start_run
 from judging.runs.probes import probe_run
+from judging.runs.spec import RunSpec
 from judging.worker import chunks
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
@@ -114,7 +115,7 @@ def test_a_probe_without_a_reply_says_why(study, llm, engine):
 
 def test_a_run_that_workers_are_at_is_shown_and_not_paused(study, paid, llm, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK", 2)
-    run = start_run(study_id=study.pk, judge_id=paid.pk, enqueue=False)
+    run = start_run(RunSpec(study_id=study.pk, judge_id=paid.pk), enqueue=False)
     chunks.judge_chunk(run_id=run.pk)
 
     probe = probe_run(run_id=run.pk)
@@ -125,7 +126,7 @@ def test_a_run_that_workers_are_at_is_shown_and_not_paused(study, paid, llm, mon
 
 def test_the_time_is_that_of_the_narrowest_limit(study, llm, engine):
     judge = make_judge(base_url=llm.url, rpm=2, price_input=1, price_output=0)
-    run = start_run(study_id=study.pk, judge_id=judge.pk, probe=True, enqueue=False)
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), probe=True, enqueue=False)
 
     probe = probe_run(run_id=run.pk)
 

@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
+from judging.runs.spec import RunSpec
 from judging.worker import batches, chunks, database_outages, recovery
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
@@ -22,7 +23,7 @@ def run(db):
     for _ in range(120):
         make_item(study=study)
     judge = make_judge(base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
-    return start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    return start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
 
 def sweep():
@@ -185,7 +186,7 @@ def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
     make_item(study=study)
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
 
-    run = start_run(study_id=study.pk, judge_id=judge.pk, by_batch=by_batch)
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk, by_batch=by_batch))
 
     assert run.state == "queued"
     JudgeRun.objects.update(touched_at=timezone.now() - timedelta(minutes=5))
@@ -198,7 +199,9 @@ def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
 def test_work_without_workers_outlives_a_database_that_restarts(llm, engine, monkeypatch):
     study = make_study()
     make_item(study=study)
-    run = start_run(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False)
+    run = start_run(
+        RunSpec(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk), enqueue=False
+    )
     claim = chunks.claim
     away = [db.OperationalError("server closed the connection"), db.InterfaceError("closed")]
 

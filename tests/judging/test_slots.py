@@ -7,7 +7,7 @@ import pytest
 from judging.engine.interface import RateLimited, TimedOut
 from judging.engine.rate_limits import Limiter
 from judging.models import Judge
-from judging.runs.judges import FIRST_SLOTS, limits_of
+from judging.worker.endpoints import FIRST_SLOTS, limits_of
 from tests.judging.simulated_clock import simulate
 
 
@@ -108,6 +108,6 @@ def test_a_server_that_lets_requests_time_out_is_asked_less_at_once():
 
 
 def test_a_model_in_this_process_has_all_its_slots_from_the_start():
-    judge = Judge(backend=Judge.Backend.TRANSFORMERS, concurrency=50)
+    judge = Judge(backend="transformers", concurrency=50)
 
     assert ask_for(0.1, judge, seconds=1).most == 50

@@ -15,6 +15,7 @@ from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
+from judging.runs.spec import RunSpec
 from judging.worker import chunks, ledger
 from judging.worker.writer import Writer
 from tests.factories import make_items, make_study
@@ -40,7 +41,7 @@ def test_questions_of_a_chunk_that_does_not_move_are_asked_again(llm, engine, mo
 
     monkeypatch.setattr(OpenAIBackend, "ask", ask_or_hang)
 
-    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
@@ -119,7 +120,7 @@ def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkey
     make_items(study, 5)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
 
-    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     lifecycle.work_off(run_id=run.pk)
 
     run.refresh_from_db()
@@ -144,7 +145,7 @@ def test_a_request_whose_answer_could_not_be_written_is_lost_and_counted(llm, en
     study = make_study()
     make_items(study, 1)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
-    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
     with pytest.raises(LedgerFailed):
         chunks.judge_chunk(run_id=run.pk)
@@ -163,7 +164,7 @@ def test_half_a_character_and_a_nul_in_a_reply_are_stored_without(llm, engine):
     make_items(study, 1)
     judge = make_judge(base_url=llm.url)
 
-    run = lifecycle.start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     lifecycle.work_off(run_id=run.pk)
 
     assert run.judgments.get().raw_text == "[[A]] ?!"
@@ -207,7 +208,7 @@ def test_whatever_a_backend_raises_is_in_the_ledger_and_the_question_goes_on(
     make_items(study, 3)
 
     run = lifecycle.start_run(
-        study_id=study.pk, judge_id=make_judge(base_url="http://x/v1").pk, enqueue=False
+        RunSpec(study_id=study.pk, judge_id=make_judge(base_url="http://x/v1").pk), enqueue=False
     )
     lifecycle.work_off(run_id=run.pk)
 
@@ -231,7 +232,7 @@ def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
     make_items(study, 2)
 
     run = lifecycle.start_run(
-        study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk, enqueue=False
+        RunSpec(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk), enqueue=False
     )
     lifecycle.work_off(run_id=run.pk)
 

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 
@@ -22,7 +23,7 @@ def run(study):
     make_item(study=study, key="one")
     make_item(study=study, key="two")
     judge = make_judge(base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
-    return start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    return start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
 
 def urls(run):
@@ -165,7 +166,7 @@ def test_judgments_are_filtered(run, study, query, shown):
 def test_nothing_that_a_model_or_a_file_says_becomes_markup(study):
     make_item(study=study, key="x", question=EVIL, r1={"text": EVIL})
     judge = make_judge(name=EVIL, model=EVIL, base_url="http://127.0.0.1:9/v1")
-    run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     judgment = answer(run, "x", raw_text=EVIL, model_snapshot=EVIL, error=EVIL)
     judgment.attempts.update(error=EVIL, text=EVIL)
     JudgeRun.objects.filter(pk=run.pk).update(sentence=EVIL, features=EVIL)
@@ -195,7 +196,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_shown(
         make_item(study=study, key=f"i{n}")
     for n in range(4):
         judge = make_judge(name=f"j{n}", base_url="http://127.0.0.1:9/v1")
-        run = start_run(study_id=study.pk, judge_id=judge.pk, enqueue=False)
+        run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     for n in range(20):
         answer(run, f"i{n}")
     viewer = sign_in(study, "viewer")
@@ -280,7 +281,7 @@ def two_runs(study, run):
     """Runs of “judge” and “other”; the second was asked more."""
     answer(run, "one", raw_text="=1+1", certainty=70)
     other = make_judge(name="other", base_url="http://127.0.0.1:9/v1")
-    second = start_run(study_id=study.pk, judge_id=other.pk, samples=2, enqueue=False)
+    second = start_run(RunSpec(study_id=study.pk, judge_id=other.pk, samples=2), enqueue=False)
     JudgeRun.objects.filter(pk=second.pk).update(state="paused", sentence="x", tokens=5000)
     return run, second
 

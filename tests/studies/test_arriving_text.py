@@ -7,6 +7,7 @@ from django.urls import reverse
 from annotation.models import Annotator
 from judging.models import Judge, Judgment
 from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
 from tests.annotation.pages.walking import answer_all, start
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -34,7 +35,9 @@ def test_no_reply_or_name_of_a_model_begins_a_row_of_a_list(column):
     texts = [text.replace("\x00", "") for text in HOSTILE]
     for number, _ in enumerate(texts):
         make_item(study=study, key=f"i{number}")
-    run = start_run(study_id=study.pk, judge_id=make_judge(base_url=NOWHERE).pk, enqueue=False)
+    run = start_run(
+        RunSpec(study_id=study.pk, judge_id=make_judge(base_url=NOWHERE).pk), enqueue=False
+    )
     for number, text in enumerate(texts):
         about = {"state": "done", "choice": "r1", column: text}
         Judgment.objects.filter(run=run, item__key=f"i{number}").update(**about)

@@ -6,6 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
 from studies.errors import StudyError
 from studies.importers.items.storage import import_items
 from studies.importers.uploads import run_import
@@ -117,7 +118,8 @@ def test_items_that_somebody_was_given_or_answered_stay(study):
 
 def test_items_that_a_judge_is_asked_about_stay(study):
     start_run(
-        study_id=study.pk, judge_id=make_judge(base_url="http://127.0.0.1:9/v1").pk, enqueue=False
+        RunSpec(study_id=study.pk, judge_id=make_judge(base_url="http://127.0.0.1:9/v1").pk),
+        enqueue=False,
     )
 
     with pytest.raises(StudyError, match="cannot be replaced: its items have judgments"):

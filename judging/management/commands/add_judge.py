@@ -2,9 +2,11 @@ from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from judging.errors import BadJudge, BadOption
+from judging.backends import registry
+from judging.errors import BadJudge
+from judging.management.errors import command_error
 from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.presets import PRESETS
@@ -37,7 +39,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--backend", choices=Judge.Backend.values)
+        parser.add_argument("--backend", choices=registry.names())
         parser.add_argument("--model", help="as the server calls it; for replay, the file")
         parser.add_argument("--base-url", help="as it is, with /v1; default: OpenAI")
         parser.add_argument("--api-key-env", metavar="VAR", help="variable that holds the key")
@@ -85,10 +87,8 @@ class Command(BaseCommand):
             judge, is_new = add_judge(
                 name=options["name"], preset=options["preset"] or "", **fields
             )
-        except BadOption as error:
-            raise CommandError(str(error), returncode=2) from error
         except BadJudge as error:
-            raise CommandError(str(error)) from error
+            raise command_error(error) from error
         where = f" at {judge.base_url}" if judge.base_url else ""
         self.stdout.write(
             f"Judge “{judge.name}” {'added' if is_new else 'is up to date'}: {judge.model}{where}."

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import DatabaseAway, JudgingError
+from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import Plan, read_plan, start_campaign
@@ -54,6 +54,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise CommandError(f"{path} is not UTF-8.") from error
+        except FieldError as error:  # the fields of a plan are the keys of its file
+            raise CommandError(f"{path}: {error.worded(str)}") from error
         except (JudgingError, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
         try:

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import JudgingError
+from judging.errors import FieldError, JudgingError
+from judging.management.errors import option_name
 from judging.models import JudgeRun
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
@@ -42,5 +43,6 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except (StudyError, JudgingError) as error:
-            raise CommandError(f"{path}: {error}") from error
+            words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
+            raise CommandError(f"{path}: {words}") from error
         self.stdout.write(str(result))

@@ -1,15 +1,16 @@
 import sys
 import time
 from argparse import ArgumentParser
-from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.errors import BadOption, DatabaseAway, JudgingError
+from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle, probes
+from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress, has_replies, run_cost, run_progress
 from judging.worker import runtime
 from judging.worker.database_outages import outlive_restart
@@ -73,8 +74,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no judge “{options['judge']}”. Add it with add_judge first."
             )
-        start = partial(
-            lifecycle.start_run,
+        spec = RunSpec(
             study_id=study.pk,
             judge_id=judge.pk,
             setting=options["setting"],
@@ -93,14 +93,12 @@ class Command(BaseCommand):
             self.stdout.write(note)
         try:
             if options["probe"] or self._asks_first(judge, options):
-                run = start(probe=True, enqueue=False)
+                run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
                     return
-            run = start(enqueue=not options["inline"])
-        except BadOption as error:
-            raise CommandError(str(error), returncode=2) from error
+            run = lifecycle.start_run(spec, enqueue=not options["inline"])
         except (JudgingError, StudyError) as error:
-            raise CommandError(str(error)) from error
+            raise command_error(error) from error
 
         try:
             if options["inline"]:

@@ -1,0 +1,80 @@
+"""What every backend states about itself and offers; `registry` lists the backends."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from judging.engine.interface import Backend, Parameters
+
+if TYPE_CHECKING:  # the client library behind it takes a second to import
+    from judging.backends.batch import BatchClient
+
+NO_PROBABILITIES, BESIDE_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What the rest of the program may rely on. Nothing else tells one backend from another.
+
+    `needs_endpoint`: a server at the judge's address answers. The address is checked, the number of
+    requests grows from a few, and all workers share slots and rates.
+    `is_local`: the model runs in the worker. Its runs go to the workers with a GPU.
+    `structured`: replies can be requested in a form that the server enforces.
+    `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
+    the probabilities instead of a reply.
+    `batch`: questions can be handed in as a file, at a lower price.
+    `costs_money`: a question may cost something. Where it cannot, an estimate says 0 and not
+    “unknown”.
+    """
+
+    needs_endpoint: bool = False
+    is_local: bool = False
+    structured: bool = False
+    probabilities: frozenset[str] = frozenset()
+    batch: bool = False
+    costs_money: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSettings:
+    """What a backend knows of a judge. `max_tokens` is the limit of a whole reply with thinking."""
+
+    name: str
+    model: str
+    base_url: str = ""
+    api_key_env: str = ""
+    temperature: float = 0.7
+    top_p: float = 0.95
+    max_tokens: int = 1024
+    timeout_seconds: float = 120.0
+    concurrency: int = 64
+    structured: bool = False
+    probabilities: str = NO_PROBABILITIES
+
+
+class BackendKind(ABC):
+    """One kind of backend: its name, its capabilities, and how to ask a judge through it."""
+
+    name: ClassVar[str]  # as judges store it
+    label: ClassVar[str]
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    default_base_url: ClassVar[str] = ""
+    # Python packages that send the questions: their versions are stored with every run.
+    packages: ClassVar[tuple[str, ...]] = ()
+    batch_packages: ClassVar[tuple[str, ...]] = ()
+
+    def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
+        """Raise `BadJudge` where a judge with these settings cannot be stored."""
+
+    @abstractmethod
+    def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
+        """A function that makes the backend. Raises `BadJudge` where the judge cannot be asked."""
+
+    def intended_parameters(self, judge: JudgeSettings) -> Parameters:
+        """What requests are sent with as long as the server refuses none of it."""
+        return Parameters({})
+
+    def batch_client(self, judge: JudgeSettings) -> "BatchClient":
+        """The client that hands in files of questions; only with the capability `batch`."""
+        raise NotImplementedError(f"{self.name} takes no batches")

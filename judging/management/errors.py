@@ -1,0 +1,17 @@
+"""Errors of judging as a command words them: fields are its options."""
+
+from django.core.management.base import CommandError
+
+from judging.errors import FieldError, InvalidValue
+
+_OPTIONS = {"by_batch": "--batch", "own_sources": "--own-source"}
+
+
+def option_name(field: str) -> str:
+    return _OPTIONS.get(field) or f"--{field.replace('_', '-')}"
+
+
+def command_error(error: Exception) -> CommandError:
+    """The error for the terminal; a value that can never be right ends like a wrong option."""
+    words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
+    return CommandError(words, returncode=2 if isinstance(error, InvalidValue) else 1)

@@ -1,0 +1,78 @@
+"""What a run is to ask: the one description that commands, forms and plans build."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
+from judging.models import Judge, JudgeRun
+
+MOST_SAMPLES = 100
+
+_NOT_POSITIVE = Reason("not_positive", "{field} must be more than 0 US dollars, not {value}.")
+NO_PRICE = Reason(
+    "no_price",
+    "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
+    "{names[price_input]} and {names[price_output]} with add_judge (US dollars per million tokens; "
+    "0 for your own server), or use {names[token_budget]}.",
+)
+_NO_BATCHES = Reason("no_batches", "{field}: judge “{judge}” cannot be asked by batch.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """The judge, the questions, and the limits of a run.
+
+    `limit`: only the first so many items, by key.
+    `budget`, `token_budget`: US dollars and tokens of the whole run.
+    `extend`: continue the run that had fewer samples, or one order only, and ask what is new.
+    `reuse`: take over the answers that other runs got to the same words.
+    `by_batch`: ask by files at a lower price, from now on.
+    """
+
+    study_id: int
+    judge_id: int
+    setting: str = JudgeRun.Setting.STANDARD
+    features: str = "all"
+    orders: str = JudgeRun.Orders.RANDOM
+    samples: int = 1
+    seed: int | None = None
+    limit: int | None = None
+    budget: Decimal | None = None
+    token_budget: int | None = None
+    extend: bool = False
+    reuse: bool = False
+    by_batch: bool = False
+
+    @classmethod
+    def of(cls, run: JudgeRun, **changes: Any) -> Self:
+        """The description of a stored run, with some changes."""
+        fields: dict[str, Any] = {
+            "study_id": run.study_id,
+            "judge_id": run.judge_id,
+            "setting": run.setting,
+            "features": run.features,
+            "orders": run.orders,
+            "samples": run.samples,
+            "seed": run.seed,
+            "by_batch": run.by_batch,
+        }
+        return cls(**fields | changes)
+
+    def check(self, judge: Judge) -> None:
+        """Raise `InvalidValue`, or `ConflictingValue` for what this judge cannot do."""
+        if not 1 <= self.samples <= MOST_SAMPLES:
+            raise InvalidValue(
+                "samples", OUT_OF_RANGE, low=1, high=MOST_SAMPLES, value=self.samples
+            )
+        if self.limit is not None and self.limit < 1:
+            raise InvalidValue("limit", TOO_SMALL, low=1, value=self.limit)
+        if self.token_budget is not None and self.token_budget < 1:
+            raise InvalidValue("token_budget", TOO_SMALL, low=1, value=self.token_budget)
+        if self.budget is not None:
+            if not self.budget.is_finite() or self.budget <= 0:
+                raise InvalidValue("budget", _NOT_POSITIVE, value=self.budget)
+            if not judge.is_priced:
+                raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
+        if self.by_batch and not judge.capabilities.batch:
+            raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)

@@ -1,0 +1,67 @@
+"""A judge as its backend sees it: settings, limits, and the endpoint that it shares with others."""
+
+import hashlib
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+
+from judging.backends.backend import BackendKind, JudgeSettings
+from judging.backends.registry import backend_kind
+from judging.engine.interface import Backend
+from judging.engine.limits import Limits
+from judging.models import Judge
+
+FIRST_SLOTS = 16  # at a server, before it has answered anything
+
+
+def kind_of(judge: Judge) -> BackendKind:
+    return backend_kind(judge.backend)
+
+
+def settings_of(judge: Judge) -> JudgeSettings:
+    return JudgeSettings(
+        name=judge.name,
+        model=judge.model,
+        base_url=judge.base_url,
+        api_key_env=judge.api_key_env,
+        temperature=judge.temperature,
+        top_p=judge.top_p,
+        max_tokens=reply_limit(judge),
+        timeout_seconds=float(judge.timeout_seconds),
+        concurrency=judge.concurrency,
+        structured=judge.structured,
+        probabilities=judge.probabilities,
+    )
+
+
+def reply_limit(judge: Judge) -> int:
+    """Tokens that a reply may have at most, thinking included."""
+    return judge.max_tokens + judge.thinking_tokens
+
+
+def backend_maker(judge: Judge) -> Callable[[], Backend]:
+    """A function that makes the judge's backend. Raises `BadJudge` if the judge cannot be asked."""
+    return kind_of(judge).connect(settings_of(judge))
+
+
+def backend_key(judge: Judge) -> Hashable:
+    """What tells one backend from another: judges with equal settings share one."""
+    return judge.backend, replace(settings_of(judge), name="", concurrency=0)
+
+
+def endpoint_of(judge: Judge) -> str:
+    """The name of what shares slots and rates: a provider counts them for each model and key."""
+    parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, judge.api_key_env]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def limits_of(judge: Judge) -> Limits:
+    """The limits of the judge; a server is not asked everything at once before it has answered."""
+    limits = Limits(
+        concurrency=judge.concurrency,
+        rpm=judge.rpm,
+        tpm=judge.tpm,
+        patience=float(judge.outage_seconds),
+    )
+    if not kind_of(judge).capabilities.needs_endpoint:
+        return limits
+    return replace(limits, first=FIRST_SLOTS, slow_after=judge.timeout_seconds / 4)
