@@ -16,7 +16,7 @@ NO_PRICE = Reason(
     "{names[price_input]} and {names[price_output]} with add_judge (US dollars per million tokens; "
     "0 for your own server), or use {names[token_budget]}.",
 )
-_NO_BATCHES = Reason("no_batches", "{field}: judge “{judge}” cannot be asked by batch.")
+_NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
 
 
 @dataclass(frozen=True, kw_only=True)

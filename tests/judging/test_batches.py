@@ -307,7 +307,7 @@ def test_only_judges_behind_a_server_are_asked_by_batch(study, tmp_path):
     (tmp_path / "replies.jsonl").write_text("")
     recorded = make_judge(name="r", backend="replay", model=str(tmp_path / "replies.jsonl"))
 
-    with pytest.raises(BadRun, match="--batch needs a judge behind a server"):
+    with pytest.raises(BadRun, match="Judge “r” cannot be asked by batch"):
         start(study, recorded)
 
 

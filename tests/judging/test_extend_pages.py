@@ -173,7 +173,7 @@ def test_a_batch_of_a_judge_that_takes_none_is_refused_next_to_its_field(study, 
     page = press(editor, url, {**PLAN, "judges": ["recorded"], "batch": "on"})
 
     (message,) = page.context["form"].errors["batch"]
-    assert "judge “recorded” cannot be asked by batch" in message
+    assert "Judge “recorded” cannot be asked by batch" in message
     assert "--" not in message
 
 
