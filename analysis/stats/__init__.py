@@ -1,7 +1,7 @@
 """Statistics of judgments by people and by models: arrays in, frozen dataclasses out.
 
-Pure NumPy and SciPy. Undefined results are None with a reason, randomness comes in as a
-generator, and every interval says how it was made.
+Only NumPy and SciPy are needed. Undefined results are None with a reason, randomness is an
+argument, and every interval says how it was made.
 """
 
 from .accuracy.bands import (

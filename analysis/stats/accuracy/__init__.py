@@ -1,1 +1,1 @@
-"""How often answers are right, and what sways them."""
+"""Accuracy of answers, and biases of judges."""

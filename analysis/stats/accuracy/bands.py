@@ -1,4 +1,4 @@
-"""How often answers are right: overall, and where those who gave them were certain."""
+"""Accuracy of answers: overall, and by certainty."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class AccuracyCells:
     Attributes
     ----------
     overall, high, low, no_certainty : Proportion
-        All answers; those with certainty >= `threshold`; those below it; those without one.
+        All answers; those with certainty >= `threshold`; those below it; those without certainty.
     threshold : float
-        Where high begins.
+        Lowest certainty that is high.
     n_at_threshold : int
         Answers with a certainty of exactly `threshold`: they are high, and would be low under
         the rule "above".
@@ -63,9 +63,9 @@ def answer_accuracy(
     threshold : float, default 80
         A certainty of at least this is high. Compared unrounded.
     n_options : int, default 2
-        Options offered. A truth beyond them (a true tie where no tie was on offer) is no truth.
+        Options offered. A truth beyond them (a tie that was not offered) counts as missing.
     item : array_like of int, shape (n,), optional
-        Item of each row, where an item has several rows: the intervals are then clustered by
+        Item of each row, if an item has several rows: the intervals are then clustered by
         item. By default every row is its own item and the intervals are Wilson's.
     level : float, default 0.95
     paper_compat : bool, default False
@@ -174,7 +174,7 @@ def majority_accuracy(
     Parameters
     ----------
     majority : MajorityVote
-        Of `majority_vote` or `weighted_vote`. Undecided items count nowhere but in `excluded`.
+        From `majority_vote` or `weighted_vote`. Undecided items count only in `excluded`.
     truth : array_like of int, shape (n_items,)
         True option; -1 is unknown.
     threshold : float, default 80
@@ -190,8 +190,8 @@ def majority_accuracy(
 
     Notes
     -----
-    Intervals are those of `majority_proportion`: by blocks of annotators where a cell spans at
-    least 8, else by shared annotators, and Wilson's with a note where the annotators are too
+    Intervals are those of `majority_proportion`: by blocks of annotators if a cell spans at
+    least 8, else by shared annotators, and Wilson's with a note if the annotators are too
     few for either.
 
     Examples
@@ -224,9 +224,9 @@ def majority_accuracy(
 
 
 def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimate:
-    """Mean credit of the majority under its tie policy; see `MajorityVote.credit`.
+    """Mean credit of the majority under its rule for ties; see `MajorityVote.credit`.
 
-    Under the policy ``"half"`` this is the expected accuracy of breaking ties by chance.
+    With ``"half"`` this is the expected accuracy of breaking ties at random.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def _options(name: str, values: npt.ArrayLike) -> IntArray:
 
 
 def _item_truth(truth: npt.ArrayLike, votes: Votes) -> IntArray:
-    """Truth per item; -1 also where it is an option that was not on offer."""
+    """Truth per item; -1 also if it is an option that was not offered."""
     truths = _options("truth", truth)
     if truths.size != votes.n_items:
         raise ValueError(f"`truth` has {truths.size} items, `votes` has {votes.n_items}.")

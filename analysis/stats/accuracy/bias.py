@@ -1,4 +1,4 @@
-"""Does the place of a response, or who wrote it, sway the judge?"""
+"""Position bias and self-preference of a judge."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..core.results import Estimate, IntArray, Reason
 
 @dataclass(frozen=True)
 class PositionBias:
-    """What a judge chose when every item was shown in both orders.
+    """Choices of a judge on items shown in both orders.
 
     Attributes
     ----------
@@ -25,15 +25,15 @@ class PositionBias:
     consistency : float or None
         ``consistent / n``.
     index : float or None
-        ``(primacy - recency) / n``: positive where the first place helps.
+        ``(primacy - recency) / n``: positive if the first position helps.
     z : float or None
         ``(primacy - recency) / sqrt(primacy + recency)``, for display.
     p : float or None
-        Exact two-sided binomial p value of "neither place helps".
+        Exact two-sided binomial p value of "neither position helps".
     reason : str or None
-        ``"empty_group"`` where `n` is 0.
+        ``"empty_group"`` if `n` is 0.
     p_reason : str or None
-        ``"no_discordant"`` where `z` and `p` are None because no choice followed the place.
+        ``"no_discordant"`` if `z` and `p` are None because no choice followed the position.
     """
 
     n: int
@@ -51,28 +51,28 @@ class PositionBias:
 
 @dataclass(frozen=True)
 class SingleOrderBias:
-    """How answers by place differ from the truth by place, when each item was shown once.
+    """Answers and truth by position, for items shown in one order.
 
     Attributes
     ----------
     n : int
-        Items whose answer is one of the two places.
+        Items whose answer is one of the two positions.
     n_truth : int
-        Those of them whose truth is one of the two places as well.
+        Those of them whose truth is also one of the two positions.
     share_first : float or None
-        Share of `n` on which the first place was answered.
+        Share of `n` on which the first position was chosen.
     truth_share_first : float or None
-        Share of `n_truth` on which the first place is right.
+        Share of `n_truth` on which the first position is right.
     first_when_second, second_when_first : int
         Wrong answers in either direction.
     correct_when_first, n_when_first, correct_when_second, n_when_second : int
-        Right answers and items by the place of the right response.
+        Right answers and items by the position of the right response.
     p : float or None
-        Exact McNemar p value of "errors fall on both places alike" (marginal homogeneity).
+        Exact McNemar p value of "both positions get equally many errors" (marginal homogeneity).
     reason : str or None
-        ``"empty_group"`` where `n` is 0, so that the shares are None.
+        ``"empty_group"`` if `n` is 0, so that the shares are None.
     p_reason : str or None
-        ``"no_discordant"`` where `p` is None because nothing is wrong.
+        ``"no_discordant"`` if `p` is None because nothing is wrong.
     """
 
     n: int
@@ -91,7 +91,7 @@ class SingleOrderBias:
 
 
 def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLike) -> PositionBias:
-    r"""Consistency and pull of the place from items that were shown in both orders.
+    r"""Measure position bias on items shown in both orders.
 
     Parameters
     ----------
@@ -149,17 +149,17 @@ def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLi
 
 
 def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> SingleOrderBias:
-    """Pull of the place from items that were shown in one order only.
+    """Measure position bias on items shown in one order only.
 
-    With one order, a preference for a place and a preference for what stood there cannot be told
-    apart item by item; errors that fall mostly on one place still show it.
+    With one order, a preference for a position and one for the response shown there cannot be told
+    apart item by item. Errors that mostly favour one position still show it.
 
     Parameters
     ----------
     answer : array_like of int, shape (n_items,)
-        Place that was chosen: 0 first, 1 second; -1 a tie, missing or unparseable.
+        Position that was chosen: 0 first, 1 second; -1 a tie, missing or unparseable.
     truth : array_like of int, shape (n_items,)
-        Place of the right response: 0 first, 1 second; -1 a tie or unknown.
+        Position of the right response: 0 first, 1 second; -1 a tie or unknown.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> S
 def self_preference(
     judge_chose_own: npt.ArrayLike, truth_is_own: npt.ArrayLike, *, level: float = 0.95
 ) -> Estimate:
-    """How much more often a judge chooses its own response than the truth does.
+    """Difference between how often a judge chooses its own response and how often it is right.
 
     Parameters
     ----------

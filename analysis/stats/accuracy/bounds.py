@@ -1,4 +1,4 @@
-"""What the answers that do not count could change."""
+"""Bounds for what excluded answers could change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from ..core.results import Interval, Reason
 
 @dataclass(frozen=True)
 class AccuracyBounds:
-    """Least and greatest accuracy that the excluded answers allow.
+    """Smallest and largest accuracy that the excluded answers allow.
 
     Attributes
     ----------
     value : float or None
-        Accuracy of the answers that count; None where there is none.
+        Accuracy of the answers that count; None if there are none.
     low, high : float or None
         Accuracy if every excluded answer were wrong, and if every one were right.
     interval : Interval or None
-        From Wilson's lower end at `low` to his upper end at `high`: it covers the accuracy over
-        all answers whatever the excluded ones were.
+        From Wilson's lower end at `low` to Wilson's upper end at `high`: it covers the accuracy
+        over all answers, whatever the excluded ones were.
     by_reason : mapping of str to tuple of float
         The two ends if only the answers excluded for that reason are filled in.
     n, n_excluded : int
         Answers that count, and those that do not.
     reason : str or None
-        ``"empty_group"`` where there is no answer at all, so that the ends are None.
+        ``"empty_group"`` if there is no answer at all, so that the ends are None.
     """
 
     value: float | None
@@ -45,7 +45,7 @@ class AccuracyBounds:
 
 @dataclass(frozen=True)
 class DifferenceBounds:
-    """Least and greatest paired difference that missing answers allow.
+    """Smallest and largest paired difference that missing answers allow.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class DifferenceBounds:
     low, high : float or None
         Over all items: with every missing answer against the first side, and in its favour.
     sign_holds : bool or None
-        Whether both ends lie on the same side of 0 as `value`: the exclusions cannot have made
+        Whether both ends have the same sign as `value`: exclusions cannot have caused
         the direction of the difference.
     n, n_excluded : int
         Items with both, and with at least one missing.
     reason : str or None
-        ``"empty_group"`` where no item has both.
+        ``"empty_group"`` if no item has both.
     """
 
     value: float | None
@@ -74,15 +74,15 @@ class DifferenceBounds:
 def accuracy_bounds(
     correct: int, n: int, excluded: Mapping[str, int], *, level: float = 0.95
 ) -> AccuracyBounds:
-    r"""Accuracy if excluded answers had all been wrong, and if they had all been right.
+    r"""Bound the accuracy: with all excluded answers wrong, and with all of them right.
 
     Parameters
     ----------
     correct, n : int
         Right answers, and answers that count.
     excluded : mapping of str to int
-        Answers left out, by reason: unparseable, tied, skipped and so on. Leave out of it
-        what has no truth: nothing could be right or wrong there.
+        Answers left out, by reason: unparseable, tied, skipped and so on. Do not include
+        answers without a truth: they could not be right or wrong.
     level : float, default 0.95
 
     Returns
@@ -139,7 +139,7 @@ def accuracy_bounds(
 
 
 def difference_bounds(first_right: npt.ArrayLike, second_right: npt.ArrayLike) -> DifferenceBounds:
-    """Paired difference if missing answers had been right or wrong in the least kind way.
+    """Bound the paired difference, with missing answers against each side in turn.
 
     Parameters
     ----------

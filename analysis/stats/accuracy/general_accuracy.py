@@ -1,6 +1,6 @@
-"""Accuracies, and differences of accuracies on own sets, in general.
+"""Accuracies, and differences of accuracies on own sets of items, for people in general.
 
-As `analysis.stats.comparison.general_difference`: with all that items share taken as drawn again.
+As in `analysis.stats.comparison.general_difference`, clusters that items share are a sample.
 """
 
 import math
@@ -32,23 +32,23 @@ def general_contrast(
     level: float = 0.95,
     among: int = 1,
 ) -> GeneralDifference:
-    r"""Mean of one side on its own set of items less that of the other side on its own.
+    r"""Mean of one side on its own set of items minus the mean of the other side on its own set.
 
     Parameters
     ----------
     first, second : array_like of float, shape (n_items,)
-        Credits; NaN where the item does not count for a side.
+        Credits; NaN if the item does not count for a side.
     first_in, second_in : array_like of bool, shape (n_items,)
         The items of each side's set; they may overlap.
     sharing : Sharing
     level : float, default 0.95
     among : int, default 1
-        Runs among which the first side was chosen as the best.
+        Number of runs among which the first side was chosen as the best.
 
     Returns
     -------
     GeneralDifference
-        Without p values of equivalence. No interval (``"no_variation"``) where each side is
+        Without p values of equivalence. No interval (``"no_variation"``) if each side is
         always right or always wrong on its set.
 
     Notes
@@ -99,7 +99,7 @@ def general_contrast(
 def general_proportion(
     right: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95, among: int = 1
 ) -> Proportion:
-    r"""Share of right answers, with everything that rows share taken as drawn again.
+    r"""Share of right answers, with the clusters that rows share as a sample.
 
     Parameters
     ----------
@@ -108,19 +108,19 @@ def general_proportion(
     sharing : Sharing
     level : float, default 0.95
     among : int, default 1
-        Runs among which this one is named as the best: see `GeneralDifference.as_best`.
+        Number of runs among which this one is named as the best: see `GeneralDifference.as_best`.
 
     Returns
     -------
     Proportion
-        No interval where something comes in too few clusters (``"too_few_annotators"``,
+        No interval if there are too few clusters of a kind (``"too_few_annotators"``,
         ``"too_few_clusters"``).
 
     Notes
     -----
     Wilson's interval with the effective number of answers :math:`\min(n,\hat p(1-\hat p)/V)` and
-    the t quantile, V and the degrees of freedom of `Sharing.spread`. Where all are right or all
-    are wrong, with n.
+    the t quantile, V and the degrees of freedom of `Sharing.spread`. If all are right or all
+    are wrong, n is used.
 
     Examples
     --------

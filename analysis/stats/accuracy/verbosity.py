@@ -1,4 +1,4 @@
-"""Does a judge like the longer response, beyond what is right?"""
+"""Verbosity bias: preference for longer responses beyond what is right."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,20 @@ from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason
 from .bias import chosen_slots
 
 MAX_STEPS = 50
-# Log odds that no data of ordinary size can tell from infinity.
+# Log odds that data of ordinary size cannot distinguish from infinity.
 SEPARATED = 15.0
 
 
 @dataclass(frozen=True)
 class VerbosityBias:
-    """Whether a judge prefers longer responses beyond what is right.
+    """Preference of a judge for longer responses beyond what is right.
 
     Attributes
     ----------
     longer_chosen, longer_true : float or None
         Shares of `n` on which the longer response was chosen, and is right.
     difference : Estimate
-        The first less the second, with Tango's interval.
+        The first minus the second, with Tango's interval.
     n, n_equal, n_missing : int
         Items with choice and truth whose responses differ in length; items left out because
         the lengths are equal, and because choice or truth is missing.
@@ -43,13 +43,13 @@ class VerbosityBias:
 
 @dataclass(frozen=True)
 class LengthPull:
-    """What the length of a response adds to the odds that it is chosen.
+    """Effect of the length of a response on the odds that it is chosen.
 
     Attributes
     ----------
     per_doubling : Estimate
-        Log odds of choosing a response, for each time that it is twice as long as the other,
-        between items with the same right response. Above 0, length pulls.
+        Log odds of choosing a response, for each doubling of its length relative to the other,
+        between items with the same right response. Above 0, longer responses are preferred.
     n, n_missing : int
         Items used; items without a choice, a truth or a length.
     """
@@ -67,7 +67,7 @@ def verbosity_bias(
     *,
     level: float = 0.95,
 ) -> VerbosityBias:
-    """How much more often a judge chooses the longer response than the truth does.
+    """Difference between how often a judge chooses the longer response and how often it is right.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def verbosity_bias(
     Returns
     -------
     VerbosityBias
-        Undefined (``"empty_group"``) where no item with responses of different length has both.
+        Undefined (``"empty_group"``) if no item with responses of different length has both.
 
     Raises
     ------
@@ -90,8 +90,8 @@ def verbosity_bias(
 
     Notes
     -----
-    Where people prefer longer responses too, a judge that chooses them is right to; only the
-    excess is a bias. Tango's interval of the paired difference takes items as independent.
+    If people prefer longer responses too, a judge that chooses them is right; only the
+    excess is a bias. Tango's interval of the paired difference treats items as independent.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def length_pull(
 ) -> LengthPull:
     r"""Logistic regression of the choice on the ratio of lengths and the right response.
 
-    `verbosity_bias` asks how often the longer response wins; this asks how much longer it has to
-    be, and takes account of longer responses being right more often.
+    `verbosity_bias` measures how often the longer response wins; this measures the effect of
+    the ratio of lengths, and allows for longer responses being right more often.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def length_pull(
     Returns
     -------
     LengthPull
-        Undefined: ``"empty_group"`` without items, ``"no_variation"`` where all are chosen or
-        longer on one side, ``"not_identified"`` where length or truth predicts every choice.
+        Undefined: ``"empty_group"`` without items, ``"no_variation"`` if all are chosen or
+        longer on one side, ``"not_identified"`` if length or truth predicts every choice.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def _aligned(
 
 
 def _fit(design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Coefficients and the inverse of the information; None where they run off to infinity."""
+    """Coefficients and the inverse of the information; None if they are infinite."""
     coefficients = np.zeros(design.shape[1])
     for _ in range(MAX_STEPS):
         p = expit(design @ coefficients)

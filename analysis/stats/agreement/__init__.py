@@ -1,1 +1,1 @@
-"""How far annotators agree, and how each of them works."""
+"""Agreement among annotators, and the quality of each one."""

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha, of choices and of certainties."""
+"""Krippendorff's alpha of choices and of certainties."""
 
 from typing import Literal, get_args
 
@@ -39,8 +39,8 @@ def krippendorff_alpha(
         ``"interval"`` and ``"ratio"``.
     resample : {"items", "pairs"}, default "items"
         ``"items"``: the interval resamples items. ``"pairs"``: the observed disagreement is
-        redrawn pair by pair with the expected one held fixed, as in [2]_. It takes the pairs
-        of one item for independent ones and comes out too narrow.
+        redrawn pair by pair with the expected one fixed, as in [2]_. It treats the pairs
+        of one item as independent and is too narrow.
     n_draws : int, default 1000
         Resamples for the interval.
     rng : numpy.random.Generator, optional
@@ -50,14 +50,14 @@ def krippendorff_alpha(
     Returns
     -------
     Estimate
-        At most 1. Undefined below two items with two votes (``"too_few_items"``), and where all
+        At most 1. Undefined below two items with two votes (``"too_few_items"``), and if all
         values are equal (``"no_variation"``): then neither agreement nor its lack can show. No
-        interval (``"no_variation"``) where all resamples have one alpha, such as where all agree.
+        interval (``"no_variation"``) if all resamples have the same alpha, such as if all agree.
 
     Raises
     ------
     ValueError
-        If `counts` is no matrix of counts, or an option is unknown.
+        If `counts` is not a matrix of counts, or an option is unknown.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""How each annotator worked: signs to look at, never grounds to reject by themselves."""
+"""Quality measures of each annotator: hints to look at, not grounds for rejection."""
 
 from dataclasses import dataclass
 
@@ -27,18 +27,18 @@ class AnnotatorQuality:
     majority_agreement : Proportion
         Answers equal to the majority of the *other* annotators of the item.
     others_tied : int
-        Answers left out of it because the others are tied or there are none.
+        Answers left out of `majority_agreement` because the others are tied or there are none.
     pair_agreement : Estimate
         Mean share of the other annotators of an item who gave the same answer.
     certainty_mean, certainty_sd : Estimate
         Of the given certainties; sd with ``ddof=1``.
     certainty_auroc : Estimate
-        Probability that a right answer is held with more certainty than a wrong one, ties half.
+        Probability that a right answer is more certain than a wrong one; ties count half.
     favourite_share : Estimate
         Share of the option chosen most.
     longest_run : int
         Longest run of answers on the same side of the screen, in the order they were given;
-        0 where sides are not known.
+        0 if sides are not known.
     median_seconds : Estimate
         Median time on an item.
     """
@@ -92,9 +92,9 @@ def annotator_quality(
 
     Notes
     -----
-    The majority of the others leaves the annotator's own vote out; with it, everybody would
+    The majority of the others leaves out the annotator's own vote; with it, everybody would
     agree with themselves. AUROC is the Mann-Whitney statistic over right and wrong answers,
-    None where all are right or all are wrong.
+    None if all are right or all are wrong.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _measure(
 def _others(votes: Votes) -> tuple[IntArray, FloatArray]:
     """For each vote: majority of the item's other votes (-1: tied or none), and their share alike.
 
-    A repeated reading of the same annotator is nobody else's vote.
+    A repeated reading by the same annotator does not count as another vote.
     """
     own = votes.item * votes.n_annotators + votes.annotator
     own, n_cells = relabel(own)

@@ -1,4 +1,4 @@
-"""How far several people agree, and how far beyond what chance would give."""
+"""Agreement of several people, and agreement beyond chance."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -41,7 +41,7 @@ def percent_agreement(
     Returns
     -------
     Estimate
-        In [0, 1]; undefined (``"no_pairs"``) where no item has two votes. Where all items have the
+        In [0, 1]; undefined (``"no_pairs"``) if no item has two votes. If all items have the
         same agreement, such as 1, the interval is exact.
 
     Notes
@@ -80,7 +80,7 @@ def fleiss_kappa(
     -------
     Estimate
         Undefined without pairs (``"no_pairs"``), below two items (``"too_few_items"``), or
-        where everybody chose one option (``"no_variation"``).
+        if everybody chose one option (``"no_variation"``).
 
     Notes
     -----
@@ -118,14 +118,14 @@ def brennan_prediger(
     Parameters
     ----------
     counts : array_like of int, shape (n_items, n_options)
-        One column per option that was on offer, also of one that nobody chose.
+        One column per option that was offered, including options that nobody chose.
     n_draws, rng, level
         As for `percent_agreement`.
 
     Returns
     -------
     Estimate
-        ``(p_a - 1/C) / (1 - 1/C)``; defined also where everybody chose one option. Where all items
+        ``(p_a - 1/C) / (1 - 1/C)``; also defined if everybody chose one option. If all items
         have the same agreement, the interval is exact.
 
     References
@@ -160,7 +160,7 @@ def gwet_ac(
     Parameters
     ----------
     counts : array_like of int, shape (n_items, n_options)
-        One column per option that was on offer, in order.
+        One column per option that was offered, in order.
     weights : {"identity", "linear", "quadratic", "ordinal"}, default "identity"
         ``"identity"`` is AC1; the others give neighbouring options partial agreement (AC2).
     n_draws, rng, level
@@ -169,8 +169,8 @@ def gwet_ac(
     Returns
     -------
     Estimate
-        Defined also where everybody chose one option: it is then 1, only because it counts
-        options that nobody chose. Where all items have the same agreement, the interval is that
+        Also defined if everybody chose one option: it is then 1, only because it counts
+        options that nobody chose. If all items have the same agreement, the interval is that
         of the agreement with the chance agreement anywhere from 0 to its largest.
 
     Notes
@@ -242,10 +242,10 @@ def cohen_kappa(
     Returns
     -------
     Estimate
-        With a normal interval, cut off at -1 and 1, that takes items as independent. Undefined
-        below two items (``"too_few_items"``) and where both gave one and the same answer
-        throughout (``"no_variation"``). No interval (``"no_variation"``) where its standard error
-        is 0, as it is where both always agree.
+        With a normal interval, cut off at -1 and 1, that treats items as independent. Undefined
+        below two items (``"too_few_items"``) and if both always gave the same
+        single answer (``"no_variation"``). No interval (``"no_variation"``) if its standard error
+        is 0, as it is if both always agree.
 
     Notes
     -----
@@ -321,7 +321,7 @@ def _chance_corrected(
 ) -> Estimate:
     """``(p_a - p_e) / (1 - p_e)`` where `chance` gives p_e of the prevalences, shape (r, C).
 
-    `limits` are the least and the largest p_e that there can be, if the largest is below 1.
+    `limits` are the smallest and the largest possible p_e, if the largest is below 1.
     """
     rows = count_rows(counts)
     rows = rows[rows.sum(axis=1) >= 1]

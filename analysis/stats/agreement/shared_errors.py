@@ -1,4 +1,4 @@
-"""Does a person err where a judge errs, more than others who saw the same items?"""
+"""Errors that a person shares with a judge, beyond those that the items explain."""
 
 from dataclasses import dataclass, replace
 
@@ -11,20 +11,20 @@ from ..core.results import FloatArray, IntArray, Reason
 
 # Silent reading of English non-fiction, in words a minute (Brysbaert, 2019).
 READING_PACE = 238
-# Hardly anybody reads faster than this and still takes in what stands there.
+# Hardly anybody reads and understands a text faster than this.
 HURRIED_PACE = 400
-# A person stands out below the first probability, and below the second one where they also went
+# A person stands out below the first probability, and below the second one if they also went
 # faster than people read.
 LIMIT = 0.003
 LIMIT_WHEN_HURRIED = 0.03
-# So many in 1,000 careful people stand out all the same, by what tests simulate.
+# In simulations of the tests, this many of 1,000 careful people stand out.
 FALSE_FLAGS_PER_1000 = 1
 FALSE_FLAGS_PER_1000_WHEN_HURRIED = 10
 
 
 @dataclass(frozen=True)
 class SharedErrors:
-    """One person's errors beside those of a judge.
+    """Errors that one person shares with a judge.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class SharedErrors:
     n_wrong, n_judge_wrong, n_both_wrong : int
         Of them, those the person got wrong, the judge got wrong, and both did.
     expected : float or None
-        `n_both_wrong` of somebody who makes as many errors as this person, where others make
-        them.
+        Expected `n_both_wrong` of somebody who makes as many errors as this person, on the items
+        on which others make them.
     probability : float or None
-        Of so many shared errors or more in such a person.
+        Probability that such a person shares this number of errors or more.
     reason : str or None
-        Why the two are None: ``"too_few_items"`` without an item, ``"no_variation"`` where the
+        Why the two are None: ``"too_few_items"`` without an item, ``"no_variation"`` if the
         items leave only one value possible.
     """
 
@@ -61,10 +61,10 @@ def shared_errors(
     wrong : array_like of int, shape (n_items, n_annotators)
         1 wrong, 0 right, -1 without an answer or without a truth.
     judge_wrong : array_like of int, shape (n_items,)
-        The same of the judge.
+        The same for the judge.
     measure : array_like of bool, shape (n_annotators,), optional
-        People against whom the others are held; by default everybody. Nobody else's answers
-        move another person's figures.
+        People to compute; by default everybody. The answers of the others do not
+        change a person's figures.
 
     Returns
     -------
@@ -86,10 +86,10 @@ def shared_errors(
     :math:`P(S=s\mid T=t)\propto f_w(s)\,f_r(t-s)`, where :math:`f_w` and :math:`f_r` are the
     Poisson-binomial distributions of errors on the items that the judge got wrong and right.
     This is the conditional likelihood of the Rasch model. Items that everybody or nobody got
-    wrong tell nothing.
+    wrong have no influence.
 
-    The probability is on the safe side, because :math:`p_i` holds the person's own answer. It
-    speaks of likeness, not of its cause: somebody who happens to think as a model does looks the
+    The probability is conservative, because :math:`p_i` includes the person's own answer. It
+    shows similarity, not its cause: somebody who happens to think as a model does looks the
     same as somebody who asked it.
 
     References
@@ -128,7 +128,7 @@ def shared_errors(
     for column, counts in enumerate(people):
         rows = item[starts[column] : starts[column + 1]]
         own = errors[rows, column]
-        # Whose answers nobody is held against still belong to their own items.
+        # Answers of people who are not computed still count at their items.
         alone = 0 if counts else 1
         share = (n_missed[rows] + alone * own) / (n_people[rows] + alone)
         found.append(_compare(own, judge[rows], share))
@@ -175,7 +175,7 @@ def _errors(share: FloatArray, shift: float) -> FloatArray:
 
 
 def _binomial(count: int, p: float) -> FloatArray:
-    """Probabilities of 0 to `count` successes; SciPy's own takes long to begin with."""
+    """Probabilities of 0 to `count` successes; SciPy's own function is slow to set up."""
     k = np.arange(count + 1)
     ways = gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1)
     return np.asarray(np.exp(ways + xlogy(k, p) + xlog1py(count - k, -p)), dtype=np.float64)
@@ -184,19 +184,19 @@ def _binomial(count: int, p: float) -> FloatArray:
 def stands_out(
     probabilities: npt.ArrayLike, words_per_minute: float | None
 ) -> tuple[float | None, bool]:
-    """The smallest of a person's probabilities, corrected for their number, and the verdict.
+    """Correct a person's smallest probability for their number, and say whether it stands out.
 
     Parameters
     ----------
     probabilities : array_like of float, shape (n_judges,)
         ``SharedErrors.probability`` against each judge, those that are not None.
     words_per_minute : float or None
-        The person's pace; None where it is unknown.
+        The person's pace; None if it is unknown.
 
     Returns
     -------
     tuple of float or None, and bool
-        Bonferroni's probability, None without any, and whether it lies below the limit:
+        Bonferroni's probability, None without any, and whether it is below the limit:
         `LIMIT`, or `LIMIT_WHEN_HURRIED` above `HURRIED_PACE`.
 
     Examples

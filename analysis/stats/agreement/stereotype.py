@@ -1,4 +1,4 @@
-"""How much agreement the annotators' accuracy explains, and what they share beyond it."""
+"""Agreement that the annotators' accuracy explains, and a shared guess that explains the rest."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from ..core.results import Estimate, Reason
 
 
 def expected_agreement(accuracy: float, *, n_options: int = 2) -> float:
-    r"""Agreement of two annotators whose errors have nothing in common.
+    r"""Expected agreement of two annotators whose errors are independent.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def expected_agreement(accuracy: float, *, n_options: int = 2) -> float:
 
 
 def expected_majority_accuracy(accuracy: float, *, n_annotators: int = 3) -> float:
-    r"""Accuracy of the majority of annotators whose errors have nothing in common.
+    r"""Expected accuracy of the majority of annotators whose errors are independent.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def expected_majority_accuracy(accuracy: float, *, n_annotators: int = 3) -> flo
 
 @dataclass(frozen=True)
 class SharedStereotype:
-    """The two-parameter model of annotators who follow a common guess.
+    """Two-parameter model of annotators who follow a common guess.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class SharedStereotype:
     majority_accuracy : Estimate
         Accuracy of the majority that the model predicts.
     agreement_from_accuracy : float
-        Agreement that the accuracy alone would give; see `expected_agreement`.
+        Agreement that follows from the accuracy alone; see `expected_agreement`.
     """
 
     follows: float | None
@@ -112,8 +112,8 @@ def shared_stereotype(
     Returns
     -------
     SharedStereotype
-        Undefined (``"not_identified"``) where the agreement is at most 1/2, so that no shared
-        guess shows, or where no r in [0, 1] gives the accuracy.
+        Undefined (``"not_identified"``) if the agreement is at most 1/2, so that no shared
+        guess shows, or if no r in [0, 1] gives the accuracy.
 
     Raises
     ------

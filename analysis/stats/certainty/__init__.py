@@ -1,1 +1,1 @@
-"""What a stated certainty is worth."""
+"""Quality and use of stated certainty."""

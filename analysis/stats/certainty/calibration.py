@@ -1,4 +1,4 @@
-"""Does certainty mean what it says? Calibration error, Brier score and discrimination."""
+"""Calibration error, Brier score and discrimination of stated certainty."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -22,7 +22,7 @@ class CalibrationBin:
     Attributes
     ----------
     low, high : float
-        Smallest and largest certainty that fell into the bin, 1 to 100.
+        Smallest and largest certainty in the bin, 1 to 100.
     n, correct : int
         Answers in the bin and those of them that are right.
     confidence : float
@@ -55,9 +55,9 @@ class Calibration:
     binning : str
         How the bins were made.
     n, n_missing : int
-        Answers used; answers left out for want of a certainty or of right and wrong.
+        Answers used; answers left out without a certainty or without right or wrong.
     reason : str or None
-        ``"empty_group"`` where nothing could be used.
+        ``"empty_group"`` if nothing could be used.
     """
 
     ece: float | None
@@ -83,7 +83,7 @@ class Brier:
     n, n_missing : int
         Answers used and left out.
     reason : str or None
-        ``"empty_group"`` where nothing could be used.
+        ``"empty_group"`` if nothing could be used.
     """
 
     value: float | None
@@ -97,21 +97,21 @@ class Brier:
 
 @dataclass(frozen=True)
 class Discrimination:
-    """How well certainty tells right answers from wrong ones.
+    """How well certainty separates right from wrong answers.
 
     Attributes
     ----------
     auroc : float or None
-        Probability that a right answer is more certain than a wrong one, ties one half.
+        Probability that a right answer is more certain than a wrong one; ties count one half.
     auprc_correct, auprc_error : float or None
         Average precision for finding right (wrong) answers by high (low) certainty; compare
         them with their base rates.
     base_rate : float or None
-        Share of right answers; that of errors is one less it.
+        Share of right answers; the share of errors is one minus it.
     n_right, n_wrong, n_missing : int
         Answers right, wrong, and left out.
     reason : str or None
-        ``"empty_group"``; ``"no_variation"`` where all answers are right or all are wrong;
+        ``"empty_group"``; ``"no_variation"`` if all answers are right or all are wrong;
         ``"too_few_items"`` below the least number of either.
     """
 
@@ -138,17 +138,17 @@ def calibration_error(
     Parameters
     ----------
     certainty : array_like of float, shape (n,)
-        Stated certainty, 1 to 100 (0 is taken as well, models say it); NaN is missing.
+        Stated certainty, 1 to 100 (0 is accepted too, because models say it); NaN is missing.
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
     binning : {"width", "distinct", "mass"}, default "width"
         ``"width"``: `n_bins` bins of equal width on the raw certainty. ``"distinct"``: one bin
-        per value, preferred where people and models use few values. ``"mass"``: `n_bins` groups
-        of nearly equal size in ascending order; one value may then lie in two bins.
+        per value, preferred if people and models use few values. ``"mass"``: `n_bins` groups
+        of nearly equal size in ascending order; one value may then be in two bins.
     n_bins : int, default 10
         Bins for ``"width"`` and ``"mass"``.
     scale : {"plain", "half"}, default "plain"
-        Confidence is certainty / 100, or 0.5 + 0.5 certainty / 100 for a reader who takes
+        Confidence is certainty / 100, or 0.5 + 0.5 certainty / 100 for a reader who reads
         certainty 0 as a coin flip between two options. Bins stay on the raw certainty.
 
     Returns
@@ -163,8 +163,8 @@ def calibration_error(
     Notes
     -----
     :math:`ECE=\sum_b\frac{n_b}{n}|acc_b-conf_b|`. With ten bins of equal width a certainty
-    :math:`c` lies in bin :math:`\max(1,\lceil c/10\rceil)`, so that 80 lies with 71. The error is
-    biased upwards in small samples: below 50 answers it is a number, not a verdict.
+    :math:`c` is in bin :math:`\max(1,\lceil c/10\rceil)`, so 80 is in one bin with 71. The error is
+    biased upwards in small samples: below 50 answers, draw no conclusion from it.
 
     References
     ----------
@@ -232,7 +232,7 @@ def brier_score(
     -----
     :math:`\frac1n\sum(f_i-y_i)^2=\sum_v\frac{n_v}{n}(v-\bar y_v)^2-
     \sum_v\frac{n_v}{n}(\bar y_v-\bar y)^2+\bar y(1-\bar y)` over the distinct forecasts
-    :math:`v`: an identity, which it is not when forecasts are binned.
+    :math:`v`. It is exact, which it is not if forecasts are binned.
 
     References
     ----------
@@ -266,7 +266,7 @@ def brier_score(
 def discrimination(
     certainty: npt.ArrayLike, correct: npt.ArrayLike, *, min_each: int = MIN_EACH
 ) -> Discrimination:
-    r"""Area under the ROC curve and average precision of certainty as a sign of being right.
+    r"""Area under the ROC curve and average precision of certainty as a predictor of right answers.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def discrimination(
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
     min_each : int, default 10
-        Right answers and wrong answers that are needed.
+        Smallest number of right and of wrong answers.
 
     Returns
     -------
@@ -332,7 +332,7 @@ def discrimination(
 def usable_answers(
     certainty: npt.ArrayLike, correct: npt.ArrayLike
 ) -> tuple[FloatArray, IntArray, int]:
-    """Certainty and correctness where both are known, and how many answers were left out.
+    """Certainty and correctness of rows with both, and the number of rows left out.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def usable_answers(
 
 
 def to_confidence(certainty: FloatArray, scale: Scale = "plain") -> FloatArray:
-    """Turn certainty 0 to 100 into a probability, as `scale` says."""
+    """Convert certainty 0 to 100 into a probability according to `scale`."""
     if scale not in get_args(Scale):
         raise ValueError(f"`scale` must be one of {', '.join(get_args(Scale))}.")
     share = certainty / 100

@@ -1,4 +1,4 @@
-"""Honest thresholds: chosen on some items and judged on others; and those that no answer has."""
+"""Thresholds chosen on some items and measured on others, and thresholds that no answer has."""
 
 from dataclasses import dataclass
 
@@ -14,21 +14,21 @@ from .risk_coverage import threshold_sweep
 
 @dataclass(frozen=True)
 class HeldOutThreshold:
-    """Accuracy at a threshold that did not see the items it is measured on.
+    """Accuracy at a threshold that was chosen on other items.
 
     Attributes
     ----------
     threshold : float or None
         The lowest certainty that reached the target on the choosing items.
     chosen_on, measured_on : Proportion
-        Accuracy at or above it, there and on the held-out items. Only the second is honest.
+        Accuracy at or above it, there and on the held-out items. Only the second is unbiased.
     coverage : float or None
         Share of the held-out answers that it accepts.
     n_choosing, n_held_out : int
         Answers of both parts.
     reason : str or None
-        Why `threshold` is None: ``"empty_group"`` where a part has no answers,
-        ``"not_certified"`` where no certainty reaches the target.
+        Why `threshold` is None: ``"empty_group"`` if a part has no answers,
+        ``"not_certified"`` if no certainty reaches the target.
     """
 
     threshold: float | None
@@ -58,12 +58,12 @@ def held_out_threshold(
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
     held_out : array_like of bool, shape (n,)
-        Rows that choose nothing, for example ``folds_by_key(keys, 2) == 1``. Answers about one
-        item, and better about one persona, must lie on one side.
+        Rows not used to choose, for example ``folds_by_key(keys, 2) == 1``. Answers about one
+        item, and preferably about one persona, must be in one part.
     target : float
         Accuracy in (0, 1] that the accepted answers of the choosing part must reach.
     min_n : int, default 30
-        Accepted answers that a threshold needs there: fewer reach any target by luck.
+        Accepted answers that a threshold needs there: fewer may reach any target by luck.
     level : float, default 0.95
         Of the Wilson intervals.
 
@@ -71,7 +71,7 @@ def held_out_threshold(
     -------
     HeldOutThreshold
         The chosen threshold need not reach the target on the held-out part, and usually falls a
-        little short: that gap is what a threshold read off a table hides.
+        little short of it. A threshold that is read off a table hides this gap.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def held_out_threshold(
 
     Notes
     -----
-    This is an honest estimate, not a guarantee.
+    This is an unbiased estimate, not a guarantee.
 
     Examples
     --------
@@ -127,10 +127,10 @@ def held_out_threshold(
 def unreachable_thresholds(
     certainty: npt.ArrayLike, correct: npt.ArrayLike, *, low: int = 1, high: int = 100
 ) -> tuple[int, ...]:
-    """Whole certainties that no answer has.
+    """List the whole certainties that no answer has.
 
     At such a threshold "at least" and "above" accept the same answers, those of the next
-    certainty above it that occurs; which of the two a study meant cannot be told from its data.
+    higher certainty that occurs. The data cannot show which of the two a study meant.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def unreachable_thresholds(
     Returns
     -------
     tuple of int
-        Ascending; empty where nothing could be used.
+        Ascending; empty if nothing could be used.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Each side on the items where it is certain: two sets that overlap, and differ."""
+"""Accuracy of each side on the items where it is certain."""
 
 from dataclasses import dataclass
 
@@ -19,12 +19,12 @@ class HighSets:
     Attributes
     ----------
     difference : Estimate
-        Accuracy of the model on its high set less that of people on theirs, with an interval
-        from resampling items (or blocks) and making both sets anew each time.
+        Accuracy of the model on its high set minus that of people on theirs, with an interval
+        from resampling items (or blocks) and forming both sets again each time.
     model_on_own, human_on_own : Proportion
         The two accuracies.
     n_both, n_human_only, n_model_only, n_neither : int
-        Items by which sides are certain.
+        Items by the sides that are certain.
     cells : dict of str to tuple of Proportion
         For ``both``, ``human_only``, ``model_only`` and ``neither``: accuracy of people and of
         the model on those items.
@@ -56,21 +56,21 @@ def compare_high_sets(
     n_draws: int = 1000,
     level: float = 0.95,
 ) -> HighSets:
-    r"""Accuracy of the model where it is certain less accuracy of people where they are.
+    r"""Accuracy of the model where it is certain minus accuracy of people where they are certain.
 
-    The two sets are chosen by the certainties that are compared, and they overlap; neither a
-    paired nor an unpaired test fits, so items are resampled and both sets made anew.
+    The two sets are chosen by the certainties that are compared, and they overlap. Neither a
+    paired nor an unpaired test fits, so items are resampled and both sets formed again.
 
     Parameters
     ----------
     human_certainty, model_certainty : array_like of float, shape (n_items,)
-        0 to 100; NaN is missing. An item that misses either is left out.
+        0 to 100; NaN is missing. An item without both is left out.
     human_correct, model_correct : array_like of int, shape (n_items,)
-        1 right, 0 wrong, -1 missing (tie, no truth, no answer); left out likewise.
+        1 right, 0 wrong, -1 missing (tie, no truth, no answer); also left out.
     threshold : float, default 80
         Certainty at or above it is high.
     blocks : array_like of int, shape (n_items,), optional
-        Blocks of annotators: resampled instead of items, for inference about people in general.
+        Blocks of annotators to resample instead of items, for inference about people in general.
     rng : numpy.random.Generator
         Source of randomness.
     n_draws : int, default 1000
@@ -81,7 +81,7 @@ def compare_high_sets(
     Returns
     -------
     HighSets
-        No interval where more than 5 % of the resamples leave a high set empty
+        No interval if more than 5 % of the resamples leave a high set empty
         (``"empty_group"``) or nothing differs between them (``"no_variation"``).
 
     Raises

@@ -1,4 +1,4 @@
-"""People's certainty beside models' certainty: item by item, and as distributions."""
+"""Certainty of people and of models: item by item, and as distributions."""
 
 import warnings
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ MIN_FOR_INTERVAL = 10
 
 @dataclass(frozen=True)
 class CertaintyPairs:
-    """Two certainties of the same items.
+    """Comparison of two certainties of the same items.
 
     Attributes
     ----------
@@ -25,20 +25,20 @@ class CertaintyPairs:
     pearson, spearman, kendall : float or None
         Correlations; Kendall's is tau b.
     concordance : float or None
-        Lin's concordance: correlation that also punishes another mean or spread.
+        Lin's concordance: correlation that also penalises a different mean or spread.
     correlation_reason : str or None
-        Why the correlations are None: ``"too_few_items"``, or ``"no_variation"`` where a side is
+        Why the correlations are None: ``"too_few_items"``, or ``"no_variation"`` if a side is
         constant.
     mean_difference : float or None
-        Model less people, in points of certainty.
+        Model minus people, in points of certainty.
     wilcoxon_p : float or None
         Two-sided signed-rank p value, equal pairs dropped.
     reason : str or None
-        ``"too_few_items"`` where `mean_difference` is None.
+        ``"too_few_items"`` if `mean_difference` is None.
     wilcoxon_reason : str or None
-        ``"no_variation"`` where all pairs are equal.
+        ``"no_variation"`` if all pairs are equal.
     spearman_interval : Interval or None
-        Of `spearman`, for independent items; None where it is, where it is 1 or -1, and with fewer
+        Of `spearman`, for independent items; None if that is None, 1 or -1, and with fewer
         than 10 items.
     """
 
@@ -57,7 +57,7 @@ class CertaintyPairs:
 
 @dataclass(frozen=True)
 class CertaintyDistributions:
-    """Two distributions of certainty, item by item or not.
+    """Comparison of two distributions of certainty.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class CertaintyDistributions:
     human_mean, model_mean, human_sd, model_sd : float or None
         Moments in points (ddof 1).
     ks, ks_p : float or None
-        Largest distance of the two distribution functions and its p value, which takes the
+        Largest distance of the two distribution functions and its p value, which treats the
         answers as independent.
     wasserstein : float or None
-        Mean shift in points that turns one distribution into the other.
+        Mean shift, in points, that turns one distribution into the other.
     reason : str or None
-        ``"too_few_items"`` where a side has fewer than 3.
+        ``"too_few_items"`` if a side has fewer than 3.
     """
 
     n_human: int
@@ -89,13 +89,13 @@ class CertaintyDistributions:
 def compare_certainty(
     human: npt.ArrayLike, model: npt.ArrayLike, *, level: float = 0.95
 ) -> CertaintyPairs:
-    r"""Do people and model grow certain on the same items, and by as much?
+    r"""Compare the certainty of people and model item by item.
 
     Parameters
     ----------
     human, model : array_like of float, shape (n_items,)
-        Certainty of each side on the same items, 0 to 100; NaN is missing. Items that miss a
-        side are left out.
+        Certainty of each side on the same items, 0 to 100; NaN is missing. Items without both
+        sides are left out.
     level : float, default 0.95
         Of the interval of Spearman's correlation.
 
@@ -110,8 +110,8 @@ def compare_certainty(
 
     Notes
     -----
-    Lin: :math:`\rho_c=\frac{2s_{xy}}{s_x^2+s_y^2+(\bar x-\bar y)^2}` with moments over n. Mind
-    what is compared: a mean over three people varies less than one model's number; see
+    Lin: :math:`\rho_c=\frac{2s_{xy}}{s_x^2+s_y^2+(\bar x-\bar y)^2}` with moments over n. Check
+    what you compare: a mean over three people varies less than one model's number; see
     :func:`analysis.stats.certainty.like_for_like.like_for_like`.
 
     References
@@ -166,7 +166,7 @@ def compare_certainty(
 
 
 def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:
-    """Bonett and Wright's interval, of Fisher's z."""
+    """Bonett and Wright's interval, by Fisher's z."""
     if n < MIN_FOR_INTERVAL or abs(rho) > 1 - 1e-9:
         return None
     half = normal_quantile(level) * ((1 + rho**2 / 2) / (n - 3)) ** 0.5
@@ -178,7 +178,7 @@ def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:
 def compare_certainty_distributions(
     human: npt.ArrayLike, model: npt.ArrayLike
 ) -> CertaintyDistributions:
-    """Do people and model use the scale alike, whatever the items?
+    """Compare how people and model use the scale of certainty, whatever the items.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def compare_certainty_distributions(
             n_human, n_model, None, None, None, None, None, None, None, reason="too_few_items"
         )
     with warnings.catch_warnings():
-        # Where the exact p value overflows, SciPy says so and gives the asymptotic one.
+        # If the exact p value overflows, SciPy warns and gives the asymptotic one.
         warnings.simplefilter("ignore", RuntimeWarning)
         test = stats.ks_2samp(people, machine)
     return CertaintyDistributions(

@@ -1,4 +1,4 @@
-"""Does being certain raise accuracy more for the model than for people?"""
+"""Interaction of certainty and source: whether high certainty says more for the model."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class CertaintyBySource:
     Attributes
     ----------
     interaction : Estimate
-        Log odds ratio of high against low certainty of the model less that of people: above 0,
+        Log odds ratio of high against low certainty of the model minus that of people: above 0,
         the model's high certainty says more. Population-averaged.
     people, model : Estimate
         The two log odds ratios.
@@ -27,7 +27,7 @@ class CertaintyBySource:
     cells : dict of str to Proportion
         ``people_low``, ``people_high``, ``model_low``, ``model_high``, without intervals.
     n, n_missing : int
-        Answers used; answers without certainty or without right and wrong.
+        Answers used; answers without a certainty or without right or wrong.
     """
 
     interaction: Estimate
@@ -53,7 +53,7 @@ def certainty_by_source(
     Parameters
     ----------
     correct : array_like of int, shape (n,)
-        1 right, 0 wrong, -1 missing; single answers of people and of the model, one under the
+        1 right, 0 wrong, -1 missing; single answers of people and of the model, one after the
         other.
     certainty : array_like of float, shape (n,)
         0 to 100; NaN is missing.
@@ -69,7 +69,7 @@ def certainty_by_source(
     Returns
     -------
     CertaintyBySource
-        A log odds ratio is undefined where one of its cells is empty (``"empty_group"``) or all
+        A log odds ratio is undefined if one of its cells is empty (``"empty_group"``) or all
         right or all wrong (``"no_variation"``).
 
     Raises
@@ -83,7 +83,7 @@ def certainty_by_source(
     of the log odds of the four cells: those of generalised estimating equations with working
     independence. The variance is the cluster-robust one, with the clusterings of
     `multiway_variance`, and t quantiles. A mixed model would give effects within items and people,
-    which are further from 0. A sensitivity analysis beside `compare_high_sets`, which compares
+    which are further from 0. This is a sensitivity analysis for `compare_high_sets`, which compares
     accuracies.
 
     References

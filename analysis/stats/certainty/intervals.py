@@ -1,4 +1,4 @@
-"""Intervals for how good certainties are, from resampling items."""
+"""Quality of certainties, with intervals from resampling items."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ class CertaintyQuality:
     Attributes
     ----------
     ece : Estimate
-        Expected calibration error over the distinct certainties. Chance pushes it upwards, in a
-        resample twice, so it has no interval (``"biased"``): read `squared_error`.
+        Expected calibration error over the distinct certainties. Chance increases it, in a
+        resample twice, so it has no interval (``"biased"``): use `squared_error`.
     squared_error : Estimate
-        Mean squared gap of accuracy and certainty over the distinct certainties, with what
-        sampling alone adds taken away: 0 for perfect certainties, on average. See
+        Mean squared gap of accuracy and certainty over the distinct certainties, without what
+        sampling alone adds: 0 on average for perfect certainties. See
         `analysis.stats.certainty.squared_gap`.
     brier : Estimate
         Brier score.
     skill : Estimate
-        Brier score of the constant "share of right answers" less `brier`: above 0, certainty
+        Brier score of the constant "share of right answers" minus `brier`: above 0, certainty
         says more than that constant.
     auroc : Estimate
-        Probability that a right answer is more certain than a wrong one, ties one half.
+        Probability that a right answer is more certain than a wrong one; ties count one half.
     n, n_missing, n_clusters : int
         Answers used, answers left out, items or clusters resampled.
     few : bool
-        Fewer than 50 answers: numbers, not verdicts.
+        Fewer than 50 answers: draw no conclusion.
     """
 
     ece: Estimate
@@ -71,7 +71,7 @@ def certainty_quality(
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
     cluster : array_like of int, shape (n,), optional
-        What is resampled whole: the item where it has several answers, or the block of
+        The units to resample: the item if it has several answers, or the block of
         annotators; any codes. By default every answer is its own.
     rng : numpy.random.Generator
         Source of randomness; its seed is stored.
@@ -157,7 +157,7 @@ def certainty_quality(
 
 
 def _with_exact_interval(brier: Estimate, n_units: int, level: float) -> Estimate:
-    """Brier score; where no resample changes it, with the interval of a constant."""
+    """Brier score; if no resample changes it, with the interval of a constant."""
     if brier.value is None or brier.interval_reason != "no_variation":
         return brier
     return Estimate(brier.value, interval=constant_interval(brier.value, n_units, level=level))
@@ -216,7 +216,7 @@ def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray
     gap = np.abs(right - at * confidence)
     brier = (wrong * confidence**2 + right * (1 - confidence) ** 2).sum(axis=1) / n
     base = right.sum(axis=1) / n
-    # Right answers beat the wrong ones below them and half of those beside them.
+    # Right answers beat the wrong ones below them, and half of the equally certain ones.
     below = np.cumsum(wrong, axis=1) - wrong
     pairs = right.sum(axis=1) * wrong.sum(axis=1)
     won = (right * (below + wrong / 2)).sum(axis=1)

@@ -1,7 +1,7 @@
-"""Fair comparisons of certainty: equal rules for both sides.
+"""Comparison of certainty by equal rules for both sides.
 
-The mean certainty of a three-person majority varies less than one model's single number, so under
-one threshold the two pick different shares of items, and judges of equal quality look different.
+The mean certainty of a three-person majority varies less than one model's single number, so with
+one threshold the two select different shares of items, and equally good judges look different.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from .matched_coverage import matched_accuracy
 
 @dataclass(frozen=True)
 class PanelSide:
-    """One side under one rule.
+    """Results of one side under one rule.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class PanelSide:
     n_ties, n_no_certainty : int
         Items without a single majority; answers without a certainty.
     reason : str or None
-        ``"too_few_annotators"`` where the rule needs more answers per item than any item has,
-        ``"empty_group"`` where nothing could be used.
+        ``"too_few_annotators"`` if the rule needs more answers per item than any item has,
+        ``"empty_group"`` if nothing could be used.
     """
 
     overall: Proportion
@@ -55,7 +55,7 @@ class PanelSide:
 
 @dataclass(frozen=True)
 class LikeForLike:
-    """People and model by the same rules.
+    """Results of people and model under the same rules.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class LikeForLike:
         Share of high certainty among single human answers: the coverage at which
         ``matched`` compares all four.
     threshold : float
-        Where high begins.
+        Lowest certainty that is high.
     votes_per_item : int
-        Answers that make a majority.
+        Answers that form a majority.
     """
 
     human_single: PanelSide
@@ -99,12 +99,12 @@ def like_for_like(
     model : Votes
         Choices of one model's runs, each run as an annotator of its own, on the same items.
     truth : array_like of int, shape (n_items,)
-        Right option, -1 none.
+        True option; -1 is unknown.
     threshold : float, default 80
         Certainty at or above it is high; it is compared with unrounded means.
     votes_per_item : int, default 3
-        Answers that make a majority. Items with fewer are left out of the majorities, from items
-        with more that many are drawn at random.
+        Answers that form a majority. Items with fewer are left out of the majorities; from items
+        with more, this number is drawn at random.
     rng : numpy.random.Generator
         Source of randomness of that draw.
 
@@ -180,7 +180,7 @@ def _single_answers(votes: Votes, truth: IntArray) -> _Answers:
 def _majority_answers(
     votes: Votes, truth: IntArray, size: int, rng: np.random.Generator
 ) -> _Answers:
-    """The majority of `size` answers of each item that has as many."""
+    """Majority of `size` answers of each item with at least that many."""
     order = np.lexsort((rng.random(votes.n), votes.item))
     item = votes.item[order]
     rank = np.arange(votes.n) - np.searchsorted(item, item)
@@ -211,7 +211,7 @@ def _side(
     share: Callable[[_Answers], Proportion],
     stated: _Answers,
 ) -> PanelSide:
-    """One side of the panel; `share` makes the interval that fits how the answers came about.
+    """One side of the panel; `share` makes the interval for the way the answers arose.
 
     `stated` are the single human answers with a certainty, whose high ones set the coverage.
     """
@@ -221,7 +221,7 @@ def _side(
         reason = "too_few_annotators"
     elif not answered.any():
         reason = "empty_group"
-    # People are a source of chance where single people are asked; a majority is taken as it is.
+    # Single people are a source of chance; a majority is treated as fixed.
     by_person = share is _two_way
     matched = matched_accuracy(
         answers.certainty,

@@ -1,4 +1,4 @@
-"""Accuracy of the most certain answers, where another side says how many those are."""
+"""Accuracy of the most certain answers at the coverage of another side."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def matched_accuracy(
     reference_clusters: Clusters,
     level: float = 0.95,
 ) -> Estimate:
-    r"""Accuracy at the coverage that a reference has, as many of the most certain answers.
+    r"""Accuracy of the most certain answers, as large a share as is high in a reference.
 
     Two sides that use the scale differently are compared at equal shares of accepted answers, not
     above one threshold.
@@ -43,14 +43,14 @@ def matched_accuracy(
         Whether each answer of the reference is high: their share is the coverage.
     reference_clusters : mapping of str to array_like of int, each of shape (m,)
         As `clusters`, with the same names and codes, so that answers of both sides to one item
-        are known to be about one item. The reference may be the side itself.
+        are recognised as such. The reference may be the side itself.
     level : float, default 0.95
 
     Returns
     -------
     Estimate
         The value is that of `accuracy_at_coverage`. Undefined (``"empty_group"``) without usable
-        answers or where no answer of the reference is high; no interval (``"too_few_items"``)
+        answers or if no answer of the reference is high; no interval (``"too_few_items"``)
         below two clusters.
 
     Raises

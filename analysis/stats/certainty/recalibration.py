@@ -1,4 +1,4 @@
-"""What certainty would be worth after correction, measured out of sample."""
+"""Recalibration of certainty, measured out of sample."""
 
 import hashlib
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ class Recalibration:
     raw, recalibrated : float or None
         Brier score of the stated certainty, and of the corrected one.
     base_rate : float or None
-        Brier score of a constant, the share of right answers in the other folds: what certainty
-        has to beat.
+        Brier score of a constant, the share of right answers in the other folds: certainty
+        should be better.
     method : str
         ``"isotonic"`` or ``"logistic"``.
     n, n_missing : int
         Answers used and left out.
     reason : str or None
-        ``"empty_group"``, ``"too_few_items"`` where a fold has nothing to learn from, or
-        ``"no_variation"`` where all answers are right or all are wrong.
+        ``"empty_group"``, ``"too_few_items"`` if a fold has nothing to learn from, or
+        ``"no_variation"`` if all answers are right or all are wrong.
     """
 
     raw: float | None
@@ -89,9 +89,9 @@ def recalibrate(
         1 right, 0 wrong, -1 missing.
     folds : array_like of int, shape (n,)
         Fold of each answer, for example of :func:`folds_by_key`; answers about one item must
-        share a fold, else the correction is not out of sample.
+        share a fold, otherwise the correction is not out of sample.
     method : {"isotonic", "logistic"}, default "isotonic"
-        A rising function, or a logistic curve on the log odds of certainty.
+        An increasing function, or a logistic curve on the log odds of certainty.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def _brier(confidence: FloatArray, right: IntArray) -> float:
 
 
 def _isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
-    """Values at `at` of the rising function fitted to `x` and `y`."""
+    """Values at `at` of the increasing function fitted to `x` and `y`."""
     distinct, group = np.unique(x, return_inverse=True)
     weight = np.bincount(group).astype(np.float64)
     means = np.bincount(group, weights=y) / weight

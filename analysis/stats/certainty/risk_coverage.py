@@ -1,4 +1,4 @@
-"""What is gained by trusting only answers above a certainty: risk, coverage and thresholds."""
+"""Risk, coverage and thresholds of certainty."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from .calibration import usable_answers
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """Share of errors among the most certain answers, as more and more are accepted.
+    """Share of errors among the most certain answers, by the share accepted.
 
     Attributes
     ----------
@@ -25,13 +25,13 @@ class RiskCoverage:
     aurc : float or None
         Area under the curve: mean risk over all numbers of accepted answers; 0 is best.
     oracle_aurc : float or None
-        The least area that any order of these answers could have.
+        The smallest area that any order of these answers could have.
     e_aurc : float or None
         Excess over the oracle, ``aurc - oracle_aurc``.
     n, n_missing : int
         Answers used and left out.
     reason : str or None
-        ``"empty_group"`` where nothing could be used.
+        ``"empty_group"`` if nothing could be used.
     """
 
     threshold: FloatArray
@@ -60,7 +60,7 @@ class ThresholdPoint:
     accuracy : Proportion
         Right answers among the accepted, with Wilson's interval (pointwise).
     band : Interval or None
-        Simultaneous band over all thresholds; None where none was asked for or the threshold
+        Simultaneous band over all thresholds; None if none was requested or the threshold
         accepts too few answers for one.
     """
 
@@ -73,14 +73,14 @@ class ThresholdPoint:
 
 @dataclass(frozen=True)
 class ThresholdCheck:
-    """The two readings of "high certainty" at one threshold.
+    """Accuracy under the two readings of "high certainty" at one threshold.
 
     Attributes
     ----------
     threshold : float
-        The threshold asked about.
+        The threshold.
     n_at : int
-        Answers exactly at it; 0 means that both readings coincide in these data.
+        Answers exactly at it; 0 means that both readings are the same in these data.
     at_least, above : Proportion
         Accuracy of the answers with certainty ``>=`` and ``>`` the threshold.
     """
@@ -166,8 +166,8 @@ def threshold_sweep(
 ) -> tuple[ThresholdPoint, ...]:
     r"""Accuracy and coverage at every certainty that occurs.
 
-    Whoever picks a threshold from this table picks it after seeing the data and has to say so:
-    the pointwise intervals do not cover for that, the simultaneous band does.
+    If you pick a threshold from this table, you pick it after seeing the data and must say so:
+    the pointwise intervals do not allow for that, the simultaneous band does.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def threshold_sweep(
     Returns
     -------
     tuple of ThresholdPoint
-        Ascending thresholds; empty where nothing could be used.
+        Ascending thresholds; empty if nothing could be used.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def accuracy_at_coverage(
     Returns
     -------
     float or None
-        None where nothing could be used.
+        None if nothing could be used.
 
     Raises
     ------

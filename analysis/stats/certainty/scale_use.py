@@ -1,4 +1,4 @@
-"""How people and models use the scale of certainty."""
+"""Use of the certainty scale by people and models."""
 
 import numpy as np
 from scipy import stats
@@ -10,32 +10,32 @@ from ..core.votes import Votes
 
 
 def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -> Estimate:
-    r"""Share of the variance of certainty that lies between items: ICC(1,1).
+    r"""Share of the variance of certainty that is between items: ICC(1,1).
 
     Parameters
     ----------
     votes : Votes
         Choices with certainties of people, or of runs of a judge; missing ones are left out.
     centred : bool, default False
-        Take each annotator's mean certainty away first, so that it does not count who is
-        generally sure of themselves; see `centred_certainty`.
+        Subtract each annotator's mean certainty first, so that it does not matter who is
+        generally certain; see `centred_certainty`.
     level : float, default 0.95
 
     Returns
     -------
     Estimate
-        At most 1; negative where answers to one item differ more than answers to different
-        items. Undefined below two items with two certainties (``"too_few_items"``) and where all
+        At most 1; negative if answers to one item differ more than answers to different
+        items. Undefined below two items with two certainties (``"too_few_items"``) and if all
         are equal (``"no_variation"``). The interval is exact for normal certainties and equally
-        many per item, and noted where their number differs.
+        many per item, and has a note if their number differs.
 
     Notes
     -----
     One-way analysis of variance: :math:`\frac{MSB-MSW}{MSB+(k_0-1)MSW}` with
     :math:`k_0=\frac{1}{n-1}\left(N-\frac{\sum m_i^2}{N}\right)`, the number of certainties per item
-    where that is constant. The interval turns the F quantiles of :math:`MSB/MSW` into limits.
-    Different annotators on different items are what the one-way model is for, so blocks of
-    annotators need no other one.
+    if that is constant. The interval turns the F quantiles of :math:`MSB/MSW` into limits.
+    The one-way model is meant for different annotators on different items, so blocks of
+    annotators need no other model.
 
     References
     ----------
@@ -84,9 +84,9 @@ def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -
 
 
 def centred_certainty(votes: Votes) -> FloatArray:
-    """Certainty less the mean certainty of the same annotator, shape (n,); NaN where missing.
+    """Certainty minus the mean certainty of the same annotator, shape (n,); NaN where missing.
 
-    What is left says on which items a person is surer than usual, whatever part of the scale
+    The rest says on which items a person is more certain than usual, whatever part of the scale
     they use.
 
     Examples

@@ -1,4 +1,4 @@
-"""How far stated certainty is from the share of right answers, with an interval that covers."""
+"""Squared gap between stated certainty and the share of right answers, with an interval."""
 
 import numpy as np
 from scipy import sparse
@@ -35,18 +35,18 @@ def squared_gap(
     Returns
     -------
     Estimate
-        0 on average where each confidence is the probability of being right; a single value may
-        be negative. Undefined (``"too_few_items"``) where no two units share a confidence;
+        0 on average if each confidence is the probability of being right; a single value may
+        be negative. Undefined (``"too_few_items"``) if no two units share a confidence;
         confidences of a single unit are left out.
 
     Notes
     -----
     With :math:`e=y-v` the squared gap at the value :math:`v` is estimated by the mean of
-    :math:`e_ie_j` over its pairs of answers from different units, which chance does not push
-    upwards. S, the mean over values weighted by their answers, is a sum of degenerate parts with
-    variance B and of a part whose variance grows with the gap itself. The interval holds every
+    :math:`e_ie_j` over its pairs of answers from different units, which chance does not
+    increase. S, the mean over values weighted by their answers, is a sum of degenerate parts with
+    variance B and of a part whose variance grows with the gap itself. The interval contains every
     :math:`\theta` with :math:`(S-\theta)^2\le z^2(B+k\max(\theta,0))`, a score interval, so that
-    it holds S, and 0 as often as it should where certainties are perfect.
+    it contains S, and 0 as often as it should if certainties are perfect.
     :math:`B=2\sum_{c\ne d}(\sum_va_vE_{cv}E_{dv})^2` with E the sums of e per unit and value and
     :math:`a_v` their weights, and at least what independent answers of perfect certainty give;
     :math:`k=(4cD+q)/n` with c the variance of right and wrong around
@@ -95,7 +95,7 @@ def squared_gap(
 def _degenerate_variance(
     error: FloatArray, unit: IntArray, value: IntArray, scale: FloatArray
 ) -> float:
-    """B: variance of the sum over pairs of units where confidence is right on average."""
+    """B: variance of the sum over pairs of units if confidence is right on average."""
     shape = (int(unit.max()) + 1, scale.size)
     z = sparse.csr_array((error * np.sqrt(scale[value]), (unit, value)), shape=shape)
     among = float((sparse.csr_array(z.T @ z).data ** 2).sum())

@@ -1,1 +1,1 @@
-"""One side against another."""
+"""Comparison of two or more sides."""

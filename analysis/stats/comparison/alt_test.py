@@ -1,4 +1,4 @@
-"""Could the model replace an annotator? The alternative annotator test and a pooled version."""
+"""Alternative annotator test: whether the model could replace an annotator."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from ..core.multiplicity import benjamini_yekutieli
 from ..core.results import BoolArray, FloatArray, IntArray, Reason
 from ..core.votes import Votes
 
-MIN_ITEMS = 30  # the authors' least number of items per annotator
+MIN_ITEMS = 30  # the authors' smallest number of items per annotator
 
 
 @dataclass(frozen=True)
 class AnnotatorTest:
-    """The model against one annotator.
+    """Test of the model against one annotator.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class AnnotatorTest:
     p_adjusted : float
         The same after Benjamini-Yekutieli over all annotators tested.
     rejected : bool
-        Whether ``p_adjusted <= q``: the model holds up against this annotator.
+        Whether ``p_adjusted <= q``: the model is at least nearly as good as this annotator.
     """
 
     annotator: int
@@ -52,13 +52,13 @@ class AltTest:
     Attributes
     ----------
     omega : float or None
-        Winning rate: annotators against whom the model holds up over annotators tested.
+        Winning rate: share of the annotators tested with `rejected`.
     rho : float or None
         Average advantage probability: mean over annotators of ``model_wins``.
     passed : bool or None
         Whether ``omega >= 0.5``.
     epsilon : float
-        Advantage that a human is granted because people cost more than the model.
+        Advantage given to the model because people cost more.
     q : float
         Level of the false discovery rate.
     annotators : tuple of AnnotatorTest
@@ -66,7 +66,7 @@ class AltTest:
     n_skipped : int
         Annotators with usable items, but fewer than `min_items`.
     reason : str or None
-        ``"too_few_items"`` where every annotator was skipped, ``"no_pairs"`` where no item has
+        ``"too_few_items"`` if every annotator was skipped, ``"no_pairs"`` if no item has
         the model and two people.
     """
 
@@ -90,8 +90,8 @@ def alt_test(
 ) -> AltTest:
     r"""Alternative annotator test on choices.
 
-    Each annotator in turn is compared with the model: who agrees better with the *other*
-    annotators of the same items? The test says for how many annotators one may conclude that
+    Compares each annotator with the model: who agrees better with the *other*
+    annotators of the same items? The test says for how many annotators you may conclude that
     the model represents the rest nearly as well as the annotator does.
 
     Parameters
@@ -101,7 +101,7 @@ def alt_test(
     model : array_like of int, shape (n_items,)
         The model's choice, -1 missing. Items without it are not used.
     epsilon : float
-        Granted advantage: 0.1 against crowd workers, 0.15 skilled annotators, 0.2 experts.
+        Advantage of the model: 0.1 against crowd workers, 0.15 skilled annotators, 0.2 experts.
     q : float, default 0.05
         False discovery rate over the annotators.
     min_items : int, default 30
@@ -122,7 +122,7 @@ def alt_test(
     For annotator j and item i, :math:`S(x)` is the share of the other annotators who chose
     :math:`x`; :math:`W^f=[S_f\ge S_j]`, :math:`W^h=[S_j\ge S_f]`,
     :math:`d_i=W^h-W^f`. One-sided t test of :math:`H_0: E[d]\ge\epsilon`; without spread p is 0
-    if :math:`\bar d<\epsilon`, else 1. Thirty annotators with exactly 30 items each sit on the
+    if :math:`\bar d<\epsilon`, else 1. Thirty annotators with exactly 30 items each are at the
     minimum, and Benjamini-Yekutieli over 30 tests costs a factor of 3.99: such a study rarely
     passes at any quality of the model; see
     :func:`analysis.stats.comparison.leave_one_out.pooled_replacement_test`.
@@ -206,14 +206,14 @@ def alt_test_certainty(
     model_row = np.nan_to_num(certainty)[votes.item]
     own = -squared_error(votes.certainty)
     theirs = -(squared_error(model_row) - (model_row - votes.certainty) ** 2)
-    # Mean squared errors that differ by rounding alone are equal.
+    # Mean squared errors that differ only by rounding are equal.
     close = np.isclose(own, theirs, rtol=1e-9, atol=1e-6)
     own = np.where(close, theirs, own)
     return _test(votes, own, theirs, usable, epsilon=epsilon, q=q, min_items=min_items)
 
 
 def human_advantage(votes: Votes, model: npt.ArrayLike) -> tuple[FloatArray, BoolArray]:
-    """Outcome of annotator against model for every choice, as the alternative test counts it.
+    """Outcome of annotator against model for every choice, as counted by the alternative test.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def model_choices(votes: Votes, model: npt.ArrayLike) -> IntArray:
 
 
 def require_single_votes(votes: Votes) -> None:
-    """Raise ValueError where an annotator has more than one choice on an item."""
+    """Raise ValueError if an annotator has more than one choice on an item."""
     cells = votes.item * max(votes.n_annotators, 1) + votes.annotator
     if n_distinct(cells) != cells.size:
         raise ValueError("`votes` holds several choices of one annotator on one item.")

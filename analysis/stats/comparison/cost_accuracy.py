@@ -1,4 +1,4 @@
-"""People, a judge, or both: what each way of labelling gets right, and at what price."""
+"""Cost-accuracy frontier: accuracy and price of labelling by people, a judge, or both."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -18,16 +18,16 @@ Policy = Literal["judge", "people", "judge and people", "judge, then people"]
 
 @dataclass(frozen=True)
 class Mix:
-    """One way of labelling.
+    """One policy of labelling, with its price and accuracy.
 
     Attributes
     ----------
     policy : str
         ``"judge"`` alone; ``"people"``: the majority of `people`; ``"judge and people"``: the
-        judge votes as one of them; ``"judge, then people"``: the majority of `people` where the
+        judge votes as one of them; ``"judge, then people"``: the majority of `people` if the
         judge is less certain than `threshold`.
     people : int
-        People asked about an item that people are asked about.
+        People per item, for items that people label.
     threshold : float or None
         Of the last policy.
     price : float
@@ -35,11 +35,11 @@ class Mix:
     accuracy : float
         Expected accuracy on these items, a tie counting one half.
     interval : Interval or None
-        Of the accuracy, from resampling items; None without `rng`, or where all items are alike.
+        Of the accuracy, from resampling items; None without `rng`, or if all items are alike.
     best : bool
-        Whether nothing that costs as little is more accurate.
+        Whether nothing at this price or below is more accurate.
     often_best : float or None
-        Share of the resamples in which it is: how far the choice is luck.
+        Share of the resamples in which it is `best`: how much of the choice is luck.
     """
 
     policy: Policy
@@ -76,22 +76,22 @@ def price_mixes(
     certainty : array_like of float, shape (n_items,)
         The judge's certainty; a missing one (NaN) is below every threshold.
     truth : array_like of int, shape (n_items,)
-        Right option, -1 none.
+        True option; -1 is unknown.
     price_person, price_judge : float
         Of one answer, in any currency, not negative.
     thresholds : array_like of float, default (60, 70, 80, 90)
-        Certainties tried for handing an item to people. They have to be chosen beforehand; the
-        best of many is too good to be true.
+        Certainties below which people label an item. Choose them before the data: the
+        best of many is overestimated.
     rng : numpy.random.Generator, optional
         Source of randomness. None: no intervals.
     n_draws : int, default 1000
-        Resamples of items, at least 2; all mixes are made anew in each.
+        Resamples of items, at least 2; all policies are computed again in each.
     level : float, default 0.95
 
     Returns
     -------
     tuple of Mix
-        By price, then accuracy; empty without an item that has a truth, the judge's answer
+        By price, then accuracy; empty if no item has a truth, the judge's answer
         and at least two people. Numbers of people go up to the fewest that any of these items has.
 
     Raises
@@ -103,9 +103,9 @@ def price_mixes(
     Notes
     -----
     The accuracy of k people is the exact mean over all choices of k of those of the item, as in
-    `worth_in_people`. Intervals draw items anew, with their people. The best of many mixes is
-    partly luck, which no interval of its own shows: `often_best` does, and a choice between
-    policies wants other items to confirm it.
+    `worth_in_people`. Intervals resample items with their people. The best of many policies is
+    partly luck, which its own interval does not show: `often_best` does, and a choice between
+    policies should be confirmed on other items.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def price_mixes(
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A way of labelling, with its outcome and whether people are asked, by kind of item."""
+    """Policy of labelling, with its outcome and whether people are asked, by kind of item."""
 
     policy: Policy
     people: int
@@ -225,7 +225,7 @@ def _with_judge(
 
 
 def _best(accuracy: FloatArray, price: FloatArray) -> BoolArray:
-    """What no cheaper or equally cheap way reaches, in each row."""
+    """Policies that no cheaper or equally cheap one reaches, in each row."""
     order = np.lexsort((-accuracy, price), axis=1)
     ascending = np.take_along_axis(accuracy, order, axis=1)
     before = np.maximum.accumulate(ascending, axis=1)[:, :-1]

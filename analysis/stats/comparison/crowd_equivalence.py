@@ -1,4 +1,4 @@
-"""How many people a judge is worth: the size of the crowd whose majority is as accurate."""
+"""Crowd equivalence: the number of people whose majority is as accurate as a judge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class CrowdPoint:
     accuracy : float
         Expected accuracy of their majority, a tie counting one half.
     n_items : int
-        Items that it is counted on; 0 where it is a prediction of the fitted model.
+        Items that it is counted on; 0 if it is a prediction of the fitted model.
     """
 
     k: int
@@ -39,22 +39,22 @@ class CrowdPoint:
 
 @dataclass(frozen=True)
 class CrowdWorth:
-    """A judge in units of people.
+    """Crowd equivalence of a judge.
 
     Attributes
     ----------
     people : float or None
-        k whose majority is as accurate as the judge, linear between odd numbers; None where
+        k whose majority is as accurate as the judge, linear between odd numbers; None if
         there is none.
     place : str or None
-        ``"between"`` where `people` is defined. ``"below one"``: less accurate than one person.
-        ``"above any"``: more accurate than the majority of 101, which what people share in
-        their mistakes keeps from rising.
+        ``"between"`` if `people` is defined. ``"below one"``: less accurate than one person.
+        ``"above any"``: more accurate than the majority of 101, because mistakes that people
+        share limit it.
     interval : Interval or None
-        Item-bootstrap percentiles of `people`, where both ends are finite numbers of people.
+        Item-bootstrap percentiles of `people`, if both ends are finite numbers of people.
     low, high : float or None
-        The same with open ends: `low` None where the judge may be worth less than one person,
-        `high` None where it may be worth more than 101.
+        The same with open ends: `low` is None if the judge may be worth less than one person,
+        `high` is None if it may be worth more than 101.
     judge_accuracy, ceiling : float or None
         Accuracy of the judge on the items used, and of the majority of infinitely many people.
     curve : tuple of CrowdPoint
@@ -63,7 +63,7 @@ class CrowdWorth:
         Items with a truth, the judge's answer and at least two people; resamples.
     seed : int or None
     reason : str or None
-        ``"too_few_items"`` below two items; ``"not_identified"`` where `people` is None because
+        ``"too_few_items"`` below two items; ``"not_identified"`` if `people` is None because
         of `place`.
     """
 
@@ -82,7 +82,7 @@ class CrowdWorth:
 
 
 def majority_of_some(right: npt.ArrayLike, n: npt.ArrayLike, k: int) -> FloatArray:
-    r"""Probability that the majority of `k` people drawn from those of an item is right.
+    r"""Probability that the majority of `k` people, drawn from those of an item, is right.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def worth_in_people(
     n_draws: int = 1000,
     level: float = 0.95,
 ) -> CrowdWorth:
-    r"""The number of people whose majority is as accurate as a judge, on the same items.
+    r"""Number of people whose majority is as accurate as a judge, on the same items.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def worth_in_people(
     judge : array_like of int, shape (n_items,)
         The judge's choice, -1 missing.
     truth : array_like of int, shape (n_items,)
-        Right option, -1 none.
+        True option; -1 is unknown.
     rng : numpy.random.Generator
         Source of randomness; its seed is stored.
     n_draws : int, default 1000
@@ -152,14 +152,14 @@ def worth_in_people(
 
     Notes
     -----
-    Where every item has at least k people, the majority of k is the exact mean over all choices
-    of k of them. Beyond, each item has a probability p of a right answer that follows a beta
+    If every item has at least k people, the majority of k is the exact mean over all choices
+    of k of them. For more, each item has a probability p of a right answer that follows a beta
     distribution over items, fitted by moments: the mean of p is the accuracy of one person, the
     mean of :math:`p^2` the probability that two are both right, each averaged within items. The
-    majority of infinitely many is right where p > 1/2: the ceiling. Where items do not differ
+    majority of infinitely many is right where p > 1/2: the ceiling. If items do not differ
     at all, p is one number.
 
-    Resampling items moves judge and people together. People are taken as a random sample; where
+    Resampling items keeps judge and people together. People are treated as a random sample; if
     few people answered everything, the interval is conditional on them.
 
     Examples
@@ -272,7 +272,7 @@ def _curves(
 
 
 def _shape(mean: FloatArray, square: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Parameters of the beta distribution, and where there is none because p does not vary."""
+    """Parameters of the beta distribution, and the rows without one because p does not vary."""
     variance = square - mean**2
     most = mean * (1 - mean)
     # Between the smallest and the largest variance that a distribution on [0, 1] can have.
@@ -289,7 +289,7 @@ def _predicted(mean: FloatArray, square: FloatArray, steps: Sequence[int]) -> Fl
     accuracy, whole = a / (a + b), special.betaln(a, b)
     for k in range(1, max(steps, default=0) + 1, 2):
         if k > 1:
-            # Two more people turn a majority of k - 2 only where it hangs on one vote:
+            # Two more people change a majority of k - 2 only if it depends on one vote:
             # C(k-2, m-1) (p^(m+1) q^m - p^m q^(m+1)) with k = 2 m + 1, its mean over the beta.
             m = k // 2
             log_choose = -np.log(k - 1) - special.betaln(m, m + 1)

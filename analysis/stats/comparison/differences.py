@@ -1,4 +1,4 @@
-"""One side against another: how large the difference is and what may be concluded from it."""
+"""Paired difference of two sides, and equivalence within a margin."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from .paired import (
 )
 
 State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
-# Whether the sides are shown to differ, and whether they are shown to lie within the margin.
+# Whether the sides are shown to differ, and whether they are shown to be within the margin.
 STATES: dict[tuple[bool, bool], State] = {
     (True, True): "different_within_margin",
     (True, False): "different",
@@ -42,11 +42,11 @@ class PairedDifference:
     se : float or None
         Wald standard error.
     interval : Interval or None
-        Tango's score interval: the one to report. It is conditional on these annotators.
+        Tango's score interval, the one to report. It is conditional on these annotators.
     wald : Interval or None
-        Wald interval, for comparison only: it has no width when nothing is discordant.
+        Wald interval, only for comparison: it has no width if nothing is discordant.
     reason : str or None
-        ``"empty_group"`` where there is no item.
+        ``"empty_group"`` if there is no item.
     """
 
     value: float | None
@@ -64,7 +64,7 @@ class Equivalence:
     ----------
     state : str or None
         ``different``: the two-sided interval excludes 0. ``equivalent``: the narrower interval
-        lies inside the margin. ``different_within_margin``: both. ``inconclusive``: neither.
+        is inside the margin. ``different_within_margin``: both. ``inconclusive``: neither.
     margin : float
         Half-width of the zone that counts as comparable.
     p : float or None
@@ -72,7 +72,7 @@ class Equivalence:
     interval : Interval or None
         Tango interval at level ``1 - 2 * alpha``, the one compared with the margin.
     reason : str or None
-        ``"empty_group"`` where there is no item.
+        ``"empty_group"`` if there is no item.
     """
 
     state: State | None
@@ -84,14 +84,14 @@ class Equivalence:
 
 @dataclass(frozen=True)
 class BlockDifference:
-    """Paired difference whose interval speaks about people in general.
+    """Paired difference with an interval about people in general.
 
     Attributes
     ----------
     value : float or None
         Mean difference over items.
     se : float or None
-        Cluster-robust standard error over blocks; None below the least number of blocks.
+        Cluster-robust standard error over blocks; None with too few blocks.
     p : float or None
         Two-sided p value of "no difference", t with ``n_blocks - 1`` degrees of freedom.
     interval : Interval or None
@@ -130,7 +130,7 @@ def paired_difference(pairs: PairedCounts, level: float = 0.95) -> PairedDiffere
 
     Notes
     -----
-    :math:`d=(b-c)/n`, Wald :math:`se=\sqrt{b+c-(b-c)^2/n}/n`. Items that each side picks by its
+    :math:`d=(b-c)/n`, Wald :math:`se=\sqrt{b+c-(b-c)^2/n}/n`. Items that each side selects by its
     own certainty are not paired: compare bands on the items they share.
 
     Examples
@@ -150,7 +150,7 @@ def paired_difference(pairs: PairedCounts, level: float = 0.95) -> PairedDiffere
 
 
 def equivalence(pairs: PairedCounts, *, margin: float = 0.05, alpha: float = 0.05) -> Equivalence:
-    r"""Say whether two sides are different, equivalent, both, or whether the data are too few.
+    r"""Test whether two sides are different, equivalent, both or neither.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def block_difference(
     Parameters
     ----------
     differences : array_like of float, shape (n_items,)
-        First side less second side per item, for example ``right_1 - right_2``; NaN marks an item
+        First side minus second side per item, for example ``right_1 - right_2``; NaN marks an item
         without both, which is left out.
     blocks : array_like of int, shape (n_items,)
         Block of each item: the connected component of the graph of items and annotators.
@@ -238,7 +238,7 @@ def block_difference(
     -----
     With :math:`e_i=d_i-\bar d` and :math:`G` blocks,
     :math:`V=\frac{G}{G-1}\sum_g(\sum_{i\in g}e_i)^2/n^2`, and t with :math:`G-1` degrees of
-    freedom. For blocks of one size this is the t test on block means. Where trios share 30 items
+    freedom. For blocks of one size this is the t test on block means. If trios share 30 items,
     it holds its level (0.051 at 0.05) while McNemar's test does not (0.090).
 
     References
@@ -285,7 +285,7 @@ def block_difference(
 
 @dataclass(frozen=True)
 class Adjusted:
-    """What is concluded about one of several runs against the same people.
+    """Conclusion about one of several runs against the same people.
 
     Attributes
     ----------
@@ -303,14 +303,14 @@ class Adjusted:
 def adjusted_states(
     found: Sequence[GeneralDifference], *, alpha: float = 0.05
 ) -> tuple[Adjusted, ...]:
-    """Conclude about each of several runs among which the best is named.
+    """Classify each of several runs, of which the best is named.
 
     Parameters
     ----------
     found : sequence of GeneralDifference
-        Each run less the same people, of :func:`analysis.stats.general_difference`.
+        Each run minus the same people, from :func:`analysis.stats.general_difference`.
     alpha : float, default 0.05
-        The chance that any of the runs is wrongly called different, and that any is wrongly called
+        Probability that any of the runs is wrongly called different, and that any is wrongly called
         equivalent.
 
     Returns

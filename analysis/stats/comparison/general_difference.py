@@ -1,7 +1,7 @@
 """Differences of two sides for items, people, personas and questions in general.
 
-Everything here allows for all that items share (`analysis.stats.core.shared_variance`), so that it
-speaks about people, personas and questions that were not in the study.
+These statistics allow for everything that items share (`analysis.stats.core.shared_variance`),
+so they are about people, personas and questions that were not in the study.
 """
 
 import math
@@ -17,13 +17,13 @@ from ..core.results import FloatArray, Interval, Reason
 from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 from .paired import tango_score
 
-# Fewer items than these, or items worth as much, come out otherwise than most: score method.
+# With fewer items, or equivalent items, that differ from the most frequent result: score method.
 FEW_OTHERS = 10
 
 
 @dataclass(frozen=True)
 class GeneralDifference:
-    """Mean difference of two sides, for others than those in the study.
+    """Mean difference of two sides, for people, personas and questions in general.
 
     Attributes
     ----------
@@ -36,15 +36,15 @@ class GeneralDifference:
     interval : Interval or None
         At `level`.
     narrow : Interval or None
-        At ``2 * level - 1``, the one that a margin is compared with.
+        At ``2 * level - 1``, for the comparison with a margin.
     as_best : Interval or None
-        At `level`, where this is named as the best of several: its lower end leaves out
-        :math:`(1-level)/m` in place of half of that, for m runs, since the best of several
-        is rather too high than too low.
+        At `level`, if this is named as the best of several: its lower end leaves out
+        :math:`(1-level)/m` instead of half of :math:`1-level`, for m runs, because the best of
+        several tends to be overestimated.
     p_equivalence : float or None
-        The larger p value of the two one-sided tests that the difference lies beyond the margin.
+        The larger p value of the two one-sided tests that the difference is beyond the margin.
     n : int
-        Items that the difference rests on.
+        Number of items behind the difference.
     reason : str or None
         Why `value` is None.
     interval_reason : str or None
@@ -73,19 +73,19 @@ def general_difference(
     level: float = 0.95,
     among: int = 1,
 ) -> GeneralDifference:
-    r"""First side less second side, with everything that items share taken as drawn again.
+    r"""First side minus second side, with the clusters that items share as a sample.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_items,)
-        1, 0 or -1 (or between, where ties count half); NaN where a side is missing.
+        1, 0 or -1 (or between, if ties count half); NaN if a side is missing.
     sharing : Sharing
         What the items share, with the people who voted.
     margin : float, default 0.05
-        Differences inside ``(-margin, margin)`` count as equivalent; chosen before the data.
+        Differences inside ``(-margin, margin)`` count as equivalent; choose it before the data.
     level : float, default 0.95
     among : int, default 1
-        Runs among which the best is named.
+        Number of runs among which the best is named.
 
     Returns
     -------
@@ -93,10 +93,10 @@ def general_difference(
 
     Notes
     -----
-    :math:`\bar d\pm t_f\sqrt V` with V and f of `Sharing.spread`. With fewer than 10 items, or as
-    many that are worth as much, that come out otherwise than most, Tango's score statistic with the
+    :math:`\bar d\pm t_f\sqrt V` with V and f of `Sharing.spread`. If fewer than 10 items, or the
+    equivalent of 10, differ from the most frequent result, it is Tango's score statistic with the
     effective number of items :math:`n_e=\min(n,nV_1/V)` in place of n, where :math:`V_1` is the
-    variance of independent items, and the same t distribution: it has width where nothing varies.
+    variance of independent items, and the same t distribution: it has a width if nothing varies.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class _Tests:
 
 
 def why_not(sharing: Sharing) -> Reason | None:
-    """Why nothing can be said of others than these, if nothing can."""
+    """Reason why no conclusion about others is possible, or None."""
     if sharing.n < 2:
         return "too_few_items"
     if ANNOTATOR in sharing.short:
@@ -231,12 +231,12 @@ def t_quantile(df: float, share: float) -> float:
 
 
 def t_tail(df: float, at: float) -> float:
-    """The chance of a larger value."""
+    """Probability of a larger value."""
     return float(special.stdtr(df, -at))
 
 
 def lower_share(level: float, among: int) -> float:
-    """1 less the share that the lower end leaves out, for the best of `among`."""
+    """1 minus the share that the lower end leaves out, for the best of `among`."""
     return 1 - (1 - level) / max(2, among)
 
 

@@ -1,4 +1,4 @@
-"""Is the model one of the people? Its agreement with them beside theirs with each other."""
+"""Human likeness: agreement of the model with people, and of people with each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,18 +25,18 @@ CHUNK_CELLS = 1_000_000  # cells of joint tables held in memory at once
 
 @dataclass(frozen=True)
 class HumanLikeness:
-    """The model's kappa with people on the scale of people's kappas with each other.
+    """Kappa of the model with people, on the scale of people's kappas with each other.
 
     Attributes
     ----------
     difference : Estimate
-        Model's mean kappa less the people's mean kappa, with an item-bootstrap interval: the
+        Model's mean kappa minus the people's mean kappa, with an item-bootstrap interval: the
         number to report.
     z : float or None
         The same in standard deviations between people.
     label : str or None
         ``human-like`` for abs(z) < 1, ``super-consistent`` above, ``below human`` below; None
-        with fewer than 10 people, where an exchangeable rater often gets a wrong label.
+        with fewer than 10 people, because then an exchangeable rater often gets a wrong label.
     model_kappa, human_kappa : float or None
         Means over people.
     human_sd : float or None
@@ -73,7 +73,7 @@ def human_likeness(
     level: float = 0.95,
     min_common: int = MIN_COMMON,
 ) -> HumanLikeness:
-    r"""Judge's Verdict: the model's agreement with people against people's with each other.
+    r"""Compare the model's agreement with people and people's agreement with each other.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ def human_likeness(
     Notes
     -----
     :math:`\kappa_j` is the mean Cohen kappa of annotator j with the other annotators,
-    :math:`z=(\overline{\kappa(f,j)}-\overline{\kappa_j})/sd(\kappa_j)`. Where annotators share
-    items only inside a block, pairs exist only there: kappas are made within blocks and then
-    pooled. A pair without variation has no kappa and is left out; so it is in a resample.
+    :math:`z=(\overline{\kappa(f,j)}-\overline{\kappa_j})/sd(\kappa_j)`. If annotators share
+    items only inside a block, pairs exist only there: kappas are computed within blocks and then
+    pooled. A pair without variation has no kappa and is left out, also in a resample.
     Resamples without any kappa are dropped; above 5 % there is no interval.
 
     References
@@ -150,8 +150,8 @@ def human_likeness_of_several(
     Returns
     -------
     tuple of HumanLikeness
-        In the order of `models`; each equals what `human_likeness` gives with a generator of the
-        same seed. People's kappas with each other are made once, which is most of the work.
+        In the order of `models`; each equals the result of `human_likeness` with a generator of the
+        same seed. People's kappas with each other are computed once, which is most of the work.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def human_likeness_of_several(
 
 
 def _with_model(people: HumanLikeness, model_kappa: float, difference: Estimate) -> HumanLikeness:
-    """What is known of the people alone, completed by a model's mean kappa with them."""
+    """Results of the people alone, completed by a model's mean kappa with them."""
     own = np.array(list(people.kappas.values()))
     gap = model_kappa - float(own.mean())
     sd = float(own.std(ddof=1)) if own.size > 1 else None
@@ -259,7 +259,7 @@ class _Pairs:
     def tables(self, weights: FloatArray) -> FloatArray:
         """Joint table of each pair under weights of the items, shape (n_items, n_draws).
 
-        Shape (C, C, n_pairs, n_draws): the few options lie outside, so that what follows adds
+        Shape (C, C, n_pairs, n_draws): the few options are the outer axes, so that later sums add
         long rows.
         """
         shape = (self.n_options, self.n_options, self.first.size, weights.shape[1])
@@ -337,7 +337,7 @@ def _rater_means(kappas: FloatArray, pairs: _Pairs) -> tuple[FloatArray, FloatAr
 
 
 def _resampled_gaps(pairs: _Pairs, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Each model's mean kappa less the people's in resamples of items, (n_models, n_draws)."""
+    """Each model's mean kappa minus the people's in resamples of items, (n_models, n_draws)."""
     resamples = resampled_weights(pairs.n_items, n_draws, rng)
     size = max(1, CHUNK_CELLS // (pairs.first.size * pairs.n_options**2))
     gaps = []

@@ -1,4 +1,4 @@
-"""Several judges on the same items: do they differ at all, which, and how do they rank?"""
+"""Comparison of several judges on the same items: overall, in pairs and by rank."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class CochranQ:
         Items that every judge answered, and items left out.
     n_judges : int
     reason : str or None
-        ``"empty_group"``, or ``"no_discordant"`` where on every item all judges are right or all
+        ``"empty_group"``, or ``"no_discordant"`` if on every item all judges are right or all
         are wrong.
     """
 
@@ -42,14 +42,14 @@ class CochranQ:
 
 @dataclass(frozen=True)
 class JudgePair:
-    """Two judges on the items that all judges answered.
+    """Difference of two judges on the items that all judges answered.
 
     Attributes
     ----------
     first, second : int
         Columns of the judges.
     difference : Estimate
-        Accuracy of the first less that of the second, with Tango's interval.
+        Accuracy of the first minus that of the second, with Tango's interval.
     p, p_adjusted : float or None
         Exact McNemar, raw and after Holm over all pairs; None without a discordant item.
     """
@@ -63,18 +63,18 @@ class JudgePair:
 
 @dataclass(frozen=True)
 class JudgeComparison:
-    """All judges against each other.
+    """Comparison of all judges with each other.
 
     Attributes
     ----------
     overall : CochranQ
-        The first question: do they differ at all?
+        Test that the judges do not differ at all.
     accuracy : tuple of Proportion
         Of each judge on the common items, in the order of the columns.
     pairs : tuple of JudgePair
         Every pair of judges.
     ranks : tuple of tuple of int
-        Best and worst rank of each judge that the data allow; rank 1 is the most accurate. All
+        Best and worst possible rank of each judge; rank 1 is the most accurate. All
         of them hold together at the level.
     """
 
@@ -91,7 +91,7 @@ class JointBootstrap:
     Attributes
     ----------
     p : float or None
-        That no two judges differ.
+        Of the hypothesis that no two judges differ.
     pairs : dict of (int, int) to float
         Adjusted p value of each pair; a pair that agrees on every cluster has 1.
     ranks : tuple of tuple of int
@@ -122,7 +122,7 @@ def cochran_q(correct: npt.ArrayLike) -> CochranQ:
     Parameters
     ----------
     correct : array_like of int, shape (n_items, n_judges)
-        1 right, 0 wrong, -1 missing. An item that any judge misses is left out and counted.
+        1 right, 0 wrong, -1 missing. An item without an answer of a judge is left out and counted.
 
     Returns
     -------
@@ -131,12 +131,12 @@ def cochran_q(correct: npt.ArrayLike) -> CochranQ:
     Raises
     ------
     ValueError
-        If `correct` is no matrix of at least two judges.
+        If `correct` is not a matrix of at least two judges.
 
     Notes
     -----
     :math:`Q=(J-1)\frac{J\sum_j C_j^2-N^2}{JN-\sum_i R_i^2}` with column sums C, row sums R and
-    total N. With two judges it is McNemar's chi-square. It takes items as independent; for items
+    total N. With two judges it is McNemar's chi-square. It treats items as independent; for items
     that share personas or questions see `joint_bootstrap`.
 
     References
@@ -168,7 +168,7 @@ def compare_judges(correct: npt.ArrayLike, *, level: float = 0.95) -> JudgeCompa
     Parameters
     ----------
     correct : array_like of int, shape (n_items, n_judges)
-        1 right, 0 wrong, -1 missing. Everything is about the items that all judges answered.
+        1 right, 0 wrong, -1 missing. Only items that all judges answered are used.
     level : float, default 0.95
         Of intervals, and of all ranks together.
 
@@ -179,13 +179,13 @@ def compare_judges(correct: npt.ArrayLike, *, level: float = 0.95) -> JudgeCompa
     Raises
     ------
     ValueError
-        If `correct` is no matrix of at least two judges.
+        If `correct` is not a matrix of at least two judges.
 
     Notes
     -----
     A judge's best rank is one more than the number of judges that are significantly better after
-    Holm, its worst the number of judges less those that are significantly worse. Holm keeps the
-    chance of any false rejection, so all ranks lie in their ranges with probability `level`.
+    Holm, its worst the number of judges minus those that are significantly worse. Holm limits the
+    chance of any false rejection, so all ranks are in their ranges with probability `level`.
 
     References
     ----------
@@ -236,7 +236,7 @@ def joint_bootstrap(
     n_draws: int = 2000,
     level: float = 0.95,
 ) -> JointBootstrap:
-    r"""Test all pairs of judges together where items share personas or questions.
+    r"""Test all pairs of judges together if items share personas or questions.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def _matrix(correct: npt.ArrayLike) -> tuple[IntArray, npt.NDArray[np.bool_]]:
 
 
 def _common(correct: npt.ArrayLike) -> tuple[IntArray, int]:
-    """Right or wrong on the items that every judge answered, and how many others there are."""
+    """Right or wrong on the items that every judge answered, and the number of other items."""
     right, keep = _matrix(correct)
     return right[keep], int(np.sum(~keep))
 
@@ -353,7 +353,7 @@ def _ranks(
     p_values: Sequence[float | None],
     alpha: float,
 ) -> tuple[tuple[int, int], ...]:
-    """Ranks that the significant differences leave open."""
+    """Ranks that the significant differences allow."""
     n_judges = right.shape[1]
     better, worse = [0] * n_judges, [0] * n_judges
     totals = right.sum(axis=0)

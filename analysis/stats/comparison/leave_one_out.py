@@ -1,4 +1,4 @@
-"""The model in the place of an annotator, over all annotators at once."""
+"""The model compared with an annotator, over all annotators together."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from .paired import PairedCounts, tango_interval
 
 @dataclass(frozen=True)
 class PooledReplacement:
-    """All annotators against the model in one test.
+    """Test of the model against all annotators together.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class PooledReplacement:
     replaceable : bool or None
         Whether ``p <= alpha``.
     epsilon : float
-        Granted advantage.
+        Advantage of the model.
     n : int
         Answers used.
     """
@@ -44,7 +44,7 @@ class PooledReplacement:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """The model and one annotator, each against the majority of the other annotators.
+    """Agreement of the model and of one annotator with the majority of the other annotators.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LeaveOneOut:
     n_ties : int
         Items skipped because the others share the maximum.
     difference : Estimate
-        Agreement of the model less that of the annotator, with Tango's interval.
+        Agreement of the model minus that of the annotator, with Tango's interval.
     """
 
     annotator: int
@@ -71,7 +71,7 @@ class LeaveOneOutSummary:
     Attributes
     ----------
     difference : Estimate
-        Mean over all answers of model less annotator, with its clustered t interval.
+        Mean over all answers of model minus annotator, with its clustered t interval.
     model_agreement, human_agreement : float or None
         Shares behind the difference.
     annotators : tuple of LeaveOneOut
@@ -96,10 +96,10 @@ def pooled_replacement_test(
     alpha: float = 0.05,
     level: float = 0.95,
 ) -> PooledReplacement:
-    r"""One test over all annotators of whether the model represents the others as well as they do.
+    r"""Test whether the model represents the others as well as the average annotator does.
 
-    Not the alternative annotator test: that one asks annotator by annotator and needs 30 items
-    of each. This one asks about the average annotator and works where each has few items.
+    This is not the alternative annotator test, which tests each annotator and needs 30 items
+    of each. This test is about the average annotator and works if each has few items.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def pooled_replacement_test(
     model : array_like of int, shape (n_items,)
         The model's choice, -1 missing.
     epsilon : float
-        Granted advantage, as in :func:`analysis.stats.comparison.alt_test.alt_test`.
+        Advantage of the model, as in :func:`analysis.stats.comparison.alt_test.alt_test`.
     alpha : float, default 0.05
         Level of the one-sided test.
     level : float, default 0.95
@@ -127,7 +127,7 @@ def pooled_replacement_test(
     -----
     :math:`H_0: E[d]\ge\epsilon` with the outcomes of
     :func:`analysis.stats.comparison.alt_test.human_advantage`. Standard error clustered on blocks
-    of annotators where there are at least 8, with G - 1 degrees of freedom; otherwise two-way on
+    of annotators if there are at least 8, with G - 1 degrees of freedom; otherwise two-way on
     items and annotators with the smaller number of clusters less 1.
 
     Examples
@@ -153,7 +153,7 @@ def pooled_replacement_test(
 
 
 def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) -> LeaveOneOutSummary:
-    """Who agrees more with the majority of the other annotators: the model or the annotator?
+    """Compare model and annotator by agreement with the majority of the other annotators.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
     -------
     LeaveOneOutSummary
         Each annotator's own interval is conditional on the other annotators; the interval of the
-        mean speaks about people in general.
+        mean is about people in general.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def _clustered_mean(
 ) -> tuple[Estimate, float | None, int]:
     """Mean of a value per answer with its t interval, standard error and degrees of freedom.
 
-    Clustered on blocks of annotators where there are enough of them, otherwise two-way.
+    Clustered on blocks of annotators if there are enough of them, otherwise two-way.
     """
     blocks = annotator_blocks(votes)[votes.item]
     if n_distinct(blocks) >= MIN_BLOCKS:

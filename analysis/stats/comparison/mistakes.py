@@ -1,4 +1,4 @@
-"""Do people and model make the same mistakes, and do they follow the same guess?"""
+"""Mistakes and guesses that people and model share."""
 
 from dataclasses import dataclass
 
@@ -13,19 +13,19 @@ from ..core.votes import Votes
 
 @dataclass(frozen=True)
 class ErrorConsistency:
-    """Whether two sides are right and wrong on the same items.
+    """Agreement of two sides on being right or wrong.
 
     Attributes
     ----------
     kappa : Estimate
         Agreement of right and wrong beyond what the two accuracies give by chance: 1 the same
-        mistakes, 0 unrelated ones, negative where one is right when the other is wrong.
+        mistakes, 0 unrelated ones, negative if one tends to be right where the other is wrong.
     observed, expected : float or None
         Share of items on which both are right or both wrong, and what chance gives.
     n_both_right, n_first_only, n_second_only, n_both_wrong : int
-        Items by which side is right.
+        Items by the sides that are right.
     n, n_missing : int
-        Items used, and items that miss either side.
+        Items used, and items without both sides.
     """
 
     kappa: Estimate
@@ -41,7 +41,7 @@ class ErrorConsistency:
 
 @dataclass(frozen=True)
 class SharedGuess:
-    """People and model under the model of a guess that all share.
+    """People and model in the model of a guess that all share.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class SharedGuess:
     model_follows_right, model_follows_wrong : Estimate
         Probability that the model follows the people's guess where it is right, and where it is
         wrong. A model that knows better follows right guesses and not wrong ones; one that
-        shares the stereotype follows both alike.
+        shares the stereotype follows both equally.
     n : int
         Items with a truth, the model's answer and at least two people's.
     reason : str or None
-        Why all of them are None: ``"no_pairs"``, or ``"not_identified"`` where people agree no
+        Why all of them are None: ``"no_pairs"``, or ``"not_identified"`` if people agree no
         more than by chance or the guess is always right or always wrong.
     """
 
@@ -74,7 +74,7 @@ def error_consistency(
     rng: np.random.Generator | None = None,
     level: float = 0.95,
 ) -> ErrorConsistency:
-    r"""Agreement of two sides on what they get wrong, beyond chance.
+    r"""Agreement of two sides on being right or wrong, beyond chance.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def error_consistency(
     Returns
     -------
     ErrorConsistency
-        `kappa` is undefined below two items (``"too_few_items"``) and where both sides are always
+        `kappa` is undefined below two items (``"too_few_items"``) and if both sides are always
         right or both always wrong (``"no_variation"``).
 
     Raises
@@ -155,7 +155,7 @@ def shared_guess(
     model : array_like of int, shape (n_items,)
         The model's choice, -1 missing.
     truth : array_like of int, shape (n_items,)
-        Right option, -1 none.
+        True option; -1 is unknown.
     n_draws : int, default 1000
         Resamples of items.
     rng : numpy.random.Generator, optional
@@ -165,7 +165,7 @@ def shared_guess(
     Returns
     -------
     SharedGuess
-        Probabilities are cut off at 0 and 1, which sampling may overstep.
+        Probabilities are cut off at 0 and 1, which sampling may exceed.
 
     Raises
     ------
@@ -179,8 +179,8 @@ def shared_guess(
     accuracy of the model, q the probability that model and person are both right, and follow
     probabilities :math:`d_1` (guess right) and :math:`d_0` (wrong),
     :math:`m=rd_1+(1-r)(1-d_0)` and :math:`q=crd_1+(1-c)(1-r)(1-d_0)`: two linear equations. People
-    are averaged within items, so an item with more of them weighs no more. The model must have
-    answered on its own: one that copies these very people agrees with their slips as well.
+    are averaged within items, so an item with more people has no more weight. The model must have
+    answered independently: one that copies these people also agrees with their slips.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""One difference under many choices: cheap intervals for whatever is taken to vary.
+"""Differences under many specifications, with fast intervals for each unit that varies.
 
-A finding that holds only under one way of breaking ties, one threshold or one unit of resampling is
+A finding that holds only for one way of breaking ties, one threshold or one unit of resampling is
 a finding about that choice. Intervals here are closed forms of resampling whole units, so that
 dozens of specifications cost no more than one bootstrap.
 """
@@ -27,20 +27,20 @@ from ..core.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What is drawn anew as a whole: the code of each item's unit, shape (n_items,)."""
+    """Units that are resampled as a whole: the code of each item's unit, shape (n_items,)."""
 
     codes: IntArray
     n: int
 
     @classmethod
     def of(cls, codes: npt.ArrayLike) -> "Clusters":
-        """Any codes; equal ones are one unit."""
+        """Build from any codes; equal ones are one unit."""
         return cls(*relabel(codes))
 
     def spread(self, scores: FloatArray, counted: BoolArray) -> tuple[float, float] | None:
         """Variance of an error that is the sum of `scores`, and its degrees of freedom.
 
-        Only units with a `counted` item take part; None with fewer than 8 of them.
+        Only units with a `counted` item are used; None with fewer than 8 of them.
         """
         present = np.bincount(self.codes[counted], minlength=self.n) > 0
         n = int(present.sum())
@@ -52,7 +52,7 @@ class Clusters:
 
 @dataclass(frozen=True, eq=False)
 class SharedPeople:
-    """Items that hang together where one person voted on both, in designs without blocks.
+    """Links between items that share an annotator, in designs without blocks.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ Unit = Clusters | SharedPeople
 
 
 def shared_people(votes: Votes) -> SharedPeople | None:
-    """Which items share a person; None where people are too few, or the links too many.
+    """Find which items share a person; None with too few people, or too many links.
 
     Examples
     --------
@@ -103,20 +103,20 @@ def shared_people(votes: Votes) -> SharedPeople | None:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference with its intervals under one specification.
+    """Difference with its intervals under one specification.
 
     Attributes
     ----------
     value : float or None
-        First side less second.
+        First side minus second.
     ends, narrow : tuple of float or None
-        t intervals at `level` and at twice its error, the one that a margin is compared with.
+        t intervals at `level` and at twice its error; the second is compared with a margin.
     p : float or None
         Two-sided p value of no difference.
     n, n_second : int
-        Items that the first and the second side rest on.
+        Number of items of the first and of the second side.
     se, degrees_of_freedom : float or None
-        Behind the intervals.
+        Standard error and degrees of freedom of the intervals.
     reason : str or None
         Why `value` is None, or why it has no intervals: ``"empty_group"``, ``"too_few_items"``
         (fewer than 8 units) or ``"no_variation"``.
@@ -147,9 +147,9 @@ def paired_contrast(
     Parameters
     ----------
     first, second : array_like of float, shape (n_items,)
-        Credit from 0 to 1; NaN where the item does not count for a side.
+        Credit from 0 to 1; NaN if the item does not count for a side.
     unit : Clusters or SharedPeople
-        What is taken to vary.
+        The unit that varies.
     level : float, default 0.95
 
     Returns
@@ -187,14 +187,14 @@ def set_contrast(
     *,
     level: float = 0.95,
 ) -> Contrast:
-    r"""Mean credit of one side on its own set of items less that of the other side on its own.
+    r"""Mean credit of one side on its own set of items minus the other side's on its own set.
 
-    For what each side is certain of: the sets overlap without being the same.
+    For the items of which each side is certain: the sets overlap and differ.
 
     Parameters
     ----------
     first, second : array_like of float, shape (n_items,)
-        Credits; NaN where the item does not count for a side.
+        Credits; NaN if the item does not count for a side.
     first_in, second_in : array_like of bool, shape (n_items,)
         The items of each side's set.
     unit : Clusters or SharedPeople
@@ -208,7 +208,7 @@ def set_contrast(
     -----
     Linearised: an item's score is
     :math:`1[i\in S_1](y_{1i}-\bar y_1)/n_1 - 1[i\in S_2](y_{2i}-\bar y_2)/n_2`. The sets are taken
-    as they are; a bootstrap that makes them anew agrees to first order.
+    as fixed; a bootstrap that forms them again agrees to first order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What changes between runs of the same judge on the same items, and what changes beyond it."""
+"""Noise between runs of a judge, and changes beyond it."""
 
 from dataclasses import dataclass
 
@@ -16,19 +16,19 @@ MIN_RUNS = 3
 
 @dataclass(frozen=True)
 class RunNoise:
-    """How much of what one run says is chance.
+    """Variation between runs of one judge.
 
     Attributes
     ----------
     same_choice : Estimate
         Probability that two runs choose the same on an item, with its item-bootstrap interval:
-        the baseline against which changes are read.
+        the baseline for every change.
     flipped : Estimate
         Share of items on which not all runs agree.
     accuracy : tuple of float
         Of each run, over items with a truth that every run answered.
     accuracy_sd : float or None
-        Standard deviation of the accuracy of one run from run to run on these items.
+        Standard deviation of the accuracy from run to run on these items.
     run_variance, item_variance : float or None
         Parts of the variance of a single answer being right: within items, between runs; and
         between items.
@@ -57,14 +57,14 @@ class RunNoise:
 
 @dataclass(frozen=True)
 class Change:
-    """How far two settings of one judge differ beyond the noise of each.
+    """Difference between two settings of one judge beyond the noise of each.
 
     Attributes
     ----------
     within, across : float or None
         Probability that two runs agree on an item: of the same setting, and of different ones.
     excess : Estimate
-        ``within - across`` with its item-bootstrap interval; 0 where the setting changes
+        ``within - across`` with its item-bootstrap interval; 0 if the setting changes
         nothing, however noisy the judge is.
     n_items : int
         Items with at least two runs of each setting.
@@ -84,7 +84,7 @@ def run_noise(
     rng: np.random.Generator | None = None,
     level: float = 0.95,
 ) -> RunNoise:
-    r"""Measure what repeated runs of one judge at one setting disagree on.
+    r"""Measure how far repeated runs of one judge with the same settings disagree.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def run_noise(
     variance is :math:`\overline{s_i^2}`, the standard deviation of the accuracy of one run on
     these n items :math:`\sqrt{\overline{s_i^2}/n}`, and the item variance
     :math:`\max(0,\operatorname{var}_i(\bar y_i)-\overline{s_i^2}/R)`. It says how far the same
-    judge would land from itself on the *same* items; other items add to it.
+    judge differs from itself on the *same* items; other items add to it.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def change_beyond_noise(
     rng: np.random.Generator | None = None,
     level: float = 0.95,
 ) -> Change:
-    r"""Does a changed prompt, persona or order change answers more than another run would?
+    r"""Measure how far a change of settings changes answers beyond the noise between runs.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ def change_beyond_noise(
     Returns
     -------
     Change
-        Undefined (``"no_pairs"``) where no item has two runs of each setting: one run of each
-        cannot tell a change from noise.
+        Undefined (``"no_pairs"``) if no item has two runs of each setting: one run of each
+        cannot separate a change from noise.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _pair_agreement(rows: FloatArray) -> FloatArray:
 
 
 def _agreements(rows: FloatArray, half: int) -> tuple[FloatArray, FloatArray]:
-    """Agreement within and across the two settings whose counts stand side by side."""
+    """Agreement within and across two settings, whose counts are in adjacent columns."""
     one, two = rows[:, :half], rows[:, half:]
     within = (_pair_agreement(one) + _pair_agreement(two)) / 2
     across = (one * two).sum(axis=1) / (one.sum(axis=1) * two.sum(axis=1))

@@ -1,6 +1,6 @@
-"""Two sides on the same items: the counts, McNemar's test and score intervals of the difference.
+"""Paired counts of two sides, McNemar's test, and intervals of the difference.
 
-Everything here rests on two counts: the items that only the first side got right (`b`) and the
+These statistics use two counts: the items that only the first side got right (`b`) and the
 items that only the second side got right (`c`). By convention the first side is the model and the
 second the people, so a positive difference favours the model.
 """
@@ -19,7 +19,7 @@ from ..core.results import Interval, Reason
 
 @dataclass(frozen=True)
 class PairedCounts:
-    """How two sides did on the items that both answered.
+    """Right and wrong answers of two sides on the items that both answered.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class PairedCounts:
 
     @property
     def difference(self) -> float | None:
-        """Accuracy of the first side less that of the second; None without items."""
+        """Accuracy of the first side minus that of the second; None without items."""
         return (self.b - self.c) / self.n if self.n else None
 
 
@@ -59,13 +59,13 @@ class McNemar:
     b, c : int
         Discordant counts: only the first side right, only the second side right.
     p : float or None
-        Exact two-sided p value; None when there is no discordant item.
+        Exact two-sided p value; None if there is no discordant item.
     p_mid : float or None
-        Mid-p value, less conservative; None when there is no discordant item.
+        Mid-p value, less conservative; None if there is no discordant item.
     chi2 : float or None
         Statistic without continuity correction, for display only.
     reason : str or None
-        ``"no_discordant"`` where the p values are None.
+        ``"no_discordant"`` if the p values are None.
     """
 
     b: int
@@ -77,13 +77,13 @@ class McNemar:
 
 
 def count_pairs(first_right: npt.ArrayLike, second_right: npt.ArrayLike) -> PairedCounts:
-    """Count on how many items one side is right and the other is not.
+    """Count the items on which one side is right and the other is not.
 
     Parameters
     ----------
     first_right, second_right : array_like of int, shape (n_items,)
         1 right, 0 wrong, -1 missing (no answer, a tie, no truth), of the same items in the same
-        order. An item that misses either side is left out and counted.
+        order. An item without both sides is left out and counted.
 
     Returns
     -------
@@ -128,8 +128,8 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     Returns
     -------
     McNemar
-        The exact p value is the one to report; a large one never shows that two sides are
-        comparable, which is what :func:`analysis.stats.comparison.differences.equivalence` is for.
+        Report the exact p value. A large one does not show that two sides are
+        comparable; use :func:`analysis.stats.comparison.differences.equivalence` for that.
 
     Notes
     -----
@@ -173,8 +173,8 @@ def tango_statistic(pairs: PairedCounts, difference: float) -> float:
     Returns
     -------
     float
-        Approximately standard normal under the hypothesis; positive when the data lie above it.
-        0 where numerator and variance are both 0, plus or minus infinity where only the variance
+        Approximately standard normal under the hypothesis; positive if the data are above it.
+        0 if numerator and variance are both 0, plus or minus infinity if only the variance
         is (a difference of 1 or -1 that the data contradict).
 
     Notes
@@ -231,7 +231,7 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        Has width also when nothing is discordant, unlike the Wald interval.
+        Has a width also if nothing is discordant, unlike the Wald interval.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def _tango_ends(pairs: PairedCounts, level: float) -> tuple[float, float]:
 
 
 def wald_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
-    """Wald interval of the paired difference, cut at -1 and 1: for comparison only.
+    """Wald interval of the paired difference, cut at -1 and 1; only for comparison.
 
     Parameters
     ----------
@@ -313,6 +313,6 @@ def wald_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
 
 
 def wald_standard_error(pairs: PairedCounts) -> float:
-    """Standard error of the paired difference by its multinomial variance."""
+    """Standard error of the paired difference, from its multinomial variance."""
     b, c, n = pairs.b, pairs.c, pairs.n
     return math.sqrt(b + c - (b - c) ** 2 / n) / n

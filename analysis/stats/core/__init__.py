@@ -1,1 +1,1 @@
-"""Results, intervals and tests that every other package uses."""
+"""Results, intervals and tests that the other packages of statistics use."""

@@ -24,7 +24,7 @@ def resampled_estimate(
     note: str | None = None,
     undefined: Reason = "no_variation",
 ) -> Estimate:
-    """An estimate with its percentile interval, or with the reason why it has none.
+    """Estimate with its percentile interval, or the reason why it has none.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def resampled_estimate(
     draws, level, method, n_items, n_annotators, rng, note
         As for `percentile_interval`.
     undefined : str, default "no_variation"
-        Reason where too many draws are undefined.
+        Reason if too many draws are undefined.
 
     Returns
     -------
     Estimate
-        Without interval also where all draws are the same (``"no_variation"``) and where they
-        leave the estimate out (``"biased"``).
+        No interval if all draws are the same (``"no_variation"``), or if they
+        leave out the estimate (``"biased"``).
     """
     interval = percentile_interval(
         draws,
@@ -84,19 +84,19 @@ def percentile_interval(
     method, n_items, n_annotators, note
         Stored with the interval.
     rng : numpy.random.Generator
-        What the draws were made with; its seed is stored.
+        Generator of the draws; its seed is stored.
     value : float, optional
-        The estimate that the resamples are about.
+        The estimate that was resampled.
     max_undefined : float, default 0.05
         Largest share of undefined draws.
 
     Returns
     -------
     Interval or None
-        None where more than `max_undefined` of the draws are undefined, or there are none; where
-        all draws are the same, since what does not vary in resamples is not certain for that; and
-        where they leave `value` out: chance pushes such a statistic one way, twice in a resample.
-        `n_draws` counts all draws; undefined ones are named in `note`.
+        None if more than `max_undefined` of the draws are undefined, or there are none; if all
+        draws are the same, because that does not make the estimate certain; and if they leave out
+        `value`, because chance pushes such a statistic in one direction, twice in a resample.
+        `n_draws` counts all draws; `note` gives the number of undefined ones.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def percentile_interval(
 
 
 def resampled_weights(n_units: int, n_draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """How often each unit is in a resample of as many, shape (n_units,), resample by resample.
+    """Yield, for each resample, how often each unit is in it, shape (n_units,).
 
     Counting drawn units is an order of magnitude faster than drawing their multinomial counts,
     and one resample at a time stays in the cache.
@@ -163,7 +163,7 @@ def pigeonhole_bootstrap(
         Takes weights of shape (r, n), one row per resample, and returns r values; NaN where it
         is undefined. It is called with weights of 1 for the estimate itself.
     item, annotator : array_like of int, shape (n,)
-        Whose answer to what; any codes.
+        Annotator and item of each answer; any codes.
     n_draws : int, default 1000
         Resamples, at least 2.
     rng : numpy.random.Generator

@@ -1,4 +1,4 @@
-"""Checks, codes and quantiles that several modules share."""
+"""Checks, codes and quantiles that several modules use."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,14 @@ def check_level(level: float) -> None:
 
 
 def normal_quantile(level: float) -> float:
-    """The normal quantile of a two-sided interval."""
+    """Normal quantile of a two-sided interval."""
     check_level(level)
     # `scipy.stats.norm.ppf` calls this too, after fifty times as much checking.
     return float(special.ndtri((1 + level) / 2))
 
 
 def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
-    """Codes 0..G-1 in place of any codes, and G; smaller codes stay smaller."""
+    """Replace codes by 0..G-1 in the same order; return them and G."""
     found = np.asarray(codes)
     if _is_dense(found):
         # Codes that fill their range need no sorting.
@@ -31,12 +31,12 @@ def relabel(codes: npt.ArrayLike) -> tuple[IntArray, int]:
 
 
 def n_distinct(codes: npt.ArrayLike) -> int:
-    """How many different codes there are."""
+    """Number of different codes."""
     return relabel(codes)[1]
 
 
 def known_rows(correct: npt.ArrayLike) -> tuple[IntArray, BoolArray]:
-    """Right, wrong or missing (1, 0, -1) as codes, and which rows are not missing."""
+    """Check codes 1 (right), 0 (wrong), -1 (missing); return them and a mask of known rows."""
     right = np.asarray(correct)
     # Three comparisons take a tenth of the time of `np.isin`.
     if not ((right == 1) | (right == 0) | (right == -1)).all():

@@ -1,7 +1,7 @@
-"""Intervals of one value per item, where items share annotators.
+"""Intervals of one value per item for items that share annotators.
 
-A majority is one answer, but it hangs on the people who gave it: items that share an annotator
-are right or wrong together more often than chance would have it.
+A majority is one answer, but it depends on the people who gave it: items that share an annotator
+are right or wrong together more often than by chance.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ MAX_ANNOTATORS = 3000
 def annotator_blocks(votes: Votes) -> IntArray:
     """Block of each item: the connected component of the graph of items and annotators.
 
-    Two items lie in one block when a chain of shared annotators links them; answers in
+    Two items are in one block if a chain of shared annotators links them; answers in
     different blocks are independent.
 
     Returns
@@ -104,9 +104,9 @@ def block_interval(
 def shared_annotator_interval(
     correct: npt.ArrayLike, votes: Votes, item: npt.ArrayLike, *, level: float = 0.95
 ) -> Interval | None:
-    r"""Interval of a share of items where two items hang together when they share an annotator.
+    r"""Interval of a share of items, allowing for annotators that items share.
 
-    For designs without separate blocks, such as seats that are filled in random order.
+    For designs without separate blocks, such as seats filled in random order.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def shared_annotator_interval(
     Returns
     -------
     Interval or None
-        None where the annotators are too few for one (fewer than 4 degrees of freedom), or too
+        None if the annotators are too few for one (fewer than 4 degrees of freedom), or too
         many for the memory (3,000, or 10 million pairs of items that share one).
 
     Notes
     -----
     With S the matrix that is 1 where two items share an annotator (and on the diagonal), the
     variance is :math:`V = e'Se/n^2 / (1 - \bar S)`, at least that of independent items.
-    The divisor, with :math:`\bar S` the mean of S, makes up for the mean that was
+    The divisor, with :math:`\bar S` the mean of S, corrects for the mean that was
     subtracted; for G equal blocks it is :math:`(G-1)/G`. Wilson's interval follows, with
     :math:`n_{eff} = \hat p(1-\hat p)/V` and a t quantile. Its degrees of freedom are
     Satterthwaite's for errors made by the annotators alone:
@@ -188,12 +188,12 @@ class SharedVariance:
 def shared_annotator_variance(
     values: npt.ArrayLike, votes: Votes, item: npt.ArrayLike
 ) -> SharedVariance | None:
-    """Variance behind `shared_annotator_interval`, for any value per item.
+    """Variance used by `shared_annotator_interval`, for any value per item.
 
     Parameters
     ----------
     values : array_like of float, shape (n,)
-        One value per item: whether the majority is right, or model less majority.
+        One value per item: whether the majority is right, or model minus majority.
     votes : Votes
         Who voted on what.
     item : array_like of int, shape (n,)
@@ -257,9 +257,9 @@ def majority_proportion(
     Returns
     -------
     Proportion
-        With `block_interval`, cut off at 0 and 1, where the items span at least 8 blocks;
-        blocks that do not differ at all count as one answer each. With fewer blocks
-        `shared_annotator_interval`. Where that is None too: Wilson's, noted as conditional on
+        With `block_interval`, cut off at 0 and 1, if the items span at least 8 blocks;
+        if blocks do not differ at all, each counts as one answer. With fewer blocks
+        `shared_annotator_interval`. If that is None too: Wilson's, noted as conditional on
         these annotators.
 
     Examples
@@ -314,7 +314,7 @@ def _degrees_of_freedom(incidence: sparse.csr_array, shared: sparse.csr_array) -
     cross = np.outer(totals, linked)
     k = core - (cross + cross.T) / n + shared.sum() / n**2 * np.outer(totals, totals)
     scale = (k**2).sum()
-    # Where every item shares an annotator with every other, centring leaves nothing but noise.
+    # If every item shares an annotator with every other, centring leaves only noise.
     if scale <= 1e-18 * (core**2).sum():
         return 0.0
     return float(np.trace(k) ** 2 / scale)

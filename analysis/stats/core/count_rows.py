@@ -39,7 +39,7 @@ def pairable(rows: FloatArray) -> FloatArray:
 
 
 def distinct_rows(rows: FloatArray | IntArray) -> tuple[FloatArray, IntArray]:
-    """The distinct count rows in sorted order, and how often each occurs."""
+    """Distinct count rows in sorted order, and how often each occurs."""
     # Rows as one number each sort an order of magnitude faster than rows as rows, and few
     # possible numbers need no sorting at all.
     base, width = int(rows.max(initial=0)) + 1, rows.shape[1]
@@ -68,9 +68,9 @@ def estimate_with_interval(
     level: float,
     n: IntArray | None = None,
 ) -> Estimate:
-    """The statistic of all rows, with an item-bootstrap interval where `rng` is given.
+    """Statistic of all rows, with an item-bootstrap interval if `rng` is given.
 
-    With `n` the rows are distinct already and occur so many times.
+    With `n` the rows are distinct and row i occurs ``n[i]`` times.
     """
     check_level(level)
     distinct, n = distinct_rows(rows) if n is None else (rows, n)

@@ -1,4 +1,4 @@
-"""Expectation-maximisation run until it settles, in far fewer steps than it takes by itself."""
+"""Accelerated expectation-maximisation, repeated until it converges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ Step = Callable[[FloatArray], tuple[FloatArray, float]]
 # Takes an extrapolated state and an allowed one close by; returns an allowed state.
 Allow = Callable[[FloatArray, FloatArray], FloatArray]
 
-TOLERANCE = 1e-10  # largest gain in merit of a settled step
-MOVEMENT = 1e-8  # largest change of any number of the state in a settled step
+TOLERANCE = 1e-10  # largest gain in merit of a converged step
+MOVEMENT = 1e-8  # largest change of any number of the state in a converged step
 MAX_STEPS = 1000
-PLAIN = 20  # steps at the start that stay without extrapolation, in the valley of the start
+PLAIN = 20  # first steps, without extrapolation, so that the climb stays near its start
 ROUNDING = 4 * np.finfo(np.float64).eps  # of a merit, relative to its size
 
 
 @dataclass(frozen=True, eq=False)
 class FixedPoint:
-    """Where the steps led.
+    """State at the end of the steps.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class FixedPoint:
     n_steps : int
         Steps computed, those after rejected extrapolations included.
     converged : bool
-        Whether a plain step changed merit and state by no more than what is allowed.
+        Whether a plain step changed merit and state by at most the tolerances.
     """
 
     state: FloatArray
@@ -46,19 +46,19 @@ def climb(
     tolerance: float = TOLERANCE,
     max_steps: int = MAX_STEPS,
 ) -> FixedPoint:
-    r"""Repeat `step` until it settles, with an extrapolation after every two (SQUAREM).
+    r"""Repeat `step` until it converges, with an extrapolation after every two (SQUAREM).
 
     Parameters
     ----------
     step : callable
-        Takes a state and returns the next one and the merit of the one that it took: a
+        Takes a state; returns the next state and the merit of the given one: a
         log-likelihood, a posterior density or a variational bound, which no plain step lowers.
     start : ndarray of float
         Any shape.
     allow : callable
-        Makes an extrapolated state an allowed one, given an allowed state close by.
+        Turns an extrapolated state into an allowed one, given an allowed state near it.
     tolerance : float, default 1e-10
-        Largest gain in merit of a settled step. Rounding of the merit is allowed for.
+        Largest gain in merit of a converged step. Rounding of the merit is allowed for.
     max_steps : int, default 1000
         At least 1.
 
@@ -66,9 +66,9 @@ def climb(
     -----
     With :math:`r=F(x)-x` and :math:`v=F(F(x))-F(x)-r` the extrapolation is
     :math:`x+2ar+a^2v` with :math:`a=\|r\|/\|v\|`, followed by one plain step. One that lowers the
-    merit is dropped, so that the merit never falls. Twenty plain steps come first, and :math:`a`
+    merit is dropped, so the merit never falls. Twenty plain steps come first, and :math:`a`
     is at most 1, then 4, then 16 and so on: without that, 1 of 60 simulated studies of 240 items
-    ended on another, higher maximum than plain steps do.
+    ended at another, higher maximum than plain steps.
 
     References
     ----------

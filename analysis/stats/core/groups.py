@@ -1,4 +1,4 @@
-"""Accuracy of groups of items or people, and which of them differ."""
+"""Accuracy of groups of items or people, and the differences between groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ MIN_COMPARED = 30
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """Two groups against each other.
+    """Difference between the accuracies of two groups.
 
     Attributes
     ----------
     first, second : int
         Codes of the groups.
     difference : Estimate
-        Accuracy of the first less that of the second.
+        Accuracy of the first minus that of the second.
     p : float or None
-        Two-sided p value; None where there is none.
+        Two-sided p value; None if there is none.
     p_adjusted : float or None
-        After Holm over all pairs that were tested. The only one to call a difference by.
+        After Holm over all pairs that were tested. Use this one to claim a difference.
     """
 
     first: int
@@ -65,7 +65,7 @@ class GroupComparison:
 
 
 def support(n: int) -> Support:
-    """What `n` answers are enough for.
+    """Say whether `n` answers are enough for a percentage or a comparison.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def newcombe_interval(
     Returns
     -------
     Interval
-        Of the first share less the second. Not for two sides on the same items: see
+        Of the first share minus the second. Not for two sides on the same items: see
         `paired_difference`.
 
     Raises
@@ -165,9 +165,9 @@ def compare_groups(
     -----
     Independent rows: Wilson and Newcombe intervals, and the score test of two shares. Clustered
     rows: intervals of `multiway_proportion`; the difference has the multiway variance of
-    :math:`\frac{y_i-p_1}{n_1}` over the first group less :math:`\frac{y_i-p_2}{n_2}` over the
+    :math:`\frac{y_i-p_1}{n_1}` over the first group minus :math:`\frac{y_i-p_2}{n_2}` over the
     second, and a t test, so that an item or a person in both groups counts as such. A small
-    p value before adjustment is no finding.
+    p value before adjustment is not a finding.
 
     Examples
     --------

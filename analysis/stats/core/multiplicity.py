@@ -1,4 +1,4 @@
-"""Several tests at once: Holm for the error of any, Benjamini-Yekutieli for the share of errors."""
+"""Adjustment for several tests: Holm for any error, Benjamini-Yekutieli for the share of errors."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Returns
     -------
     list of float or None, length n
-        Adjusted p values in the order given. Reject where ``adjusted <= level``.
+        Adjusted p values in the order given. Reject if ``adjusted <= level``.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def benjamini_yekutieli(p_values: Sequence[float | None]) -> list[float | None]:
     Returns
     -------
     list of float or None, length n
-        Adjusted p values in the order given. Reject where ``adjusted <= q``.
+        Adjusted p values in the order given. Reject if ``adjusted <= q``.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _restore(
     order: npt.NDArray[np.intp],
     stepped: npt.NDArray[np.float64],
 ) -> list[float | None]:
-    """Adjusted values back at the places where the raw ones stood."""
+    """Adjusted values at the positions of the raw ones."""
     adjusted: list[float | None] = [None] * n
     for position, value in zip(tested[order], stepped, strict=True):
         adjusted[int(position)] = float(value)

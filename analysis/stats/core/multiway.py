@@ -1,7 +1,7 @@
-"""Shares and means of rows that hang together in several ways at once.
+"""Shares and means of rows that are clustered in several ways.
 
 Answers share an item and a person, but items also share personas and questions: a hundred items
-about ten personas tell less about personas in general than a hundred personas would.
+about ten personas tell less about personas in general than items about a hundred personas.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,20 @@ Clusters = Mapping[str, npt.ArrayLike]
 
 @dataclass(frozen=True)
 class MultiwayVariance:
-    """Variance of a mean under clustering by several things.
+    """Variance of a mean under several clusterings.
 
     Attributes
     ----------
     variance : float
         By inclusion and exclusion over `used`, at least the largest of `by`.
     by : mapping of str to float
-        Variance clustered by each thing alone, with the factor G / (G - 1); things with a single
-        cluster are not in it.
+        Variance clustered by each one alone, with the factor G / (G - 1); those with a single
+        cluster are left out.
     n_clusters : mapping of str to int
-        Distinct clusters of each thing.
+        Number of distinct clusters of each clustering.
     used : tuple of str
-        Things with at least two clusters that do not lie inside another: items that each have
-        one persona lie inside personas, and add nothing once personas are clusters.
+        Clusterings with at least two clusters that are not inside another: items that each have
+        one persona are inside personas, and add nothing if personas are clusters.
     """
 
     variance: float
@@ -46,7 +46,7 @@ class MultiwayVariance:
 
 @dataclass(frozen=True)
 class MultiwayProportion:
-    """A share, and how many distinct clusters it rests on.
+    """Share with the number of distinct clusters behind it.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def multiway_variance(values: npt.ArrayLike, clusters: Clusters) -> MultiwayVari
     Returns
     -------
     MultiwayVariance or None
-        None where nothing has two clusters.
+        None if no clustering has two clusters.
 
     Raises
     ------
@@ -119,10 +119,10 @@ def score_variance(scores: FloatArray, clusters: Clusters) -> MultiwayVariance |
 
 @dataclass(frozen=True, eq=False)
 class PreparedClusters:
-    """Clusterings of some rows, sorted out once for any number of scores of these rows.
+    """Clusterings of some rows, prepared once for any number of scores of these rows.
 
-    `one_way` has the codes of every thing with at least two clusters, `joint` the sign and the
-    codes of every joint clustering of the things in `used`.
+    `one_way` has the codes of every clustering with two or more clusters, `joint` the sign and
+    the codes of every joint clustering of those in `used`.
     """
 
     n_clusters: Mapping[str, int]
@@ -149,7 +149,7 @@ class PreparedClusters:
 
 
 def prepare(clusters: Clusters, n: int) -> PreparedClusters | None:
-    """Sort out clusterings of `n` rows; None where nothing has two clusters.
+    """Prepare the clusterings of `n` rows; None if no clustering has two clusters.
 
     Raises ValueError if there is no clustering or one has another length.
     """
@@ -194,7 +194,7 @@ def multiway_proportion(
     Returns
     -------
     MultiwayProportion
-        No interval (``"too_few_items"``) where nothing has two clusters. Its note names
+        No interval (``"too_few_items"``) if nothing has two clusters. Its note names
         clusterings with fewer than ten clusters, and those with one: the interval says nothing
         about others.
 
@@ -246,7 +246,7 @@ def multiway_mean(values: npt.ArrayLike, clusters: Clusters, *, level: float = 0
     Returns
     -------
     Estimate
-        Undefined (``"empty_group"``) without values; no interval where nothing has two clusters
+        Undefined (``"empty_group"``) without values; no interval if nothing has two clusters
         (``"too_few_items"``) or clusters do not differ (``"no_variation"``).
 
     Examples
@@ -275,7 +275,7 @@ def multiway_mean(values: npt.ArrayLike, clusters: Clusters, *, level: float = 0
 
 
 def degrees_of_freedom(variance: MultiwayVariance) -> int:
-    """The smallest number of clusters that count, less one."""
+    """Smallest number of clusters in use, minus one."""
     return min(variance.n_clusters[name] for name in variance.used) - 1
 
 
@@ -306,7 +306,7 @@ def _note(variance: MultiwayVariance) -> str | None:
 def _outermost(
     names: Sequence[str], codes: Mapping[str, IntArray], sizes: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """The clusterings that lie inside no other; of two that are equal, the first."""
+    """Clusterings that are inside no other; of two equal ones, the first."""
 
     def inside(fine: str, coarse: str) -> bool:
         of_cluster = np.empty(sizes[fine], dtype=np.int64)

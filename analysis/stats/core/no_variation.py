@@ -1,27 +1,27 @@
-"""Intervals where nothing varies in the data, and resamples would give one of no width."""
+"""Intervals for data without variation, where an interval from resamples has no width."""
 
 from scipy import optimize
 
 from .checks import check_level, normal_quantile
 from .results import Interval
 
-STEP = 1e-9  # off an area of 0 or 1, which solves its own equation
+STEP = 1e-9  # distance from an area of 0 or 1, which solves its own equation
 
 
 def constant_interval(
     value: float, n: int, *, level: float = 0.95, low: float = 0.0, high: float = 1.0
 ) -> Interval:
-    r"""Exact interval of a mean where `n` independent values are all the same.
+    r"""Exact interval of the mean of `n` independent values that are all the same.
 
     Parameters
     ----------
     value : float
-        The value of every one of them.
+        The common value.
     n : int
-        How many there are, at least 1.
+        Number of values, at least 1.
     level : float, default 0.95
     low, high : float, default 0 and 1
-        What a value may be at least and at most.
+        Smallest and largest possible value.
 
     Notes
     -----
@@ -46,7 +46,7 @@ def constant_interval(
 def auroc_score_interval(
     auroc: float, n_right: int, n_wrong: int, *, level: float = 0.95, n_items: int | None = None
 ) -> Interval:
-    r"""Score interval of an area under the ROC curve, also at 0, at 1 and where all tie.
+    r"""Score interval of an area under the ROC curve, also at 0, at 1 and if all certainties tie.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def auroc_score_interval(
         Right and wrong answers, at least 1 each.
     level : float, default 0.95
     n_items : int, optional
-        Items that it rests on; the answers by default.
+        Number of items; by default the number of answers.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Shares of right answers, with intervals that fit the way they were collected."""
+"""Shares of right answers, with intervals for the way they were collected."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ def wilson_interval(
     level : float, default 0.95
         Nominal coverage in (0, 1).
     n_items : int, optional
-        Items that it rests on; `n` by default.
+        Number of items; by default `n`.
     note : str, optional
         Stored with the interval.
 
@@ -188,7 +188,7 @@ def two_way_proportion(
     correct : array_like of bool, shape (n,)
         Whether each answer is right.
     item, annotator : array_like of int, shape (n,)
-        Whose answer to what; any codes.
+        Annotator and item of each answer; any codes.
     level : float, default 0.95
 
     Returns
@@ -199,9 +199,9 @@ def two_way_proportion(
 
     Notes
     -----
-    Answers to one item, and answers of one person, are alike, so n answers tell less than n
-    independent ones. V of `two_way_variance` gives the number of independent answers worth as
-    much, :math:`n_{eff} = \min(n, \hat p(1-\hat p)/V)` (for V = 0: the smaller of n and the
+    Answers to one item, and answers of one person, are similar, so n answers tell less than n
+    independent ones. V of `two_way_variance` gives the equivalent number of independent
+    answers, :math:`n_{eff} = \min(n, \hat p(1-\hat p)/V)` (for V = 0: the smaller of n and the
     number of annotators), and the interval is Wilson's with :math:`n_{eff}` and the t quantile
     of :math:`\min(G_I, G_A) - 1` degrees of freedom.
 
@@ -248,7 +248,7 @@ def two_way_proportion(
 def item_clustered_proportion(
     correct: npt.ArrayLike, item: npt.ArrayLike, *, level: float = 0.95
 ) -> Proportion:
-    """Share of right answers where one item may have several rows, as for repeated runs.
+    """Share of right answers if items may have several rows, as in repeated runs.
 
     As `two_way_proportion`, with the variance clustered by item alone and one fewer degrees
     of freedom than items.
@@ -294,8 +294,8 @@ def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
 
 
 def effective_n(p: float, n: int, variance: float, *, at_most: int) -> float:
-    """Independent answers worth as much; `at_most` where nothing varies between clusters."""
-    # Cluster sums of exact cancellation come out as rounding noise, not as 0.
+    """Equivalent number of independent answers; `at_most` if nothing varies between clusters."""
+    # Cluster sums that cancel exactly give rounding noise, not 0.
     if variance < 1e-18:
         return float(min(n, at_most))
     return min(float(n), p * (1 - p) / variance)

@@ -1,4 +1,4 @@
-"""The paper's agreement of two annotators on randomly drawn sheets of items."""
+"""The paper's agreement of two annotators on random sheets of items."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -26,14 +26,14 @@ class AgreementDraws:
     reason : str or None
         Why they are None.
     interval : Interval or None
-        Percentiles of the draws: where the agreement on one such sheet falls. None where all
+        Percentiles of the draws: where the agreement on one such sheet falls. None if all
         draws are the same.
     expected_mean, expected_sd : float or None
         Exact mean and standard deviation of a draw, without simulation.
     standard_error : float or None
         Standard error of the mean agreement over all items; None below two items.
     draws : ndarray of float, shape (n_draws,)
-        Agreement of each draw, in the order they were made; empty where undefined.
+        Agreement of each draw, in the order they were made; empty if undefined.
     unit : str
         What was drawn: ``"item_pair"``, ``"pairs"`` or ``"all_pairs"``.
     size, n_draws : int
@@ -91,7 +91,7 @@ def bootstrap_agreement(
     Returns
     -------
     AgreementDraws
-        Undefined, with reason ``"no_pairs"`` or ``"too_few_items"``, where there are no pairs
+        Undefined, with reason ``"no_pairs"`` or ``"too_few_items"``, if there are no pairs
         or fewer units than `size`.
 
     Raises
@@ -102,12 +102,12 @@ def bootstrap_agreement(
     Notes
     -----
     The paper reports mean .597 and standard deviation .087 from 1,000 draws of 30 without
-    replacement, and leaves open of what. With :math:`a_i` the share of agreeing pairs of item
+    replacement, and does not say of what. With :math:`a_i` the share of agreeing pairs of item
     i, N items and n drawn, one random pair per item has mean :math:`\bar a` and variance
     :math:`\frac1n\left[(1-\frac nN)S_a^2 + \overline{a_i(1-a_i)}\right]`, where :math:`S_a^2`
     has ``ddof=1``: .0876 for the paper's size. All pairs of each item would give .0566, which
     the paper's number excludes, so ``"item_pair"`` is the default. ``"pairs"`` (.0881) cannot
-    be told apart from it by the published numbers.
+    be distinguished from it by the published numbers.
 
     This is subsampling rather than Efron's bootstrap; the name is the paper's. A draw costs
     O(size), whatever the number of items.
@@ -189,7 +189,7 @@ def bootstrap_agreement(
 def sample_without_replacement(
     population: int, size: int, n_draws: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw `size` of `population` numbers without replacement, `n_draws` times over.
+    """Draw `size` of `population` numbers without replacement, `n_draws` times.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def sample_without_replacement(
     -----
     Every set of `size` numbers has the same probability. Rows are drawn with replacement and
     those that hold a repetition are drawn again, at a cost that does not depend on
-    `population`; where repetitions are frequent the smallest of random keys are taken instead.
+    `population`. If repetitions are frequent, the smallest of random keys are taken instead.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _smallest_keys(population: int, size: int, n_draws: int, rng: np.random.Gene
 
 def _draw_item_pairs(votes: Votes, size: int, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """Share of agreeing pairs per draw: distinct items, one random pair in each."""
-    # Sorting a million rows costs fifty times the draws, and most studies come sorted.
+    # Sorting a million rows costs fifty times the draws, and most studies are sorted.
     in_order = bool((votes.item[1:] >= votes.item[:-1]).all())
     choice = votes.choice if in_order else votes.choice[np.argsort(votes.item, kind="stable")]
     per_item = np.bincount(votes.item, minlength=votes.n_items)

@@ -1,4 +1,4 @@
-"""What every statistic returns: a value or the reason why there is none.
+"""Results of statistics: a value, or the reason why there is none.
 
 Nothing in this package returns NaN or infinity, and an undefined value is never 0 or 1.
 """
@@ -32,7 +32,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Interval:
-    """A two-sided interval and how it was made.
+    """Two-sided interval and how it was made.
 
     Attributes
     ----------
@@ -43,15 +43,15 @@ class Interval:
     method : str
         Short name, for example ``"wilson"`` or ``"item bootstrap"``.
     n_items : int
-        Items that the interval rests on.
+        Number of items behind the interval.
     n_annotators : int or None
-        Annotators that it rests on; None where there are none.
+        Number of annotators behind it; None if there are none.
     seed : int or None
         Seed of the resamples; None for a closed form.
     n_draws : int or None
         Resamples made; None for a closed form.
     note : str or None
-        What a reader has to know before using it, for example
+        What a reader must know before using it, for example
         ``"conditional on these annotators"``.
     """
 
@@ -68,16 +68,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval, or None with the reason.
+    """Number with its interval, or None with the reason.
 
     Attributes
     ----------
     value : float or None
-        The estimate; None where it is undefined.
+        The estimate; None if it is undefined.
     reason : str or None
-        Why `value` is None; None where it is defined.
+        Why `value` is None; None if it is defined.
     interval : Interval or None
-        None where no interval can be given.
+        None if no interval can be given.
     interval_reason : str or None
         Why `interval` is None although `value` is defined.
     """
@@ -90,7 +90,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Proportion:
-    """A share with its counts.
+    """Share with its counts.
 
     Attributes
     ----------
@@ -99,9 +99,9 @@ class Proportion:
     value : float or None
         ``correct / n``; None for an empty group.
     reason : str or None
-        ``"empty_group"`` where `value` is None.
+        ``"empty_group"`` if `value` is None.
     interval : Interval or None
-        None for an empty group, or where none can be given.
+        None for an empty group, or if no interval can be given.
     interval_reason : str or None
         Why `interval` is None although `value` is defined.
     """
@@ -115,10 +115,10 @@ class Proportion:
 
 
 def seed_of(rng: np.random.Generator) -> int | None:
-    """Return the seed that `rng` was made from, to be stored with a result.
+    """Return the seed that `rng` was made from, to store it with a result.
 
     Read from the generator, so that a stored seed cannot differ from the one used.
-    None where the generator was not made from one number.
+    None if the generator was not made from one number.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Variance of a mean over rows that share annotators, personas and questions.
 
-Two items are alike when the same person voted on both, when they are about the same persona, and
-when they ask the same question. What is said about other people, personas and questions must allow
-for all three at once.
+Two items are related if the same person voted on both, if they are about the same persona, or
+if they ask the same question. Conclusions about other people, personas and questions must allow
+for all three together.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ FEWEST_ANNOTATORS = 8
 ANNOTATORS_PER_ANSWER = 4
 FEWEST_DEGREES_OF_FREEDOM = 2.0
 FEW_CLUSTERS = 8
-# Beyond so many clusters their degrees of freedom are bounded from their sizes alone.
+# Above this number of clusters, their degrees of freedom are bounded from their sizes alone.
 MOST_EXACT = 1000
 TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """One thing that rows share.
+    """One kind of cluster that rows share.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Kind:
 
     @property
     def memberships(self) -> FloatArray:
-        """In how many clusters each row is, shape (n,)."""
+        """Number of clusters of each row, shape (n,)."""
         return np.asarray(self.incidence.sum(axis=1), dtype=np.float64)
 
     @property
@@ -69,7 +69,7 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Variance of the mean of each row of values, and degrees of freedom; shape (studies,)."""
+    """Variance of the mean of each row of values, and its degrees of freedom; shape (studies,)."""
 
     variance: FloatArray
     degrees_of_freedom: FloatArray
@@ -77,7 +77,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """What rows have in common, sorted out once for any number of values of these rows.
+    """What rows have in common, computed once for any number of values of these rows.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class Sharing:
     kinds : mapping of str to Kind
         Everything that rows may share.
     used : tuple of str
-        The kinds that add to the variance: not those with one cluster, with a cluster for each
-        row, or with the same clusters as one before.
+        The kinds that add to the variance: not those with one cluster, with one cluster per
+        row, or with the same clusters as an earlier kind.
     n_clusters : mapping of str to int
         Clusters of every kind.
     short : tuple of str
@@ -105,7 +105,7 @@ class Sharing:
 
     @classmethod
     def of(cls, n: int, kinds: Mapping[str, Kind]) -> "Sharing":
-        """Sort out `kinds` of `n` rows."""
+        """Build from the `kinds` of `n` rows."""
         used: list[str] = []
         expected, pairs = _expectations(n, [])
         for name, kind in kinds.items():
@@ -129,7 +129,7 @@ class Sharing:
     def of_items(
         cls, n: int, clusters: Mapping[str, npt.ArrayLike], votes: Votes | None = None
     ) -> "Sharing":
-        """Items with one code each in `clusters`, and with the people who voted on them.
+        """Build for items with one code each in `clusters`, and the people who voted on them.
 
         Examples
         --------
@@ -145,14 +145,14 @@ class Sharing:
         return cls.of(n, kinds)
 
     def take(self, rows: npt.ArrayLike) -> "Sharing":
-        """The same of some of the rows, given by a mask or by positions."""
+        """Restrict to some of the rows, given by a mask or by positions."""
         chosen = np.asarray(rows)
         positions = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
         taken = {name: kind.take(positions) for name, kind in self.kinds.items()}
         return Sharing.of(positions.size, taken)
 
     def without(self, *names: str) -> "Sharing":
-        """The same without some kinds."""
+        """Leave out some kinds."""
         kinds = {name: kind for name, kind in self.kinds.items() if name not in names}
         return Sharing.of(self.n, kinds)
 
@@ -171,8 +171,8 @@ class Sharing:
         -----
         Rows have the covariance :math:`\sigma_0 I+\sum_c\sigma_c L_c` with :math:`L_c` the number
         of clusters of kind c that two different rows share. The sums
-        :math:`y_0=\sum e_i^2` and :math:`y_c=e'L_ce` of centred values e are equated with what is
-        expected of them, :math:`\operatorname{tr}(ML_cML_d)` each, which makes up for the mean
+        :math:`y_0=\sum e_i^2` and :math:`y_c=e'L_ce` of centred values e are set equal to their
+        expected values, :math:`\operatorname{tr}(ML_cML_d)` each, which corrects for the mean
         that was subtracted; a :math:`\sigma_c` below 0 is set to 0 and the others are solved for
         again. Then :math:`V=(n\sigma_0+\sum_c\sigma_c 1'L_c1)/n^2=V_0+\sum_cV_c`: inclusion and
         exclusion over pairs of rows, as in multiway clustering [1]_, with every term unbiased.
@@ -205,7 +205,7 @@ class Sharing:
             squares[:, place] = (sums**2).sum(axis=1) - error**2 @ kind.memberships
         parts = _components(squares, self._expected, self._pairs) * self._pairs / self.n**2
         variance = parts.sum(axis=1)
-        # Sums that cancel exactly come out as rounding noise, not as 0.
+        # Sums that cancel exactly give rounding noise, not 0.
         is_flat = variance <= 1e-20
         alone, shared = parts[:, 0], parts[:, 1:]
         noise = alone**2 / max(self.n - 1, 1)
@@ -237,13 +237,13 @@ def _expectations(n: int, kinds: list[Kind]) -> tuple[FloatArray, FloatArray]:
 
 
 def _is_regular(expected: FloatArray) -> bool:
-    """Whether the kinds can be told apart from each other and from the rows."""
+    """Whether the kinds can be distinguished from each other and from the rows."""
     scale = np.sqrt(np.maximum(np.diag(expected), TINY))
     return bool(np.linalg.eigvalsh(expected / np.outer(scale, scale))[0] > TINY)
 
 
 def _components(squares: FloatArray, expected: FloatArray, pairs: FloatArray) -> FloatArray:
-    """Variance components of each study; one below 0 is left out, the most negative first."""
+    """Variance components of each study; those below 0 are left out, the most negative first."""
     n_kinds = expected.shape[0]
     kept = np.ones(squares.shape, dtype=np.bool_)
     found = np.zeros(squares.shape)
@@ -276,7 +276,7 @@ def _degrees_of_freedom(kind: Kind, n: int) -> float:
 
 
 def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArray) -> list[str]:
-    """Kinds of which there are too few to say anything about others."""
+    """Kinds with too few clusters for conclusions about others."""
     found = [
         name
         for name, freedom in zip(used, degrees, strict=True)

@@ -1,4 +1,4 @@
-"""Who chose what on which item: the one input that most statistics share."""
+"""Choices of annotators on items: the input of most statistics."""
 
 from dataclasses import dataclass, replace
 
@@ -25,10 +25,10 @@ class Votes:
     certainty : ndarray of float, shape (n,)
         1 to 100; NaN where it is missing.
     n_items, n_annotators, n_options : int
-        Sizes. Items without a vote and options that nobody chose count.
+        Sizes, including items without a vote and options that nobody chose.
     n_missing : int
-        Rows of long form that were dropped because they held no choice. A matrix cannot tell
-        an item that was not answered from one that was not asked: 0.
+        Rows of long form that were dropped because they held no choice. A matrix does not show
+        whether an item was not answered or not asked, so it is 0.
     """
 
     item: IntArray
@@ -63,7 +63,7 @@ class Votes:
         certainty : array_like of float, shape (n,), optional
             1 to 100, NaN is missing. None: missing everywhere.
         n_options : int, default 2
-            Options offered (not: seen); 3 where a tie was on offer.
+            Options offered, chosen or not; 3 if a tie was offered.
         n_items, n_annotators : int, optional
             Sizes; by default one more than the largest code.
 
@@ -177,7 +177,7 @@ class Votes:
         return counts.reshape(self.n_items, self.n_options).astype(np.int64, copy=False)
 
     def take(self, rows: BoolArray) -> "Votes":
-        """Votes of the rows where `rows`, shape (n,), is true; sizes stay as they are."""
+        """Votes of the rows where `rows`, shape (n,), is true; the sizes stay the same."""
         return replace(
             self,
             item=self.item[rows],

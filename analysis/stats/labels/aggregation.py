@@ -14,26 +14,26 @@ TiePolicy = Literal["exclude", "half", "certainty", "random"]
 
 @dataclass(frozen=True, eq=False)
 class MajorityVote:
-    """The answer that most annotators gave, item by item.
+    """Majority answer of each item.
 
     Attributes
     ----------
     votes : Votes
-        What was counted.
+        The votes that were counted.
     counts : ndarray of int, shape (n_items, n_options)
-        Votes per option. For the certainty-weighted vote still the plain counts.
+        Votes per option, unweighted also for the certainty-weighted vote.
     answer : ndarray of int, shape (n_items,)
-        Winning option; -1 where nobody voted or where options share the maximum.
+        Winning option; -1 if nobody voted or if options share the maximum.
     certainty : ndarray of float, shape (n_items,)
         Mean certainty of the votes for the answer, missing ones ignored; NaN without an answer
-        or where none of those votes carries a certainty.
+        or if none of those votes has a certainty.
     tied : ndarray of bool, shape (n_items, n_options)
-        The options that share the maximum; all false where there is a single one. A tie that
-        the policy broke keeps its row.
+        The options that share the maximum; all false if there is only one. A tie that
+        the rule broke keeps its row.
     share : ndarray of float, shape (n_items,)
-        Votes for the most chosen option over all votes; NaN without votes.
+        Share of the votes for the most chosen option; NaN without votes.
     ties : str
-        The policy for ties.
+        The rule for ties.
     """
 
     votes: Votes
@@ -57,14 +57,14 @@ class MajorityVote:
 
     @property
     def single(self) -> BoolArray:
-        """Items whose answer rests on one vote, shape (n_items,)."""
+        """Items with a single vote, shape (n_items,)."""
         return np.asarray(self.n_votes == 1)
 
     def credit(self, truth: npt.ArrayLike) -> FloatArray:
-        """Credit per item, shape (n_items,): 1 right, 0 wrong, NaN where it does not count.
+        """Credit per item, shape (n_items,): 1 right, 0 wrong, NaN if it does not count.
 
-        Under the policy ``"half"`` a tie that holds the truth earns one over the number of
-        tied options, and any other tie 0; under every other policy an undecided item is NaN.
+        With ``"half"``, a tie that contains the truth earns one over the number of
+        tied options, and any other tie 0. With every other rule an undecided item is NaN.
         """
         truths = np.asarray(truth, dtype=np.int64)
         known = (truths >= 0) & (truths < self.votes.n_options)
@@ -90,7 +90,7 @@ def majority_vote(
         Choices of the annotators. The tie option (2) is an ordinary option here: two votes for
         it beat one vote for r1.
     ties : {"exclude", "half", "certainty", "random"}, default "exclude"
-        What becomes of an item whose maximum is shared. ``"exclude"``: no answer.
+        The answer to an item with a shared maximum. ``"exclude"``: no answer.
         ``"half"``: no answer, but partial credit (see `MajorityVote.credit`). ``"certainty"``:
         the tied option with the higher mean certainty; still tied, or none given: no answer.
         ``"random"``: one of the tied options, each with equal probability.
@@ -104,13 +104,13 @@ def majority_vote(
     Raises
     ------
     ValueError
-        If the policy is unknown or ``"random"`` comes without `rng`.
+        If the rule is unknown, or ``"random"`` has no `rng`.
 
     Notes
     -----
     The certainty of item i with answer w is
     :math:`\frac{1}{|S|}\sum_{j \in S} c_{ij}`, where S are the annotators who chose w and gave
-    a certainty. Dissenters do not count, and nothing is rounded before it is compared with
+    a certainty. Other votes do not count, and nothing is rounded before it is compared with
     a threshold.
 
     References
@@ -146,7 +146,7 @@ def majority_vote(
 
 
 def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> MajorityVote:
-    r"""Vote in which every choice counts by a weight, by default by its certainty.
+    r"""Majority of weighted votes, by default weighted by certainty.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> Majorit
     Returns
     -------
     MajorityVote
-        With policy ``"exclude"``; `counts`, `share` are those of the plain votes.
+        With the rule ``"exclude"``; `counts` and `share` are those of the unweighted votes.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:
     -----
     :math:`w_{ij} = \ln\frac{a}{1-a}` with :math:`a = \frac{s + 2}{m + 4}`: s of the m other
     judged votes of annotator j are right, shrunk by a Beta(2, 2) prior. Leaving out the item
-    itself keeps its truth from deciding its own vote. Weights may be negative.
+    itself prevents its truth from deciding its own vote. Weights may be negative.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Unanimity:
-    """How often everybody agrees.
+    """Share of items on which everybody agrees.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class Unanimity:
     n : int
         Items with at least two votes.
     single : int
-        Items with one vote, which can be neither.
+        Items with one vote.
     """
 
     unanimous: int
@@ -253,7 +253,7 @@ class Unanimity:
 
     @property
     def value(self) -> float | None:
-        """Share of unanimous items; None where no item has two votes."""
+        """Share of unanimous items; None if no item has two votes."""
         return self.unanimous / self.n if self.n else None
 
 
@@ -278,16 +278,16 @@ def unanimity(votes: Votes) -> Unanimity:
 def log_total(log_values: FloatArray) -> FloatArray:
     """Logarithm of the sum over the options of each item, shape (n_items, 1).
 
-    A few options are summed one after the other, several times as fast as by
-    `scipy.special.logsumexp`; minus infinity is an option that cannot be.
+    A few options are summed one after the other, several times faster than by
+    `scipy.special.logsumexp`; minus infinity means an impossible option.
     """
     return np.asarray(np.logaddexp.reduce(log_values, axis=1, keepdims=True))
 
 
 def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
-    """The guess as shares that add up to 1 per row, none of them below a hundredth of `near`.
+    """Turn a guess into shares that add up to 1 per row, each at least a hundredth of `near`.
 
-    Nothing becomes impossible that was not so before: from 0 no share rises again.
+    So no option becomes impossible: a share that reaches 0 never rises again.
     """
     kept = np.maximum(guess, near / 100)
     total = kept.sum(axis=1, keepdims=True)
@@ -295,9 +295,9 @@ def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
 
 
 def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
-    """The candidate option with the largest score, or -1, and those that share the maximum.
+    """Candidate option with the largest score, or -1, and those that share the maximum.
 
-    Scores that differ by rounding alone are equal: 0.3 + 0.6 ties with 0.9.
+    Scores that differ only by rounding are equal: 0.3 + 0.6 ties with 0.9.
     """
     masked = np.where(candidates, scores, -np.inf)
     best = masked.max(axis=1, keepdims=True, initial=-np.inf)

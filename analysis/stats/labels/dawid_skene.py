@@ -1,4 +1,4 @@
-"""Dawid and Skene's model of annotators who err in their own ways."""
+"""Dawid and Skene's model with one confusion matrix per annotator."""
 
 from dataclasses import dataclass
 
@@ -17,22 +17,22 @@ class DawidSkene:
     Attributes
     ----------
     posterior : ndarray of float, shape (n_items, n_options)
-        Probability of each option; the priors for an item without votes.
+        Probability of each option; for an item without votes, the priors.
     answer : ndarray of int, shape (n_items,)
-        The most probable option; -1 without votes or where two are equally probable.
+        The most probable option; -1 without votes or if two are equally probable.
     priors : ndarray of float, shape (n_options,)
         Estimated shares of the options.
     confusion : ndarray of float, shape (n_annotators, n_options, n_options)
         Probability of each choice (last axis) given the true option (middle axis). Uniform
-        where the annotator never met that option.
+        if the annotator never saw that option.
     log_likelihood : float
         At `priors` and `confusion`.
     n_iterations : int
     converged : bool
-        Whether the steps settled within their limit.
+        Whether the steps converged within their limit.
     collapsed : tuple of int
-        Options that somebody chose but that are the most probable one of no item: the model
-        explained them away as errors, and its answers need a second look.
+        Options that somebody chose but that are the most probable one at no item: the model
+        explained all of them as errors, so check its answers.
     """
 
     posterior: FloatArray
@@ -46,11 +46,11 @@ class DawidSkene:
 
     @property
     def informativeness(self) -> FloatArray:
-        """Bits that one choice of each annotator tells about the true option, (n_annotators,).
+        """Information in one choice of each annotator about the truth, in bits, (n_annotators,).
 
-        Mutual information of choice and truth: 0 for somebody who ignores the item, also by
-        always choosing the same, and as high for somebody who is always wrong as for one who is
-        always right.
+        Mutual information of choice and truth: 0 for somebody who ignores the item, including
+        those who always choose the same, and as high for somebody who is always wrong as for one
+        who is always right.
         """
         joint = self.priors[:, None] * self.confusion
         independent = self.priors[:, None] * joint.sum(axis=1, keepdims=True)
@@ -76,7 +76,7 @@ def dawid_skene(
         Added to every expected count before a confusion row is normalised. 0 is the original
         method.
     tolerance : float, default 1e-10
-        Stop when a step gains less log-likelihood and moves no posterior probability by more than
+        Stop if a step gains less log-likelihood and changes no posterior probability by more than
         1e-8.
     max_iterations : int, default 1000
         Steps of expectation-maximisation.
@@ -95,12 +95,12 @@ def dawid_skene(
     Expectation-maximisation, started from the vote shares, which also fixes which class is
     which, and accelerated [2]_. M-step: :math:`p_q = \operatorname{mean}_i T_{iq}`,
     :math:`\pi_{jql} \propto \epsilon + \sum_i T_{iq} n_{ijl}`; E-step in log space:
-    :math:`T_{iq} \propto p_q \prod_{jl} \pi_{jql}^{n_{ijl}}`. An annotator who never meets
-    class q has a uniform row. One iteration costs O(votes x options). Priors rest on items
+    :math:`T_{iq} \propto p_q \prod_{jl} \pi_{jql}^{n_{ijl}}`. An annotator who never sees
+    class q has a uniform row. One iteration costs O(votes x options). Priors use items
     with votes only.
 
-    A confusion matrix of two options from 30 labels is mostly noise; where annotators label
-    that few items, read the answers rather than the matrices.
+    A confusion matrix of two options from 30 labels is mostly noise. If annotators label
+    so few items, use the answers rather than the matrices.
 
     References
     ----------
@@ -189,7 +189,7 @@ def _confusion(votes: Votes, posterior: FloatArray, smoothing: float) -> FloatAr
 
 def _log_joint(votes: Votes, priors: FloatArray, confusion: FloatArray) -> FloatArray:
     """E-step before normalising: log p(q) + sum of log pi, shape (n_items, n_options)."""
-    # log(0) is a legitimate minus infinity: a class, or a choice given a class, that cannot be.
+    # log(0) is a valid minus infinity: an impossible class, or an impossible choice given a class.
     with np.errstate(divide="ignore"):
         log_priors, log_confusion = np.log(priors), np.log(confusion)
     per_vote = log_confusion[votes.annotator, :, votes.choice]

@@ -1,4 +1,4 @@
-"""Two more models of how annotators come to their answers: who spams, and what is hard."""
+"""Models of annotators who spam (MACE) and of items that are hard (GLAD)."""
 
 from dataclasses import dataclass
 
@@ -11,23 +11,23 @@ from ..core.results import BoolArray, FloatArray, IntArray
 from ..core.votes import Votes
 from .aggregation import log_total, single_maximum
 
-MAX_LOG_EASE = 300.0  # that a step may try out: no answers lead there, and none overflows
+MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Mace:
-    """Answers and competence of annotators who either know or spam.
+    """Answers, and competence of annotators who either know or spam.
 
     Attributes
     ----------
     posterior : ndarray of float, shape (n_items, n_options)
         Probability of each option; uniform for an item without votes.
     answer : ndarray of int, shape (n_items,)
-        The most probable option; -1 without votes or where two are equally probable.
+        The most probable option; -1 without votes or if two are equally probable.
     competence : ndarray of float, shape (n_annotators,)
-        Probability that the annotator gives the true option for knowing it; NaN without votes.
+        Probability that the annotator knows the true option; NaN without votes.
     spam : ndarray of float, shape (n_annotators, n_options)
-        What the annotator chooses otherwise.
+        Probability of each choice otherwise.
     n_iterations : int
     converged : bool
     """
@@ -49,7 +49,7 @@ class Glad:
     posterior, answer
         As in `Mace`.
     ability : ndarray of float, shape (n_annotators,)
-        0 guesses, above it is right more often than wrong, below it the reverse; NaN without
+        0 for guessing, above 0 if right more often than wrong, below 0 for the reverse; NaN without
         votes.
     ease : ndarray of float, shape (n_items,)
         Above 0; a right answer has log-odds ``ability * ease``. NaN without votes.
@@ -73,7 +73,7 @@ def mace(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_STEPS,
 ) -> Mace:
-    r"""Find the annotators who do not look, and the answers of those who do (MACE).
+    r"""Fit MACE: annotators who either know the answer or choose by habit.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mace(
     spam_prior : float, default 10
         Dirichlet prior of every option of the spam distribution.
     tolerance : float, default 1e-10
-        Stop when a step gains less of the variational bound and moves no expected count by more
+        Stop if a step gains less of the variational bound and changes no expected count by more
         than 1e-8.
     max_iterations : int, default 1000
         Steps, accelerated as those of `dawid_skene`.
@@ -103,7 +103,7 @@ def mace(
     -----
     :math:`P(l\mid q)=\theta_j[l=q]+(1-\theta_j)\xi_{jl}` with a uniform prior of the options, by
     variational Bayes: parameters enter by :math:`\exp(\psi(n+\alpha)-\psi(\sum(n+\alpha)))`.
-    Started from the vote shares instead of at random, so that there is one result.
+    It starts from the vote shares instead of at random, so there is one result.
 
     References
     ----------
@@ -134,7 +134,7 @@ def mace(
         joint = _log_joint(votes, np.log1p(knowing / wrong))
         total = log_total(joint)
         posterior = np.exp(joint - total)
-        # A vote for the likely truth is known or lucky; any other is spam.
+        # A vote for the likely truth is knowledge or luck; any other is spam.
         lucky = wrong / (knowing + wrong)
         share = 1 - posterior[votes.item, votes.choice] * (1 - lucky)
         spammed = _counted(cell, share, chosen)
@@ -148,7 +148,7 @@ def mace(
     def allow(guess: FloatArray, near: FloatArray) -> FloatArray:
         return np.clip(guess, near / 100, chosen - (chosen - near) / 100)
 
-    # What a choice is worth at the start: as if everybody knew half of the time.
+    # Weight of a choice at the start: as if everybody knew half of the time.
     half = 1 / (1 + votes.n_options)
     share = 1 - posterior[votes.item, votes.choice] * (1 - half)
     start = _counted(cell, share, chosen)
@@ -218,7 +218,7 @@ def glad(
     tolerance: float = 1e-5,
     max_iterations: int = MAX_STEPS,
 ) -> Glad:
-    r"""Answers, ability of annotators and ease of items together (GLAD).
+    r"""Fit GLAD: answers, ability of annotators and ease of items together.
 
     Parameters
     ----------
@@ -228,8 +228,8 @@ def glad(
         Weight of the normal priors of ability (mean 1) and log ease (mean 0); 1 is standard
         deviation 1.
     tolerance : float, default 1e-5
-        Stop when no slope of the penalised log-likelihood is steeper: the priors bend it by at
-        least `strength`, so that 1e-10 at most are missing at the top.
+        Stop if no slope of the penalised log-likelihood is steeper: the priors bend it by at
+        least `strength`, so the maximum is missed by at most 1e-10.
     max_iterations : int, default 1000
         Steps of L-BFGS.
 
@@ -246,8 +246,8 @@ def glad(
     -----
     :math:`P(right)=\sigma(\alpha_j\beta_i)`, a wrong answer any of the others alike, options
     equally likely beforehand. The likelihood of the votes, with the answers summed out and the
-    priors added, is climbed by L-BFGS from ability 1 and log ease 0. Expectation-maximisation
-    has the same maxima and takes many times the steps.
+    priors added, is maximised by L-BFGS from ability 1 and log ease 0. Expectation-maximisation
+    has the same maxima and takes many times as many steps.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Annotators with one number each: how often they are right, fitted with the answers."""
+"""One accuracy per annotator, fitted together with the answers."""
 
 from dataclasses import dataclass
 
@@ -18,9 +18,9 @@ class OneCoin:
     Attributes
     ----------
     posterior : ndarray of float, shape (n_items, n_options)
-        Probability of each option; the priors for an item without votes.
+        Probability of each option; for an item without votes, the priors.
     answer : ndarray of int, shape (n_items,)
-        The most probable option; -1 without votes or where two are equally probable.
+        The most probable option; -1 without votes or if two are equally probable.
     accuracy : ndarray of float, shape (n_annotators,)
         Estimated probability of a right answer; NaN for an annotator without votes.
     priors : ndarray of float, shape (n_options,)
@@ -49,7 +49,7 @@ def one_coin(
 ) -> OneCoin:
     r"""Estimate true options and one accuracy per annotator together.
 
-    For studies in which each person answers too little for a confusion matrix of their own, such
+    For studies in which each person answers too few items for a confusion matrix, such
     as 30 items.
 
     Parameters
@@ -57,11 +57,11 @@ def one_coin(
     votes : Votes
         Choices of the annotators; repeated readings count separately.
     prior : tuple of float, default (8, 4)
-        Right and wrong answers that everybody starts with: what is known of an annotator before
-        the first answer. ``(0, 0)`` is maximum likelihood, which thinks that whoever happens to
-        agree with two others on 30 items is never wrong.
+        Right and wrong answers that everybody starts with: the assumption about an annotator before
+        the first answer. ``(0, 0)`` is maximum likelihood, which treats anyone who happens to
+        agree with two others on 30 items as never wrong.
     tolerance : float, default 1e-10
-        Stop when a step gains less and moves no posterior probability by more than 1e-8.
+        Stop if a step gains less and changes no posterior probability by more than 1e-8.
     max_iterations : int, default 1000
         Steps of expectation-maximisation, accelerated as those of `dawid_skene`.
 
@@ -80,12 +80,12 @@ def one_coin(
     :math:`a_j` on the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by
     expectation-maximisation from the vote shares. M-step:
     :math:`a_j=\frac{r+\sum_iT_{i,l_{ij}}}{r+w+n_j}` with r and w of `prior`. Annotators who all err
-    alike are beyond it: it takes their shared mistakes for the truth.
+    in the same way are not covered: the model takes their shared mistakes for the truth.
 
-    Read the accuracies rather than the answers where items have few votes. Simulated with 300
+    If items have few votes, use the accuracies rather than the answers. Simulated with 300
     items of three answers and 30 answers per person, none of the variants labels more items
-    rightly than the plain majority (accuracies .55 to .95: majority .838, this prior .838, maximum
-    likelihood .815; accuracies .5 to .75: .677, .657, .588).
+    correctly than the plain majority (accuracies .55 to .95: majority .838, this prior .838,
+    maximum likelihood .815; accuracies .5 to .75: .677, .657, .588).
 
     References
     ----------
@@ -160,7 +160,7 @@ def one_coin(
 
 def _log_joint(votes: Votes, priors: FloatArray, accuracy: FloatArray) -> FloatArray:
     """Log of prior times probability of the votes, shape (n_items, n_options)."""
-    # log(0) is a legitimate minus infinity: an annotator who is never right, or never wrong.
+    # log(0) is a valid minus infinity: an annotator who is never right, or never wrong.
     with np.errstate(divide="ignore"):
         log_priors = np.log(priors)
         right = np.log(accuracy)[votes.annotator]

@@ -1,1 +1,1 @@
-"""Which answers may be trusted, with a guarantee."""
+"""Selection of answers with a guarantee on their share of errors."""

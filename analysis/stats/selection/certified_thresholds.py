@@ -1,4 +1,4 @@
-"""A threshold of certainty above which the share of errors is bounded, with stated confidence."""
+"""Certified thresholds: certainties above which the share of errors is bounded."""
 
 import hashlib
 import math
@@ -30,7 +30,7 @@ class TestedThreshold:
     n, errors : int
         Answers accepted, and wrong ones among them.
     p : float
-        Chance of so few errors if their true share were the largest allowed; 1 without answers.
+        Probability of so few errors if the true share were the largest allowed; 1 without answers.
     """
 
     threshold: float
@@ -41,14 +41,14 @@ class TestedThreshold:
 
 @dataclass(frozen=True)
 class CertifiedThreshold:
-    """The lowest threshold that passed every test down to it, or the reason why there is none.
+    """Lowest threshold that passed every test down to it, or the reason why there is none.
 
     Attributes
     ----------
     threshold : float or None
-        Accept answers at least as certain as this; where it is None, accept none.
+        Accept answers at least as certain as this; if None, accept none.
     coverage : float or None
-        Share of the answers used that it accepts.
+        Share of the used answers that it accepts.
     accepted : Proportion
         Right answers among those, in the data that certified it.
     max_error, delta : float
@@ -61,9 +61,9 @@ class CertifiedThreshold:
     n, n_missing : int
         Answers used and left out.
     reason : str or None
-        Why `threshold` is None: ``"empty_group"`` without answers, ``"dependent_items"`` where
-        two of them share a cluster, ``"too_few_items"`` where no threshold accepts enough,
-        ``"not_certified"`` where the first test failed.
+        Why `threshold` is None: ``"empty_group"`` without answers, ``"dependent_items"`` if
+        two of them share a cluster, ``"too_few_items"`` if no threshold accepts enough,
+        ``"not_certified"`` if the first test failed.
     """
 
     threshold: float | None
@@ -89,7 +89,7 @@ def certify_threshold(
     start: float | None,
     grid: Sequence[int] = GRID,
 ) -> CertifiedThreshold:
-    r"""Find the lowest threshold whose accepted answers provably hold few errors.
+    r"""Find the lowest threshold with a guaranteed share of errors among accepted answers.
 
     Parameters
     ----------
@@ -100,15 +100,15 @@ def certify_threshold(
     max_error : float
         Largest share of errors to allow among accepted answers, in (0, 1).
     clusters : sequence of array_like of int, each of shape (n,)
-        What answers may share, for example their personas and their questions. Where two usable
+        What answers may share, for example their personas and their questions. If two usable
         answers share one, nothing is certified; see :func:`one_per_cluster`.
     delta : float, default 0.1
         Probability with which the certificate may be wrong, in (0, 1).
     n_judges : int, default 1
         Judges, or error levels, among whom the result is chosen; `delta` is divided among them.
     start : float or None
-        Where the sequence starts, fixed without looking at `correct`; see
-        :func:`starting_threshold`. None where no threshold accepts enough answers.
+        Start of the sequence, fixed without looking at `correct`; see
+        :func:`starting_threshold`. None if no threshold accepts enough answers.
     grid : sequence of int, optional
         Thresholds in strictly descending order, fixed before the data; 99 down to 50.
 
@@ -126,7 +126,7 @@ def certify_threshold(
     Fixed-sequence testing: from `start` downwards, threshold :math:`\tau` passes while
     :math:`P(\mathrm{Bin}(n_\tau,\alpha)\le k_\tau)\le\delta/J`. The first failure ends the
     sequence, so the chance that any threshold passes wrongly is at most that of the first whose
-    share of errors is too large. It holds where the answers are independent draws from the
+    share of errors is too large. It holds if the answers are independent draws from the
     population in which the threshold will be used.
 
     References
@@ -199,18 +199,18 @@ def starting_threshold(
     ----------
     certainty : array_like of float
         Certainties of answers like those to be tested; NaN is missing. Whether they are right
-        plays no part.
+        does not matter.
     n : int
         Answers to be tested.
     min_n : int, default 30
-        Answers that the first threshold is to accept.
+        Answers that the first threshold must accept.
     grid : sequence of int, optional
         Thresholds in descending order.
 
     Returns
     -------
     float or None
-        None where even the lowest accepts too few.
+        None if even the lowest threshold accepts too few.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def one_per_cluster(keys: Sequence[str], clusters: Sequence[npt.ArrayLike]) -> B
 
 
 def fewest_items(max_error: float, delta: float = 0.1) -> int:
-    r"""Return how many accepted answers, all right, it takes to certify anything.
+    r"""Return the smallest number of accepted answers, all right, that can be certified.
 
     Parameters
     ----------
