@@ -20,59 +20,59 @@ class PlanForm(forms.Form):
 
     places = forms.IntegerField(
         required=False, min_value=1, max_value=10_000, label="Places",
-        help_text="Empty takes as many people as the items need.",
+        help_text="Leave empty to recruit as many participants as the items need.",
     )  # fmt: skip
     country = forms.CharField(
         required=False, max_length=80, label="Country of residence",
-        help_text="In Prolific's words, for example United States.",
+        help_text="As Prolific names it, for example United States.",
     )  # fmt: skip
     language = forms.CharField(
         required=False, max_length=80, label="Fluent language",
-        help_text="In Prolific's words, for example English.",
+        help_text="As Prolific names it, for example English.",
     )  # fmt: skip
     approval_rate = forms.IntegerField(
-        required=False, min_value=0, max_value=100, label="Approval rate of at least",
-        help_text="Percent of a person's earlier submissions.",
+        required=False, min_value=0, max_value=100, label="Minimum approval rate",
+        help_text="Percentage of the participant’s earlier submissions that were approved.",
     )  # fmt: skip
     earlier_submissions = forms.IntegerField(
-        required=False, min_value=0, max_value=10_000, label="Earlier submissions, at least",
-        help_text="How many a person must have made.",
+        required=False, min_value=0, max_value=10_000, label="Minimum earlier submissions",
+        help_text="Submissions that a participant must have made.",
     )  # fmt: skip
     age_low = forms.IntegerField(
-        required=False, min_value=18, max_value=120, label="Age from", help_text="In years."
+        required=False, min_value=18, max_value=120, label="Minimum age", help_text="In years."
     )
     age_high = forms.IntegerField(
-        required=False, min_value=18, max_value=120, label="Age to", help_text="In years."
+        required=False, min_value=18, max_value=120, label="Maximum age", help_text="In years."
     )
     sexes = forms.CharField(
         required=False, max_length=200, label="Balance by sex", widget=_WIDE,
-        help_text="Prolific's labels with commas, for example Male, Female.",
+        help_text="Prolific’s labels, separated by commas, for example Male, Female.",
     )  # fmt: skip
     politics = forms.CharField(
         required=False, max_length=200, label="Balance by U.S. political affiliation", widget=_WIDE,
-        help_text="Prolific's labels with commas, for example Democrat, Republican, Independent.",
+        help_text="Prolific’s labels, separated by commas, for example Democrat, Republican.",
     )  # fmt: skip
     apart = forms.BooleanField(
         required=False, label="One study for each group",
-        help_text="Instead of one balanced study; the same person takes part in one of them only.",
+        help_text="Instead of one balanced study. Each participant can join only one of them.",
     )  # fmt: skip
     devices = forms.MultipleChoiceField(
         required=True, choices=[(name, name.capitalize()) for name in DEVICES],
         widget=forms.CheckboxSelectMultiple, label="Devices",
-        help_text="On which people may take part.",
+        help_text="Devices that participants may use.",
         error_messages={"required": "Choose at least one device."},
     )  # fmt: skip
     signed_links = forms.BooleanField(
         required=False, label="Signed links",
-        help_text="Only where your workspace has them: Prolific then vouches for who comes.",
+        help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
     )  # fmt: skip
     workspace = forms.CharField(
         required=False, max_length=64, label="Workspace",
-        help_text="Its id; needed only where your account has several. Its wallet pays.",
+        help_text="Workspace id, required if your account has several. Its balance pays.",
     )  # fmt: skip
     project = forms.CharField(
         required=False, max_length=64, label="Project",
-        help_text="Its id; empty takes the workspace's project “Thirdperson”, else its first one.",
+        help_text="Project id. If empty, we use the project “Thirdperson”, else the first project.",
     )  # fmt: skip
 
     @classmethod
@@ -86,7 +86,7 @@ class PlanForm(forms.Form):
         values = super().clean() or {}
         low, high = values.get("age_low"), values.get("age_high")
         if low is not None and high is not None and low > high:
-            self.add_error("age_high", "The upper age is below the lower one.")
+            self.add_error("age_high", "The maximum age is below the minimum age.")
         return values
 
     def plan(self) -> Plan:
@@ -98,15 +98,15 @@ class PlanForm(forms.Form):
 
 class RejectForm(forms.Form):
     category = forms.ChoiceField(
-        choices=list(GROUNDS.items()), widget=forms.RadioSelect, label="Ground",
-        error_messages={"required": "Choose the ground."},
+        choices=list(GROUNDS.items()), widget=forms.RadioSelect, label="Reason",
+        error_messages={"required": "Choose a reason."},
     )  # fmt: skip
     message = forms.CharField(
         widget=forms.Textarea, min_length=LEAST_MESSAGE, max_length=2000,
-        label="Message to the person",
-        help_text=f"At least {LEAST_MESSAGE} characters: what was asked, and what was not done.",
+        label="Message to the participant",
+        help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked and what is missing.",
         error_messages={
-            "required": "Write a message to the person.",
+            "required": "Write a message to the participant.",
             "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",
         },
     )  # fmt: skip

@@ -29,7 +29,7 @@ def money(request: HttpRequest, study: Study) -> HttpResponse:
         attempt(
             request,
             lambda: read_costs(study_id=study.pk),
-            lambda n: f"Read Prolific's costs of {n} {'study' if n == 1 else 'studies'}.",
+            lambda n: f"Figures of {n} {'study' if n == 1 else 'studies'} refreshed from Prolific.",
         )
         return redirect("people:prolific-money", study.slug)
     found = ledger_of(study)

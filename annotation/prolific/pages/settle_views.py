@@ -29,7 +29,7 @@ def _ids(request: HttpRequest) -> list[int]:
 
 
 def _people(number: int) -> str:
-    return "1 person" if number == 1 else f"{number:,} people"
+    return "1 participant" if number == 1 else f"{number:,} participants"
 
 
 def _back(study: Study) -> HttpResponse:
@@ -84,12 +84,12 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
         "groups": [
             (title, name, [(row, _bonus_text(study, row)) for row in found.proposing(name)])
             for title, name in (
-                ("To approve", APPROVE),
-                ("To look at", REVIEW),
-                ("To ask to return", RETURN),
-                ("To pay a bonus", BONUS),
-                ("Under way", "wait"),
-                ("Settled", ""),
+                ("Ready to approve", APPROVE),
+                ("Needs review", REVIEW),
+                ("Return suggested", RETURN),
+                ("Bonus suggested", BONUS),
+                ("In progress", "wait"),
+                ("Decided", ""),
             )
         ],
     }
@@ -114,14 +114,14 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
                 user=user_of(request),
             ),
             lambda done: (
-                f"Asked to approve: {done.asked}; approved: {done.approved}."
+                f"Approvals requested: {done.asked}. Approved: {done.approved}."
                 + "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
             ),
         )
         return _back(study)
     rows = [row for row in _chosen(request, study) if row.may_approve]
     if not rows:
-        messages.error(request, "Tick the people to approve.")
+        messages.error(request, "Select the submissions to approve.")
         return _back(study)
     context = {
         "heading": f"Approve {_people(len(rows))}",
@@ -144,12 +144,12 @@ def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
             lambda: request_returns(
                 study_id=study.pk, submission_ids=ids, reason=reason, user=user_of(request)
             ),
-            lambda asked: f"Asked to return: {asked}.",
+            lambda asked: f"Returns requested: {asked}.",
         )
         return _back(study)
     rows = [row for row in _chosen(request, study) if row.may_approve]
     if not rows:
-        messages.error(request, "Tick the people to ask.")
+        messages.error(request, "Select the submissions to return.")
         return _back(study)
     context = {
         "heading": f"Ask {_people(len(rows))} to return",
@@ -168,7 +168,7 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
         return refused
     ids = _ids(request)
     if len(ids) != 1:
-        messages.error(request, "People are rejected one at a time.")
+        messages.error(request, "Select exactly one submission. You can reject only one at a time.")
         return _back(study)
     submission = get_object_or_404(
         ProlificSubmission.objects.select_related("annotator"),
@@ -185,11 +185,15 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
                 user=user_of(request),
                 **form.cleaned_data,
             ),
-            lambda _: "Rejected. Their seats are free again.",
+            lambda _: "Submission rejected. Its seats are free again.",
         )
         if done:
             return _back(study)
-    who = submission.annotator.pseudonym if submission.annotator else "somebody who never came"
+    who = (
+        submission.annotator.pseudonym
+        if submission.annotator
+        else "a participant who never arrived"
+    )
     context = {"heading": f"Reject {who}", "submission": submission, "form": form}
     status = UNPROCESSABLE if form.is_bound else 200
     return show(request, study, "reject", context, status=status)
@@ -207,7 +211,9 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
             payment = bonuses.prepare(study_id=study.pk, lines=lines, user=user_of(request))
             return bonuses.set_up(payment_id=payment.pk)
 
-        attempt(request, prepare, lambda _: "Set up. Nothing is paid until you confirm below.")
+        attempt(
+            request, prepare, lambda _: "Payment set up. Nothing is paid until you confirm below."
+        )
         return redirect("people:prolific-bonuses", study.slug)
     payments = BonusPayment.objects.filter(prolific_study__study=study).prefetch_related(
         "lines__submission__annotator"
@@ -239,17 +245,20 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
     def pay() -> Any:
         confirmed = whole_number(request.POST.get("total", ""))
         if request.POST.get("sure") != "yes" or confirmed is None:
-            raise NotAllowed("Tick that you have seen the sum.")
+            raise NotAllowed("Confirm that you have checked the total.")
         return bonuses.pay(payment_id=payment.pk, confirmed=confirmed, user=user_of(request))
 
     actions = {
-        "pay": (pay, "Paid."),
-        "set_up": (lambda: bonuses.set_up(payment_id=payment.pk), "Set up."),
+        "pay": (pay, "Bonuses paid."),
+        "set_up": (lambda: bonuses.set_up(payment_id=payment.pk), "Payment set up."),
         "release": (
             lambda: bonuses.release(payment_id=payment.pk, user=user_of(request)),
-            "Looked up.",
+            "Payment checked.",
         ),
-        "cancel": (lambda: bonuses.cancel(payment_id=payment.pk), "Cancelled; nothing was paid."),
+        "cancel": (
+            lambda: bonuses.cancel(payment_id=payment.pk),
+            "Payment cancelled. Nothing was paid.",
+        ),
     }
     if action not in actions:
         return HttpResponse(status=400)

@@ -61,7 +61,8 @@ def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[
         return False
     except ProlificError as error:
         doubt = (
-            " Whether it was done is not known yet. It is looked up before anything is repeated."
+            " It may still have been done. Try again: we look up first what was done, so nothing "
+            "is repeated."
         )
         messages.error(request, f"{error}{doubt if error.outcome_unknown else ''}")
         return False
@@ -165,7 +166,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         attempt(
             request,
             lambda: launch.apply_paper(study_id=study.pk, user=user_of(request)),
-            lambda _: "The settings of the paper's study are in place, its pay included.",
+            lambda _: "Launch plan and pay set as in the paper.",
         )
         return redirect("people:prolific-plan", study.slug)
     form = PlanForm(
@@ -175,7 +176,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     if form.is_valid() and attempt(
         request,
         lambda: launch.save_plan(study_id=study.pk, plan=form.plan(), user=user_of(request)),
-        lambda _: "The plan is stored.",
+        lambda _: "Launch plan saved.",
     ):
         return redirect("people:prolific-launch", study.slug)
     status = UNPROCESSABLE if form.is_bound else 200
@@ -190,7 +191,9 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
         made = attempt(
             request,
             lambda: launch.launch(study_id=study.pk, user=user_of(request)),
-            lambda rows: "The draft is on Prolific. Nobody sees it and nothing is paid yet.",
+            lambda rows: (
+                "Draft created on Prolific. Participants do not see it, and nothing is paid yet."
+            ),
         )
         return to_home(study) if made else redirect("people:prolific-launch", study.slug)
     context: dict[str, Any] = {}
@@ -219,7 +222,7 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
     done = attempt(
         request,
         lambda: found.append(dry_run(study_id=study.pk, user=user_of(request))),
-        lambda _: "The dry run is over. Nothing was published.",
+        lambda _: "Dry run finished. Nothing was published.",
     )
     if not done:
         return redirect("people:prolific-launch", study.slug)
@@ -237,7 +240,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         done = attempt(
             request,
             lambda: running.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
-            lambda _: "Published. People can take places now.",
+            lambda _: "Study published. Participants can take places now.",
         )
         return to_home(study) if done else redirect("people:prolific-publish", study.slug)
     context: dict[str, Any] = {}
@@ -257,9 +260,9 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 _CHANGES = {
-    "PAUSE": "Paused. Who is under way goes on; nobody new comes.",
-    "START": "Started. People can take places again.",
-    "STOP": "Stopped. Who is under way may finish.",
+    "PAUSE": "Recruitment paused. Participants who are working now can continue.",
+    "START": "Recruitment resumed. Participants can take places again.",
+    "STOP": "Recruitment stopped. Participants who are working now can finish.",
 }
 
 
@@ -295,12 +298,12 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
                 seen=_number(request.POST.get("seen", "")) or None,
                 user=user_of(request),
             ),
-            lambda row: f"There are {row.places} places now.",
+            lambda row: f"Places added. The study now has {row.places} places.",
         )
         return to_home(study)
     row = ProlificStudy.objects.filter(study=study, label=label).first()
     if row is None or extra < 1:
-        messages.error(request, "Say how many places to add, from 1 to 10,000.")
+        messages.error(request, "Enter how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
         client = connect()
@@ -329,7 +332,7 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
     done = attempt(
         request,
         lambda: secrets.append(subscribe(study_id=study.pk, user=user_of(request))),
-        lambda _: "Subscribed to Prolific's events.",
+        lambda _: "Subscribed to notifications from Prolific.",
     )
     known = bool(settings.PROLIFIC_WEBHOOK_SECRET)
     if not done or (known and secrets[0] in ("", settings.PROLIFIC_WEBHOOK_SECRET)):
@@ -344,19 +347,23 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
     actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
         "sync": (
             lambda: follow(study_id=study.pk),
-            lambda n: f"Read from Prolific: {n} submission{'' if n == 1 else 's'}.",
+            lambda n: f"Refreshed from Prolific: {n} submission{'' if n == 1 else 's'}.",
         ),
         "refill": (
             lambda: running.refill(study_id=study.pk, user=user_of(request)),
-            lambda n: f"Open again for {n} more." if n else "No place needs filling.",
+            lambda n: (
+                f"Study reopened for {n} more participants." if n else "No places need refilling."
+            ),
         ),
         "forget": (
             lambda: launch.forget_drafts(study_id=study.pk, user=user_of(request)),
-            lambda n: "The draft is deleted, there and here." if n else "There was no draft.",
+            lambda n: (
+                "Draft deleted here and on Prolific." if n else "There is no draft to delete."
+            ),
         ),
         "demographics": (
             lambda: demographics.fetch(study_id=study.pk),
-            lambda n: f"Prolific's answers about {n} people are new or changed.",
+            lambda n: f"Demographics refreshed: {n} new or changed.",
         ),
     }
     chosen = actions.get(request.POST.get("action", ""))

@@ -217,11 +217,11 @@ def test_the_command_shows_differences_and_fails_on_them(prolific, study, capsys
 def test_the_page_has_a_button_and_shows_what_came_back(prolific, study, client):
     client.force_login(User.objects.create_superuser("ada"))
     launch_page = reverse("people:prolific-launch", args=[study.slug])
-    assert "Start a dry run" in client.get(launch_page).content.decode()
+    assert "Start dry run" in client.get(launch_page).content.decode()
 
     page = client.post(reverse("people:prolific-dry-run", args=[study.slug])).content.decode()
 
-    assert "Everything came back as it was sent" in page
+    assert "Prolific stored every field as sent" in page
     prolific.fault("POST", "studies/", "401")
     failed = client.post(reverse("people:prolific-dry-run", args=[study.slug]), follow=True)
     assert "does not accept the token" in failed.content.decode()

@@ -185,7 +185,7 @@ def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, edito
 
 def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
     url = reverse("people:prolific-money", args=[settled.slug])
-    assert "Every known figure is the same" in editor.get(url).content.decode()
+    assert "All known figures match" in editor.get(url).content.decode()
     row = ProlificStudy.objects.get()
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
     follow(study_id=settled.pk)

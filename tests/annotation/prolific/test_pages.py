@@ -170,7 +170,7 @@ def test_the_papers_settings_are_one_click(study, signed_in):
     ("values", "words"),
     [
         ({"places": "0"}, "greater than or equal to 1"),
-        ({"age_low": "60", "age_high": "20"}, "below the lower"),
+        ({"age_low": "60", "age_high": "20"}, "below the minimum"),
         ({"approval_rate": "101"}, "less than or equal to 100"),
         ({"devices": []}, "at least one device"),
         ({"places": "x"}, "whole number"),
@@ -207,7 +207,7 @@ def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolifi
     response = signed_in.post(url(study, "-launch"), follow=True)
 
     assert "Atlantis" in page
-    assert "Blocks:" in page
+    assert "Blocks the launch:" in page
     assert "Atlantis" in said(response)
     assert prolific.world.studies == {}
 
@@ -221,7 +221,7 @@ def test_publishing_shows_the_sum_and_takes_no_other(study, signed_in, prolific)
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
     response = signed_in.post(url(study, "-publish"), {"sum": "37.80"}, follow=True)
-    assert "Published" in said(response)
+    assert "Study published" in said(response)
 
 
 def test_stopping_asks_once_more(study, signed_in, prolific):
@@ -229,7 +229,7 @@ def test_stopping_asks_once_more(study, signed_in, prolific):
     prolific.world.show_study(row.prolific_id)
 
     page = signed_in.post(url(study, "-change"), {"action": "STOP"})
-    assert "Stop recruiting" in page.content.decode()
+    assert "Stop recruitment" in page.content.decode()
     assert prolific.world.studies[row.prolific_id]["status"] == "ACTIVE"
 
     signed_in.post(url(study, "-change"), {"action": "STOP", "sure": "yes"})
@@ -321,13 +321,13 @@ def test_only_owners_approve_reject_and_pay(study, user, signed_in, prolific, ro
 def test_editors_see_why_they_cannot_decide(study, signed_in, prolific):
     finish(prolific, *arrive(prolific, published(study)))
     follow(study_id=study.pk)
-    assert "Approve those chosen" in signed_in.get(url(study, "-settle")).content.decode()
+    assert "Approve selected" in signed_in.get(url(study, "-settle")).content.decode()
     Membership.objects.update(role="editor")
 
     page = signed_in.get(url(study, "-settle")).content.decode()
 
     assert "Only an owner of this study can approve, reject or pay." in page
-    assert "Approve those chosen" not in page
+    assert "Approve selected" not in page
 
 
 def test_people_of_another_study_cannot_be_chosen(study, signed_in, prolific):
@@ -418,7 +418,9 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
     signed_in.post(url(study, "-bonuses"), {"submission": groups["bonus"]})
     payment = BonusPayment.objects.get()
     pay = {"payment": payment.pk, "action": "pay", "total": payment.total}
-    assert "Tick" in said(signed_in.post(url(study, "-payment"), pay, follow=True))
+    assert "Confirm that you have checked the total" in said(
+        signed_in.post(url(study, "-payment"), pay, follow=True)
+    )
     for _ in range(2):
         signed_in.post(url(study, "-payment"), pay | {"sure": "yes"})
 
@@ -433,7 +435,7 @@ def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolifi
     prolific.fault("GET", "studies/", "401")
 
     follow_all()
-    assert "Prolific could not be read" in signed_in.get(url(study, "")).content.decode()
+    assert "Could not read from Prolific" in signed_in.get(url(study, "")).content.decode()
 
     follow_all()
-    assert "could not be read" not in signed_in.get(url(study, "")).content.decode()
+    assert "Could not read" not in signed_in.get(url(study, "")).content.decode()

@@ -41,7 +41,7 @@ def test_subscribing_shows_the_secret_once(study, editor, prolific):
     assert f"PROLIFIC_WEBHOOK_SECRET={prolific.world.hook_secret}" in page.content.decode()
     assert all(hook.confirmed for hook in prolific.world.hooks.values())
     assert prolific.world.hook_secret not in home(editor, study)
-    assert "Not heard yet" in home(editor, study)
+    assert "Notifications rejected" in home(editor, study)
 
 
 def test_where_the_server_has_the_secret_it_is_not_shown(study, editor, prolific, settings):
@@ -57,7 +57,10 @@ def test_where_the_server_has_the_secret_it_is_not_shown(study, editor, prolific
 def test_another_secret_than_the_workspaces_is_said(study, editor, settings):
     settings.PROLIFIC_WEBHOOK_SECRET = "of-another-workspace"
 
-    assert "another secret than the workspace" in subscribe(editor, study).content.decode()
+    assert (
+        "secret differs from the secret of the workspace"
+        in subscribe(editor, study).content.decode()
+    )
 
 
 def test_a_failure_is_said_and_nothing_counts_as_subscribed(study, editor, prolific):
