@@ -14,7 +14,6 @@ from annotation.participants.forms import AnswerForm
 from annotation.participants.progress import Progress
 from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
-from annotation.services.pace import is_told
 from studies.markdown import render_markdown
 from studies.models import Item, Side, Study, Task
 from studies.personas.profile_text import profile_for
@@ -93,7 +92,6 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
         "number": number,
         "progress": progress,
         "offers_break": progress.offers_break(position),
-        "is_hurried": progress.is_hurried(position) and is_told(assignment.annotator, position),
         "back_url": task_url(slug, before) if before is not None else None,
     }
 

@@ -1,12 +1,8 @@
-"""Researchers look at the participant's pages; no answer is stored.
-
-Who goes all the way from the first page to the last one has made a test run, which is counted.
-"""
+"""Researchers look at the participant's pages; no answer is stored."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,7 +10,6 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.content import trial_runs
 from annotation.content.practice import OpenQuestion
 from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
@@ -54,12 +49,6 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
     common = {"study": study, "preview": steps, "step": step, "framed": framed}
     if step in ITEM_STEPS:
         return _item(request, study, common)
-    if request.method == "GET" and step == next(iter(steps)):
-        trial_runs.begin(request.session, study)
-    if request.method == "POST" and step == "feedback":
-        assert isinstance(request.user, User)  # noqa: S101  who may preview is signed in
-        expected = Item.objects.filter(study=study)[:_ITEMS].count()
-        trial_runs.finish(request.session, study, expected=expected, user=request.user)
     if request.method == "POST" or step not in steps:
         return see_other(_url(study, _after(step, steps)))
     pages: dict[str, dict[str, Any]] = {
@@ -85,8 +74,6 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     form = AnswerForm(data, study=study, task=item.task)
     url = _url(study, step)
     if form.is_valid():
-        if step == "task":
-            trial_runs.answered(request.session, item.study, number, request.POST.get("width", ""))
         last = number == len(items)
         following = _url(study, _after(step, common["preview"]))
         return see_other(following if last else f"{url}?item={number + 1}")

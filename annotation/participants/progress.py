@@ -11,8 +11,6 @@ from studies.models import Item
 _PACE_NEEDS = 5
 # After so many items a break is offered, unless so few are left that nobody wants one.
 _BREAK_EVERY, _BREAK_LEAVES = 15, 5
-# So many answers in a row, each faster than anybody reads, are worth a word.
-_HURRIED, _HURRIED_MS = 3, 3000
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,6 @@ class Progress:
         is_turn = position == self.next_position
         is_mark = self.done > 0 and self.done % _BREAK_EVERY == 0
         return is_turn and is_mark and self.total - self.done >= _BREAK_LEAVES
-
-    def is_hurried(self, position: int) -> bool:
-        """Whether the answers just before `position` came faster than anybody reads."""
-        before = [p.milliseconds for p in self.items if p.position < position and p.answered]
-        last = before[-_HURRIED:]
-        return len(last) == _HURRIED and all(ms is not None and ms < _HURRIED_MS for ms in last)
 
     @property
     def minutes_left(self) -> int | None:

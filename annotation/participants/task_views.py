@@ -100,7 +100,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         active_ms=form.cleaned_data["active_ms"],
         certainty_control=form.cleaned_data["control"],
     )
-    response = see_other(_after(annotator))
+    response = see_other(next_url(annotator))
     if is_bound(request, annotator):
         return response
     return bind(request, response, annotator)
@@ -145,17 +145,6 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
         status = CONFLICT
     now = assignment_at(annotator, position)
     return JsonResponse({"stamp": stamp_of(now), **entered(now)}, status=status)
-
-
-def _after(annotator: Annotator) -> str:
-    """Where an answer leads; who answers in a hurry is told so there."""
-    if step_of(annotator) != "task":
-        return step_url(annotator)
-    progress = progress_of(annotator.pk)
-    following = progress.next_position
-    if following is not None and progress.is_hurried(following):
-        services.note_hurry(annotator_id=annotator.pk, position=following)
-    return _url_of(annotator, following)
 
 
 def next_url(annotator: Annotator) -> str:

@@ -21,7 +21,6 @@ from annotation.services.entry import enter, enter_by_link, resume
 from annotation.services.exclusion import exclude, include
 from annotation.services.expiry import release_expired
 from annotation.services.extension import extend
-from annotation.services.pace import note_hurry
 from annotation.services.skipping import skip_item
 from annotation.services.steps import (
     consent,
@@ -47,7 +46,6 @@ __all__ = [
     "include",
     "leave_feedback",
     "mark_returned",
-    "note_hurry",
     "note_signed",
     "pass_checks",
     "practise",

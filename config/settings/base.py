@@ -206,9 +206,6 @@ PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds: for one answer, and for all waiting between the attempts that a page may make.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
-# A file that the backup job touches; the launch checks look at its age.
-BACKUP_STAMP = env.str("BACKUP_STAMP", default="")
-
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

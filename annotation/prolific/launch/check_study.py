@@ -1,27 +1,17 @@
-"""Whether a study is ready for people: its texts, checks, codes, test runs, items and backups."""
+"""Whether a study is ready for people: its texts, attention checks, codes and items."""
 
-import datetime as dt
-from pathlib import Path
-from statistics import median
-
-from django.conf import settings
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.content.texts import consent_text
-from annotation.content.trial_runs import runs_of
 from annotation.seats.completion_codes import codes_of
 from studies.models import Item, Study
 from studies.services.launch_checks import Check
 
 # From this many minutes on, the platform wants two failed checks before a rejection.
 _LONG_STUDY = 5
-# Test runs may take this much longer than the study says before somebody should change it.
-_SLOWER = 1.25
 # A share of first places outside of this is no balance.
 _BALANCED = (0.4, 0.6)
 _FEWEST = 10
-_BACKUP_AGE = dt.timedelta(hours=26)
 
 
 def study_checks(study: Study) -> list[Check]:
@@ -30,10 +20,8 @@ def study_checks(study: Study) -> list[Check]:
         _contact(study),
         _codes(study),
         _consent(study),
-        *_test_runs(study),
         _licence(study),
         _sides(study),
-        _backups(),
     ]
 
 
@@ -79,26 +67,6 @@ def _consent(study: Study) -> Check:
     return Check(f"The consent is the default text with your facts, version {version}.", False)
 
 
-def _test_runs(study: Study) -> list[Check]:
-    runs = runs_of(study)
-    fix = reverse("people:preview-step", args=[study.slug, "consent"])
-    if not any(run.on_phone for run in runs):
-        words = "Nobody has gone through the preview on a phone to its end. Do it once."
-        phone = Check(words, True, fix=fix)
-    else:
-        phone = Check("Somebody has gone through the preview on a phone to its end.", False)
-    if not runs:
-        return [phone]
-    # A run through fewer or more items counts for as many as a person gets.
-    minutes = median(run.seconds / run.items * study.items_per_annotator / 60 for run in runs)
-    number = f"{len(runs)} test run{'' if len(runs) == 1 else 's'}"
-    words = f"{number}, {minutes:.0f} minutes at the median; the study says {study.minutes}."
-    if minutes > _SLOWER * study.minutes:
-        words += " Say what people need: pay is judged by the time they take."
-        return [phone, Check(words, True)]
-    return [phone, Check(words, False)]
-
-
 def _licence(study: Study) -> Check:
     source = study.source or {}
     licence, allowed = str(source.get("licence") or ""), source.get("redistribution")
@@ -127,19 +95,3 @@ def _sides(study: Study) -> Check:
     return Check(
         f"{words}: always choosing one side is right that often. Let their order vary.", True
     )
-
-
-def _backups() -> Check:
-    """The job that backs up touches a file: how old that is says whether it still runs."""
-    path = settings.BACKUP_STAMP
-    if not path:
-        words = "No backups are known of. Name a file that your backup touches in BACKUP_STAMP."
-        return Check(words, True)
-    try:
-        done = dt.datetime.fromtimestamp(Path(path).stat().st_mtime, dt.UTC)
-    except OSError:
-        return Check(f"The file of BACKUP_STAMP is not there: {path}. Run the backup.", True)
-    hours = (timezone.now() - done).total_seconds() / 3600
-    if timezone.now() - done > _BACKUP_AGE:
-        return Check(f"The last backup is {hours:,.0f} hours old. See why.", True)
-    return Check(f"Backed up {hours:.0f} hours ago.", False)

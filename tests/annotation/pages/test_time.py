@@ -1,4 +1,4 @@
-"""Time: the limit and more of it, breaks, and one word to somebody in a hurry."""
+"""Time: the limit and more of it, and breaks."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.errors import AlreadyEnded
-from annotation.models import Annotation, Annotator
+from annotation.models import Annotator
 from annotation.seats import flow
 from annotation.services.extension import EXTENSIONS
 from tests.annotation.pages.walking import arrive, post_answer, start
@@ -154,27 +154,3 @@ def test_no_break_is_offered_shortly_before_the_end():
         page = client.get(post_answer(client, page)["Location"])
 
     assert BREAK not in page.content.decode()
-
-
-HURRY = "Your last answers took less than three seconds each."
-
-
-def test_three_answers_in_a_hurry_bring_one_word_which_is_logged_and_blocks_nothing(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-    said = []
-    for active_ms in ("900", "2999", "1", "50", "50"):
-        page = client.get(post_answer(client, page, active_ms=active_ms)["Location"])
-        said.append(HURRY in page.content.decode())
-
-    assert said == [False, False, True, False, False]
-    assert Annotator.objects.get().events.get(event="hurried").detail == {"position": 4}
-    assert Annotation.objects.count() == 5
-    assert HURRY in client.get(f"/s/{study.slug}/task/4/").content.decode()
-
-
-def test_a_slow_answer_among_quick_ones_brings_no_word(client, study):
-    page = client.get(f"/s/{study.slug}/task/")
-    for active_ms in ("900", "3000", "900", "900"):
-        page = client.get(post_answer(client, page, active_ms=active_ms)["Location"])
-
-    assert not Annotator.objects.get().events.filter(event="hurried").exists()

@@ -1,15 +1,8 @@
 """What is looked at before a launch, and what a newcomer is told to mend."""
 
-import datetime as dt
-import os
-
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
-from django.urls import reverse
 
-from annotation.content.trial_runs import runs_of
-from annotation.models import Annotation, CompletionCode, Ending
+from annotation.models import CompletionCode, Ending
 from annotation.prolific.api.account import connect, read_account
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.launch import running
@@ -17,9 +10,8 @@ from annotation.prolific.launch.check_study import study_checks
 from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
-from studies.models import Item, Membership
+from studies.models import Item
 from studies.services.launch_checks import checks_of_other_apps
-from studies.services.studies import record
 from tests.annotation.prolific.life import launched, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
@@ -29,61 +21,6 @@ def about(study, words: str):
     """The one check that says `words`."""
     (found,) = [check for check in study_checks(study) if words in check.text]
     return found
-
-
-def go_through(study, *, width: str, items: int = 6, on: Client | None = None) -> None:
-    """A researcher walks the preview from its first page to its last."""
-    client = on or Client()
-    user, _ = User.objects.get_or_create(username="researcher")
-    Membership.objects.get_or_create(study=study, user=user, role=Membership.Role.EDITOR)
-    client.force_login(user)
-    client.get(reverse("annotation:preview", args=[study.slug, "consent"]))
-    task = reverse("annotation:preview", args=[study.slug, "task"])
-    for number in range(1, items + 1):
-        answer = {"choice": "a", "certainty": "60", "width": width}
-        client.post(f"{task}?item={number}", answer)
-    client.post(reverse("annotation:preview", args=[study.slug, "feedback"]), {"width": width})
-
-
-def test_a_test_run_on_a_phone_counts_and_stores_no_answer(study):
-    assert about(study, "on a phone").is_open
-
-    go_through(study, width="390")
-
-    assert not about(study, "on a phone").is_open
-    (run,) = runs_of(study)
-    assert (run.items, run.on_phone) == (6, True)
-    assert not Annotation.objects.exists()
-
-
-@pytest.mark.parametrize("width", ["1280", "", "x", "99999999"])
-def test_a_test_run_on_a_wide_or_unknown_screen_is_none_on_a_phone(width, study):
-    go_through(study, width=width)
-
-    assert [run.on_phone for run in runs_of(study)] == [False]
-    assert about(study, "on a phone").is_open
-
-
-def test_a_test_run_that_leaves_items_out_does_not_count(study):
-    go_through(study, width="390", items=5)
-
-    assert runs_of(study) == []
-
-
-def test_test_runs_that_take_longer_than_the_study_says_are_told(study):
-    for minutes in (18, 30, 40):
-        record(study, "test run", seconds=minutes * 60, items=3, on_phone=True)
-
-    found = about(study, "test runs")
-
-    assert found.is_open
-    assert "3 test runs, 30 minutes at the median; the study says 20." in found.text
-
-
-def test_a_test_run_through_more_items_than_a_person_gets_is_scaled(study):
-    record(study, "test run", seconds=30 * 60, items=6, on_phone=True)
-
-    assert not about(study, "1 test run, 15 minutes").is_open
 
 
 @pytest.mark.parametrize(
@@ -108,25 +45,6 @@ def test_items_whose_fixed_order_gives_the_answer_away_are_told(first, is_open):
 
     words = "fixed order" if is_open else "equally often"
     assert about(study, words).is_open is is_open
-
-
-@pytest.mark.parametrize(("hours", "is_open"), [(1, False), (48, True)])
-def test_the_last_backups_age_is_told(hours, is_open, study, settings, tmp_path):
-    stamp = tmp_path / "backed-up"
-    stamp.touch()
-    then = (dt.datetime.now(dt.UTC) - dt.timedelta(hours=hours)).timestamp()
-    os.utime(stamp, (then, then))
-    settings.BACKUP_STAMP = str(stamp)
-
-    assert about(study, f"{hours} hours").is_open is is_open
-
-
-def test_without_a_backup_that_is_known_the_check_says_what_to_set(study, settings, tmp_path):
-    settings.BACKUP_STAMP = ""
-    assert "BACKUP_STAMP" in about(study, "No backups").text
-
-    settings.BACKUP_STAMP = str(tmp_path / "nothing")
-    assert about(study, "is not there").is_open
 
 
 def test_every_ending_has_a_code_of_its_own(study):
