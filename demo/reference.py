@@ -1,19 +1,26 @@
-"""Brute-force scores in plain Python: slow, literal, and sharing no code with the analysis.
+"""Scores in plain Python: slow, literal, and without any code of the analysis.
 
 It is what the demo's truth and the end-to-end tests compare the product's report with, so it
 follows the definitions word by word and uses exact fractions where a comparison decides.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 from math import ceil
 from typing import Any
 
-UPPER_BAND_ENDS = {20: "uncertain", 40: "moderately_confident", 60: "quite_confident",
-                   80: "confident", 100: "highly_confident"}  # fmt: skip
+import krippendorff
+
+UPPER_BAND_ENDS = {
+    20: "uncertain",
+    40: "moderately_confident",
+    60: "quite_confident",
+    80: "confident",
+    100: "highly_confident",
+}
 
 
 @dataclass(frozen=True)
@@ -116,17 +123,23 @@ def percent_agreement(rows: Iterable[Row]) -> float | None:
 
 
 def krippendorff_alpha(rows: Iterable[Row]) -> float | None:
-    """Nominal alpha: one minus observed over expected disagreement, pair by pair."""
-    units = [choices for choices in _choices(rows).values() if len(choices) > 1]
-    values = [choice for choices in units for choice in choices]
-    observed = sum(
-        Fraction(sum(a != b for a, b in permutations(choices, 2)), len(choices) - 1)
-        for choices in units
-    )
-    expected = sum(a != b for a, b in permutations(values, 2))
-    if not expected:
+    """Nominal alpha of the choices."""
+    return alpha(_choices(rows).values())
+
+
+def alpha(units: Iterable[Sequence[Any]], level: str = "nominal") -> float | None:
+    """Krippendorff's alpha by the package krippendorff; None where all values are the same.
+
+    Each unit holds the values of one item; those with a single value do not count.
+    """
+    paired = [unit for unit in units if len(unit) > 1]
+    values = sorted({value for unit in paired for value in unit})
+    if len(values) < 2:
         return None
-    return float(1 - observed * (len(values) - 1) / expected)
+    counts = [[unit.count(value) for value in values] for unit in paired]
+    domain = list(range(len(values))) if level == "nominal" else values
+    found = krippendorff.alpha(value_counts=counts, value_domain=domain, level_of_measurement=level)
+    return float(found)
 
 
 def compare(

@@ -10,6 +10,7 @@ from itertools import combinations
 from math import comb
 
 from annotation.models import Annotation
+from demo.reference import alpha
 from judging.models import Judgment
 from studies.models import Item
 
@@ -125,31 +126,11 @@ def agreement(units, allow_tie):
     certainties = [[c for _, _, c in unit if c is not None] for unit in units]
     return {
         "percent": float(percent),
-        "alpha": alpha(pairable, lambda a, b: 0 if a == b else 1),
-        "certainty_alpha": alpha(
-            [unit for unit in certainties if len(unit) >= 2], lambda a, b: (a - b) ** 2
-        ),
+        "alpha": alpha(pairable),
+        "certainty_alpha": alpha(certainties, "interval"),
         "gwet_ac1": float((percent - chance) / (1 - chance)),
         "sheet_mean": float(percent),
     }
-
-
-def alpha(units, distance):
-    """Krippendorff's alpha by its definition: ordered pairs within items over all pairs."""
-    values = [value for unit in units for value in unit]
-    n = len(values)
-    if n < 2:
-        return None
-    observed = Fraction(0)
-    for unit in units:
-        for i, a in enumerate(unit):
-            for j, b in enumerate(unit):
-                if i != j:
-                    observed += Fraction(distance(a, b), len(unit) - 1)
-    expected = sum(distance(a, b) for a in values for b in values)
-    if expected == 0:
-        return None
-    return float(1 - (observed / n) / Fraction(expected, n * (n - 1)))
 
 
 def judge(study, run, items, majority, answers):

@@ -158,7 +158,7 @@ def gauss(matrix, right):
 
 
 def resampled(units, statistic, *, draws=1000):
-    """2.5 and 97.5 percentiles of a statistic over items drawn anew, and its spread."""
+    """2.5 and 97.5 percentiles of a statistic over items drawn again, and its spread."""
     random = Random(5)
     found = sorted(
         value
@@ -173,16 +173,6 @@ def resampled(units, statistic, *, draws=1000):
 def percent(units):
     """Mean over items of the share of pairs that agree."""
     return sum(1 - disagreement(unit) / (len(unit) - 1) for unit in units) / len(units)
-
-
-def alpha(units):
-    """Krippendorff's nominal alpha from counts."""
-    options = {option for unit in units for option in unit}
-    counts = [sum(unit.count(option) for unit in units) for option in options]
-    n = sum(counts)
-    expected = (n * n - sum(count**2 for count in counts)) / (n * (n - 1))
-    observed = sum(disagreement(unit) * len(unit) / (len(unit) - 1) for unit in units) / n
-    return 1 - observed / expected if expected else None
 
 
 def disagreement(unit):

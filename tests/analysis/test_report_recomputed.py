@@ -12,6 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import to_json
 from analysis.report.build import build_report
 from annotation.models import Annotation, Annotator
+from demo.reference import alpha
 from judging.models import Judgment
 from tests.analysis import brute_force
 from tests.analysis import brute_force_details as details
@@ -220,7 +221,7 @@ def test_resampled_intervals_within_what_chance_allows(study, counted):
 
     for found, statistic in (
         (agreement["percent_ci"], intervals.percent),
-        (agreement["krippendorff_alpha"]["ci"], intervals.alpha),
+        (agreement["krippendorff_alpha"]["ci"], alpha),
     ):
         low, high, spread = intervals.resampled(units, statistic)
         # Two ends of 1,000 draws each lie .12 of the spread apart by chance alone.
