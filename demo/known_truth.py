@@ -14,8 +14,10 @@ from demo.truth import SEED, STRATA, Answer, World
 PATH = Path(__file__).with_name("demo_truth.json")
 
 
-def rows(answers: list[Answer]) -> list[reference.Row]:
-    return [reference.Row(a.item, f"a{a.annotator}", a.choice, a.certainty) for a in answers]
+def rows(answers: list[Answer]) -> list[reference.ReferenceAnswer]:
+    return [
+        reference.ReferenceAnswer(a.item, f"a{a.annotator}", a.choice, a.certainty) for a in answers
+    ]
 
 
 def realised(world: World, answers: list[Answer]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ UPPER_BAND_ENDS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ReferenceAnswer:
     """One answer: an item, who gave it, r1 / r2 / tie, certainty or None."""
 
     item: str
@@ -41,15 +41,15 @@ class Verdict:
     certainty: Fraction | None
 
 
-def verdicts(rows: Iterable[Row]) -> dict[str, Verdict]:
+def verdicts(rows: Iterable[ReferenceAnswer]) -> dict[str, Verdict]:
     """The majority of each item and the mean certainty of those who chose the winner."""
-    of_item: dict[str, list[Row]] = defaultdict(list)
+    of_item: dict[str, list[ReferenceAnswer]] = defaultdict(list)
     for row in rows:
         of_item[row.item].append(row)
     return {item: _verdict(answers) for item, answers in of_item.items()}
 
 
-def _verdict(answers: list[Row]) -> Verdict:
+def _verdict(answers: list[ReferenceAnswer]) -> Verdict:
     votes = Counter(row.choice for row in answers)
     most = max(votes.values())
     winners = [choice for choice, count in votes.items() if count == most]
@@ -91,7 +91,7 @@ def score(
 
 
 def individual(
-    rows: Iterable[Row], truth: Mapping[str, str], *, threshold: int = 80
+    rows: Iterable[ReferenceAnswer], truth: Mapping[str, str], *, threshold: int = 80
 ) -> dict[str, Any]:
     """Every answer by itself."""
     pairs = [
@@ -101,7 +101,7 @@ def individual(
     return score(pairs, truth, threshold=threshold)
 
 
-def by_band(rows: Iterable[Row], truth: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def by_band(rows: Iterable[ReferenceAnswer], truth: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Counts and accuracies of single answers by named band of certainty."""
     cells = {name: [0, 0] for name in UPPER_BAND_ENDS.values()}
     for row in rows:
@@ -112,7 +112,7 @@ def by_band(rows: Iterable[Row], truth: Mapping[str, str]) -> dict[str, dict[str
     return {name: _cell(cell) for name, cell in cells.items()}
 
 
-def percent_agreement(rows: Iterable[Row]) -> float | None:
+def percent_agreement(rows: Iterable[ReferenceAnswer]) -> float | None:
     """Mean over items of the share of ordered pairs of raters with the same choice."""
     shares = []
     for choices in _choices(rows).values():
@@ -122,7 +122,7 @@ def percent_agreement(rows: Iterable[Row]) -> float | None:
     return float(sum(shares) / len(shares)) if shares else None
 
 
-def krippendorff_alpha(rows: Iterable[Row]) -> float | None:
+def krippendorff_alpha(rows: Iterable[ReferenceAnswer]) -> float | None:
     """Nominal alpha of the choices."""
     return alpha(_choices(rows).values())
 
@@ -197,7 +197,7 @@ def calibration(
     }
 
 
-def _choices(rows: Iterable[Row]) -> dict[str, list[str]]:
+def _choices(rows: Iterable[ReferenceAnswer]) -> dict[str, list[str]]:
     choices: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         choices[row.item].append(row.choice)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from analysis.replication.counting import has_hundred_scale, is_certain, share
 from analysis.replication.names import ResultName
-from analysis.replication.reading import Row
+from analysis.replication.reading import ReleasedAnswer
 from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
 from analysis.report.text.numbers import decimal
 
@@ -58,7 +58,7 @@ class Chart:
         )
 
 
-def charts(files: Mapping[str, Sequence[Row]]) -> tuple[Chart, ...]:
+def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[Chart, ...]:
     """Figure 2 (whole personas) and Figure 3 (fewer features, or none), as far as there are any."""
     panels: dict[str, list[Bars]] = {name: [] for name in TITLES}
     for file, rows in files.items():
@@ -73,11 +73,11 @@ def charts(files: Mapping[str, Sequence[Row]]) -> tuple[Chart, ...]:
     return tuple(Chart(name, tuple(shown)) for name, shown in panels.items() if shown)
 
 
-def certainty_bars(rows: Sequence[Row]) -> tuple[tuple[str, int, int], ...]:
+def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int], ...]:
     """Label, right and wrong answers of each bar; only A and B count, as in the paper.
 
     >>> from dataclasses import replace
-    >>> row = Row("A", "A", "A", 85, "85", 100, False, True, "")
+    >>> row = ReleasedAnswer("A", "A", "A", 85, "85", 100, False, True, "")
     >>> certainty_bars([row, replace(row, certainty=12), replace(row, certainty=100, truth="B")])
     (('40', 1, 0), ('80', 1, 0), ('90', 0, 1))
     """
@@ -109,7 +109,7 @@ def _drawn(panel: Bars) -> Panel:
     )
 
 
-def _summary(rows: Sequence[Row]) -> str:
+def _summary(rows: Sequence[ReleasedAnswer]) -> str:
     overall = share(rows)
     if not all(has_hundred_scale(row) for row in rows):
         scale = max(row.scale or 100 for row in rows)

@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from analysis.replication.reading import Row
+from analysis.replication.reading import ReleasedAnswer
 
 THRESHOLD = 80
 
 # Which rows a rule counts. The paper drops what is no verdict where no tie was offered, and
 # counts it as wrong where one was.
-RULES: dict[str, Callable[[Row], bool]] = {
+RULES: dict[str, Callable[[ReleasedAnswer], bool]] = {
     "drop_nonAB": lambda row: row.answer in ("A", "B"),
     "all_rows": lambda row: True,
     "keep_ABC": lambda row: row.answer is not None,
 }
 
 
-def share(rows: Iterable[Row]) -> dict[str, Any]:
+def share(rows: Iterable[ReleasedAnswer]) -> dict[str, Any]:
     """Right answers among `rows`; the accuracy of none is null.
 
     >>> share([])
@@ -31,7 +31,7 @@ def share(rows: Iterable[Row]) -> dict[str, Any]:
     return {"n": n, "correct": correct, "accuracy": correct / n if n else None}
 
 
-def by_rule(rows: Sequence[Row], rule: str) -> dict[str, Any]:
+def by_rule(rows: Sequence[ReleasedAnswer], rule: str) -> dict[str, Any]:
     """Overall, high and low under a rule of the paper, where a missing certainty is low."""
     kept = [row for row in rows if RULES[rule](row)]
     high = [row for row in kept if is_high(row)]
@@ -39,7 +39,7 @@ def by_rule(rows: Sequence[Row], rule: str) -> dict[str, Any]:
     return {"overall": share(kept), "high": share(high), "low": share(low)}
 
 
-def describe(rows: Sequence[Row]) -> dict[str, Any]:
+def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
     """Everything that replication.json says about a file."""
     parsed = [row for row in rows if row.parsed]
     banded = [row for row in parsed if has_hundred_scale(row)]
@@ -77,15 +77,15 @@ def describe(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def has_hundred_scale(row: Row) -> bool:
+def has_hundred_scale(row: ReleasedAnswer) -> bool:
     """Whether a threshold of 80 means anything for the row's certainty."""
     return row.scale in (None, 100)
 
 
-def is_certain(row: Row) -> bool:
+def is_certain(row: ReleasedAnswer) -> bool:
     """Whether the row states a certainty that its scale allows."""
     return row.certainty is not None and row.certainty <= (row.scale or 100)
 
 
-def is_high(row: Row) -> bool:
+def is_high(row: ReleasedAnswer) -> bool:
     return row.certainty is not None and row.certainty >= THRESHOLD

@@ -15,7 +15,7 @@ _NEEDED = ("prompt", "answer", "certainty", "ground_truth")
 
 
 @dataclass(frozen=True)
-class Row:
+class ReleasedAnswer:
     """One judgment.
 
     Attributes
@@ -59,7 +59,7 @@ class Row:
         return self.answer is not None and self.answer == self.truth
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[ReleasedAnswer]:
     """Read a file whole, or raise `UnreadableFile` with the line at fault.
 
     Lines end at a line feed alone: texts hold carriage returns and other separators.
@@ -84,7 +84,7 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _row(raw: Any) -> Row:
+def _row(raw: Any) -> ReleasedAnswer:
     if not isinstance(raw, dict):
         raise TypeError("a line must hold an object")
     if missing := [key for key in _NEEDED if key not in raw]:
@@ -94,7 +94,7 @@ def _row(raw: Any) -> Row:
         raise ValueError(f"ground_truth is {truth[:20]!r}, not A, B or C")
     scale = _SCALE.search(prompt)
     flag = raw.get("acc")
-    return Row(
+    return ReleasedAnswer(
         answer=raw["answer"] if raw["answer"] in SIDES else None,
         raw_answer=str(raw["answer"])[:20],
         truth=truth,

@@ -7,21 +7,23 @@ from django.urls import reverse
 
 from judging.models import Judge
 from studies.models import Study
-from studies.services.launch_checks import Check
+from studies.services.launch_checks import LaunchCheck
 
 _SECONDS = 3.0
 
 
-def judges_of(study: Study) -> list[Check]:
+def judges_of(study: Study) -> list[LaunchCheck]:
     """Every judge with a run in the study is asked for a sign of life; models judge later too."""
     judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
     if not judges:
-        return [Check("No judge is set. They can judge at any time, also afterwards.", False)]
+        return [LaunchCheck("No judge is set. They can judge at any time, also afterwards.", False)]
     away = [judge.name for judge in judges if not _answers(judge)]
     if not away:
-        return [Check(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)]
+        return [
+            LaunchCheck(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)
+        ]
     words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
-    return [Check(words, True, fix=reverse("judging:panel", args=[study.slug]))]
+    return [LaunchCheck(words, True, fix=reverse("judging:panel", args=[study.slug]))]
 
 
 def _answers(judge: Judge) -> bool:

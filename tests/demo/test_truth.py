@@ -120,7 +120,9 @@ def test_swapping_the_names_of_the_replies_changes_no_score():
     truth = {item.id: item.label for item in world.items}
     table = rows(world.answers())
     swap = {"r1": "r2", "r2": "r1"}
-    swapped = [reference.Row(r.item, r.rater, swap[r.choice], r.certainty) for r in table]
+    swapped = [
+        reference.ReferenceAnswer(r.item, r.rater, swap[r.choice], r.certainty) for r in table
+    ]
     swapped_truth = {item: swap[label] for item, label in truth.items()}
 
     assert reference.individual(table, truth) == reference.individual(swapped, swapped_truth)
@@ -131,7 +133,7 @@ def test_the_brute_force_reference_reproduces_published_agreement():
     # Krippendorff 2011, example A: two observers, ten binary items.
     first, second = "0100000010", "1110010000"
     table = [
-        reference.Row(str(i), rater, value, None)
+        reference.ReferenceAnswer(str(i), rater, value, None)
         for rater, values in (("a", first), ("b", second))
         for i, value in enumerate(values)
     ]

@@ -1,6 +1,6 @@
 """Answers, judgments and truth as they lie in the tables, by plain SQL."""
 
-from demo.reference import Row
+from demo.reference import ReferenceAnswer
 from tests.e2e.stack import Stack
 
 
@@ -16,7 +16,7 @@ def truth(stack: Stack, study: str) -> dict[str, str]:
     )
 
 
-def answers(stack: Stack, study: str) -> list[Row]:
+def answers(stack: Stack, study: str) -> list[ReferenceAnswer]:
     rows = stack.query(
         f"""
         SELECT item.key, annotator.pseudonym, answer.choice, answer.certainty
@@ -28,7 +28,7 @@ def answers(stack: Stack, study: str) -> list[Row]:
         WHERE study.slug = '{study}' AND answer.standing = 'counted'
         """
     )
-    return [Row(*row) for row in rows]
+    return [ReferenceAnswer(*row) for row in rows]
 
 
 def stored_by_person(stack: Stack, study: str) -> set[tuple[str, str, str, int | None]]:

@@ -5,7 +5,7 @@ from django.urls import reverse
 from annotation.content.texts import consent_text
 from annotation.seats.completion_codes import codes_of
 from studies.models import Item, Study
-from studies.services.launch_checks import Check
+from studies.services.launch_checks import LaunchCheck
 
 # From this many minutes on, the platform wants two failed checks before a rejection.
 _LONG_STUDY = 5
@@ -14,7 +14,7 @@ _BALANCED = (0.4, 0.6)
 _FEWEST = 10
 
 
-def study_checks(study: Study) -> list[Check]:
+def study_checks(study: Study) -> list[LaunchCheck]:
     return [
         _attention(study),
         _contact(study),
@@ -25,73 +25,81 @@ def study_checks(study: Study) -> list[Check]:
     ]
 
 
-def _attention(study: Study) -> Check:
+def _attention(study: Study) -> LaunchCheck:
     number = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).count()
     if number == 1 and study.minutes >= _LONG_STUDY:
-        return Check(
+        return LaunchCheck(
             "One attention check alone is no ground for a rejection in a study of five minutes or "
             "more. Add a second one, or none.",
             True,
             fix=reverse("people:checks", args=[study.slug]),
         )
-    return Check(f"Attention checks: {number}.", False)
+    return LaunchCheck(f"Attention checks: {number}.", False)
 
 
-def _contact(study: Study) -> Check:
+def _contact(study: Study) -> LaunchCheck:
     if study.contact:
-        return Check("People can write to you.", False)
-    return Check("The consent page names no address to write to. Set the study's contact.", True)
+        return LaunchCheck("People can write to you.", False)
+    return LaunchCheck(
+        "The consent page names no address to write to. Set the study's contact.", True
+    )
 
 
-def _codes(study: Study) -> Check:
+def _codes(study: Study) -> LaunchCheck:
     # They are made on first sight, and the table refuses two that are alike.
-    return Check(f"Each of the {len(codes_of(study.pk))} endings has a code of its own.", False)
+    return LaunchCheck(
+        f"Each of the {len(codes_of(study.pk))} endings has a code of its own.", False
+    )
 
 
-def _consent(study: Study) -> Check:
+def _consent(study: Study) -> LaunchCheck:
     version = consent_text(study).version[:8]
     if study.consent.strip():
-        return Check(f"The consent is your own text, version {version}.", False)
+        return LaunchCheck(f"The consent is your own text, version {version}.", False)
     facts = {
         "who asks": study.researchers,
         "where and how long answers are kept": study.storage,
         "the ethics approval": study.ethics,
     }
     if missing := [name for name, value in facts.items() if not value]:
-        return Check(
+        return LaunchCheck(
             f"The consent is the default text, version {version}. It does not say "
             f"{' or '.join(missing)}: add that in the settings.",
             True,
             fix=reverse("studies:settings", args=[study.slug]),
         )
-    return Check(f"The consent is the default text with your facts, version {version}.", False)
+    return LaunchCheck(
+        f"The consent is the default text with your facts, version {version}.", False
+    )
 
 
-def _licence(study: Study) -> Check:
+def _licence(study: Study) -> LaunchCheck:
     source = study.source or {}
     licence, allowed = str(source.get("licence") or ""), source.get("redistribution")
     if allowed == "forbidden":
         words = "may not be passed on. Make sure that they may be shown to annotators"
-        return Check(f"The items ({licence or 'no licence named'}) {words}.", True)
+        return LaunchCheck(f"The items ({licence or 'no licence named'}) {words}.", True)
     if allowed == "non-commercial":
-        return Check(
+        return LaunchCheck(
             f"The items ({licence}) may be shown for purposes that are not commercial.", False
         )
     if licence:
-        return Check(f"The items' licence is {licence}.", False)
-    return Check("The items name no licence. Make sure that they may be shown to annotators.", True)
+        return LaunchCheck(f"The items' licence is {licence}.", False)
+    return LaunchCheck(
+        "The items name no licence. Make sure that they may be shown to annotators.", True
+    )
 
 
-def _sides(study: Study) -> Check:
+def _sides(study: Study) -> LaunchCheck:
     fixed = Item.objects.filter(study=study).exclude(fixed_first="")
     judged = fixed.filter(first_person__in=["r1", "r2"]).values_list("fixed_first", "first_person")
     first = [shown == own for shown, own in judged]
     if len(first) < _FEWEST:
-        return Check("Both orders of the two responses occur equally often.", False)
+        return LaunchCheck("Both orders of the two responses occur equally often.", False)
     share = sum(first) / len(first)
     words = f"In {share:.0%} of {len(first)} items with a fixed order the person's answer is A"
     if _BALANCED[0] <= share <= _BALANCED[1]:
-        return Check(f"{words}.", False)
-    return Check(
+        return LaunchCheck(f"{words}.", False)
+    return LaunchCheck(
         f"{words}: always choosing one side is right that often. Let their order vary.", True
     )

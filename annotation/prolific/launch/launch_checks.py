@@ -18,7 +18,7 @@ from annotation.prolific.launch.check_study import study_checks
 from annotation.prolific.launch.plan import Plan, cell_filters, needed_places, places_of
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
-from studies.services.launch_checks import Check, checks_of_other_apps
+from studies.services.launch_checks import LaunchCheck, checks_of_other_apps
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Draft:
 class Preview:
     """What a launch would do."""
 
-    checks: list[Check]
+    checks: list[LaunchCheck]
     drafts: list[Draft]
     places: int
     needed: int
@@ -94,7 +94,7 @@ def preview(
     )
 
 
-def _urgency(check: Check) -> int:
+def _urgency(check: LaunchCheck) -> int:
     """What blocks comes first, then advice, then what is in order."""
     return 2 if not check.is_open else 0 if check.blocks else 1
 
@@ -127,18 +127,20 @@ def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
     return client.eligible(plain, workspace=workspace)
 
 
-def _filter_checks(study: Study, drafts: list[Draft]) -> list[Check]:
+def _filter_checks(study: Study, drafts: list[Draft]) -> list[LaunchCheck]:
     problems = dict.fromkeys(p for draft in drafts for p in draft.filters.problems)
-    checks = [Check(problem, True, True) for problem in problems]
+    checks = [LaunchCheck(problem, True, True) for problem in problems]
     if not problems:
-        checks.append(Check("Prolific has every filter of the plan.", False, True))
+        checks.append(LaunchCheck("Prolific has every filter of the plan.", False, True))
     for draft in drafts:
         if draft.eligible is not None and draft.eligible < 5 * draft.places:
             people = f"{draft.eligible:,}" if draft.eligible else "fewer than 25"
             group = f" in {draft.label}" if draft.label else ""
             checks.append(
-                Check(f"Only {people} people fit{group}; recruiting may be slow.", True, False)
+                LaunchCheck(
+                    f"Only {people} people fit{group}; recruiting may be slow.", True, False
+                )
             )
     if ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"]).exists():
-        checks.append(Check("This study is published on Prolific already.", True, True))
+        checks.append(LaunchCheck("This study is published on Prolific already.", True, True))
     return checks

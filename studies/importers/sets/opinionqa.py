@@ -32,7 +32,7 @@ class Wave:
 
 
 @dataclass(frozen=True)
-class Question:
+class SurveyQuestion:
     """A question with two options to choose from, refusing aside."""
 
     key: str
@@ -126,7 +126,7 @@ def _topics(part: Part | None, tally: Tally) -> dict[str, str]:
     return {row["key"]: storable(row["topic"]) for _, row in csv_rows(part, tally) if row["topic"]}
 
 
-def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Question]:
+def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[SurveyQuestion]:
     """The questions of a wave with two options; a literal that cannot be read is a fault."""
     found = []
     for line, row in csv_rows(wave.info, tally):
@@ -145,7 +145,7 @@ def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Ques
         else:
             topic = topics.get(row["key"], "")
             text = storable(row["question"])
-            found.append(Question(row["key"], text, options[0], options[1], ordinal, topic))
+            found.append(SurveyQuestion(row["key"], text, options[0], options[1], ordinal, topic))
     return found
 
 
@@ -176,7 +176,7 @@ def _refuses(code: object, text: str) -> bool:
     return code == _REFUSED_CODE or text.strip().casefold() in _REFUSED
 
 
-def _picked(binary: Mapping[str, list[Question]], rule: Any, seed: int) -> set[str]:
+def _picked(binary: Mapping[str, list[SurveyQuestion]], rule: Any, seed: int) -> set[str]:
     """The keys of the questions that are asked."""
     questions = [question for wave in binary.values() for question in wave]
     if isinstance(rule, list):
@@ -198,7 +198,7 @@ def _picked(binary: Mapping[str, list[Question]], rule: Any, seed: int) -> set[s
 
 
 def _answers(
-    wave: Wave, questions: list[Question], options: Mapping[str, Any], seed: int, tally: Tally
+    wave: Wave, questions: list[SurveyQuestion], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> dict[str, list[Answer]]:
     """The respondents who were drawn for each question, in the order of the file."""
     found: dict[str, list[Answer]] = {question.key: [] for question in questions}
@@ -236,7 +236,7 @@ def _order(key: str, sampling: str, seed: int) -> Any:
 
 
 def _item(
-    wave: Wave, question: Question, answer: Answer, options: Mapping[str, Any], sides: Sides
+    wave: Wave, question: SurveyQuestion, answer: Answer, options: Mapping[str, Any], sides: Sides
 ) -> Raw:
     key = f"opinionqa-{for_id(question.key)}-{for_id(answer.respondent)}"
     own_is_first = answer.choice == question.first
