@@ -6,11 +6,14 @@ Pages queue these tasks: what computes is imported when a task runs.
 from celery import shared_task
 
 from analysis.exports.delivery import storage, write_job
+from analysis.lifecycle.parameters import folder_of, report_dir
+from analysis.models import Export, Recheck, Report
+from studies.jobs.cleanup import remove_drafts, tidy_jobs
 
 
 @shared_task
 def build_report(report_id: int) -> None:
-    """Build a queued report; running it twice gives the same report."""
+    """Build a queued report; running it twice builds it once."""
     from analysis.lifecycle import build_job
 
     build_job.build_queued(report_id=report_id)
@@ -18,7 +21,7 @@ def build_report(report_id: int) -> None:
 
 @shared_task
 def recheck_report(recheck_id: int) -> None:
-    """Compute a report again; running it twice gives the same findings."""
+    """Compute a report again; running it twice computes it once."""
     from analysis.lifecycle import verification
 
     verification.recheck_queued(recheck_id=recheck_id)
@@ -31,7 +34,10 @@ def write_export(export_id: int) -> None:
 
 
 @shared_task
-def tidy_exports() -> None:
-    """Delete expired exports and take up again those that a killed worker left behind."""
-    for export_id in storage.tidy_exports():
-        write_export.delay(export_id)
+def tidy_report_jobs() -> None:
+    """Restart what a killed worker left behind; delete expired exports and old drafts."""
+    tidy_jobs(Recheck, recheck_report)
+    tidy_jobs(Report, build_report, folder_of=folder_of)
+    tidy_jobs(Export, write_export, folder_of=storage.folder_of)
+    for folder in (report_dir(""), storage.export_dir("")):
+        remove_drafts(folder)

@@ -5,6 +5,8 @@ import smtplib
 from celery import shared_task
 
 from studies.importers import uploads
+from studies.jobs.cleanup import tidy_jobs
+from studies.models import ImportJob
 from studies.pages import password_reset
 
 
@@ -12,6 +14,12 @@ from studies.pages import password_reset
 def import_file(job_id: int) -> None:
     """Import a queued file; running it twice imports it once."""
     uploads.run_import(job_id=job_id)
+
+
+@shared_task
+def tidy_imports() -> None:
+    """Restart imports that a killed worker left behind."""
+    tidy_jobs(ImportJob, import_file, folder_of=uploads.folder_of)
 
 
 @shared_task(

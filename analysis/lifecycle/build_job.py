@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import asked_on, load_dataset
 from analysis.data.pooling import pool
-from analysis.lifecycle.job_states import Progress, carry_out
+from analysis.errors import AnalysisError
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, report_dir
 from analysis.models import Report
 from analysis.report.build import build_report
@@ -22,14 +22,17 @@ from analysis.report.figures import write_figures
 from analysis.report.render import content_security_policy, render_across, render_html
 from analysis.report.study_tables import tables_across
 from analysis.report.table_files import write_tables
+from studies.jobs.runner import Progress, carry_out
+
+OnProgress = Callable[[int, str], None]
 
 
 def build_queued(*, report_id: int) -> Report:
     """Build a queued report; safe to repeat, because the same inputs give the same files."""
-    return carry_out(Report, report_id, _build)
+    return carry_out(Report, report_id, _build, expected=(AnalysisError, OSError))
 
 
-def _build(report: Report, on_progress: Progress) -> dict[str, Any]:
+def _build(report: Report, progress: Progress) -> dict[str, Any]:
     """Write the files of a report, and return what its row keeps of them."""
     result = write_report(
         slug=report.study.slug,
@@ -38,7 +41,7 @@ def _build(report: Report, on_progress: Progress) -> dict[str, Any]:
         seed=report.seed,
         bootstrap=report.bootstrap,
         number=report.number,
-        on_progress=on_progress,
+        on_progress=progress,
     )
     return {
         "result": result,
@@ -57,7 +60,7 @@ def write_report(
     seed: int | None,
     bootstrap: int | None,
     number: int | None = None,
-    on_progress: Progress = lambda percent, sentence: None,
+    on_progress: OnProgress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
@@ -84,7 +87,7 @@ def write_pooled_report(
     threshold: int | None,
     seed: int | None,
     bootstrap: int | None,
-    on_progress: Progress = lambda percent, sentence: None,
+    on_progress: OnProgress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
     """The same of several studies as one. Raises `BadParameters` where they cannot be one."""
     on_progress(1, "Reading the answers.")
@@ -106,7 +109,7 @@ def _write(
     seed: int | None,
     bootstrap: int | None,
     number: int | None = None,
-    on_progress: Progress,
+    on_progress: OnProgress,
 ) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}
     result = build_report(

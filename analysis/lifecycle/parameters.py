@@ -5,6 +5,7 @@ from pathlib import Path
 from django.conf import settings
 
 from analysis.errors import BadParameters
+from analysis.models import Report
 
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000
@@ -28,3 +29,7 @@ def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int 
 
 def report_dir(public_id: str) -> Path:
     return Path(settings.VAR_DIR) / "reports" / public_id
+
+
+def folder_of(report: Report) -> Path:
+    return report_dir(report.public_id)

@@ -1,4 +1,4 @@
-"""Reports are asked for here; `building` does the work, in a worker."""
+"""Reports and rechecks are requested here; a worker does the work with `build_job`."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -8,6 +8,7 @@ from analysis.lifecycle.parameters import check_parameters
 from analysis.lifecycle.plans import registered
 from analysis.models import Recheck, Report
 from analysis.tasks import build_report, recheck_report
+from studies.jobs.retry import same_job
 from studies.services.studies import lock_study, record
 
 
@@ -33,15 +34,14 @@ def request_report(
         "bootstrap": default.bootstrap if bootstrap is None else bootstrap,
     }
     check_parameters(**wanted)
-    for report in study.reports.filter(state__in=["queued", "running"], **wanted):
-        if report.is_open:
-            return report
+    same = study.reports.filter(state__in=Report.OPEN, **wanted)
+    if report := same_job(same, build_report):
+        return report
     last = study.reports.aggregate(last=Max("number"))["last"] or 0
     report = Report.objects.create(
         study=study,
         number=last + 1,
         requested_by=user,
-        message="Waiting for a worker.",
         **wanted,
     )
     record(study, "report requested", user=user, report=report.public_id, **wanted)
@@ -55,12 +55,9 @@ def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
     report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
     # As above: a double press is one.
     study = lock_study(report.study_id)
-    for recheck in report.rechecks.filter(state__in=["queued", "running"]):
-        if recheck.is_open:
-            return recheck
-    recheck = Recheck.objects.create(
-        report=report, requested_by=user, message="Waiting for a worker."
-    )
+    if recheck := same_job(report.rechecks.filter(state__in=Recheck.OPEN), recheck_report):
+        return recheck
+    recheck = Recheck.objects.create(report=report, requested_by=user)
     record(study, "report recheck requested", user=user, report=report.public_id)
     recheck_report.delay_on_commit(recheck.pk)  # type: ignore[attr-defined]
     return recheck

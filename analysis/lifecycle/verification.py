@@ -9,12 +9,12 @@ from typing import Any
 from analysis.data.dataset import load_dataset, people_now
 from analysis.data.pooling import pool
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import to_json
+from analysis.lifecycle.build_job import OnProgress, to_json
 from analysis.lifecycle.differences import Difference, differences
-from analysis.lifecycle.job_states import Progress, carry_out
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA, build_report
+from studies.jobs.runner import Progress, carry_out
 
 SHOWN_ITEMS = 10
 # So many differences of a recheck are stored; the command shows all.
@@ -72,7 +72,7 @@ def read_report(name: str) -> dict[str, Any]:
 
 
 def verify_report(
-    report: Mapping[str, Any], *, on_progress: Progress = lambda percent, sentence: None
+    report: Mapping[str, Any], *, on_progress: OnProgress = lambda percent, sentence: None
 ) -> Verification:
     """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
     slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
@@ -105,11 +105,11 @@ def verify_report(
 
 def recheck_queued(*, recheck_id: int) -> Recheck:
     """Compute the report of a queued recheck again and store what was the same and what not."""
-    return carry_out(Recheck, recheck_id, _recheck)
+    return carry_out(Recheck, recheck_id, _recheck, expected=(AnalysisError, OSError))
 
 
-def _recheck(recheck: Recheck, on_progress: Progress) -> dict[str, Any]:
-    found = verify_report(read_report(recheck.report.public_id), on_progress=on_progress)
+def _recheck(recheck: Recheck, progress: Progress) -> dict[str, Any]:
+    found = verify_report(read_report(recheck.report.public_id), on_progress=progress)
     return {
         "found": {
             "values": len(found.differences),

@@ -1,73 +1,20 @@
 """Reports: what was planned, what was asked for, what came out, and who may see it."""
 
-from datetime import timedelta
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from studies.models import Study, public_id
-
-# A worker gives a sign of life every ten seconds; one that is silent for this long is gone.
-STALLED_AFTER = timedelta(minutes=2)
-# What waits for so long has no worker: others may be busy with what came before it.
-WAITING_AFTER = timedelta(minutes=10)
-
-
-class Job(models.Model):
-    """Something that a worker does about a report; `analysis.lifecycle.job_states` moves it on."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued", "waiting for a worker"
-        RUNNING = "running", "being computed"
-        DONE = "done", "done"
-        FAILED = "failed", "not done"
-
-    # How the sentence begins that says what went wrong.
-    undone: str
-
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
-    progress = models.PositiveSmallIntegerField(default=0, help_text="Percent.")
-    message = models.TextField(blank=True, help_text="What happens now, or why it failed.")
-    requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    created_at = models.DateTimeField(auto_now_add=True)
-    moved_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True)
-
-    class Meta:
-        abstract = True
-        ordering = ["-created_at", "-pk"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]),
-                name="%(class)s_state",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="failed") | ~Q(message=""), name="%(class)s_failed_says_why"
-            ),
-        ]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a worker has it, or will."""
-        return self.state in {self.State.QUEUED, self.State.RUNNING} and not self.is_stalled
-
-    @property
-    def is_stalled(self) -> bool:
-        """Whether it stopped moving: the worker was killed, or none is running."""
-        if self.state not in {self.State.QUEUED, self.State.RUNNING}:
-            return False
-        limit = STALLED_AFTER if self.state == self.State.RUNNING else WAITING_AFTER
-        return timezone.now() - self.moved_at > limit
+from studies.jobs.models import Job
+from studies.models.keys import public_id
+from studies.models.studies import Study
 
 
 class Report(Job):
     """A report of one study; the files lie in VAR_DIR/reports/<public_id>/."""
 
-    undone = "The report could not be built"
+    failure = "The report could not be built"
+    unharmed = "Your answers are unchanged."
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="reports")
@@ -88,7 +35,6 @@ class Report(Job):
         constraints = [
             *Job.Meta.constraints,
             models.UniqueConstraint(fields=["study", "number"], name="report_number_once"),
-            models.CheckConstraint(condition=Q(progress__range=(0, 100)), name="report_progress"),
             models.CheckConstraint(condition=Q(threshold__range=(1, 100)), name="report_threshold"),
             models.CheckConstraint(
                 condition=~Q(state="done") | Q(result__isnull=False, finished_at__isnull=False),
@@ -103,7 +49,8 @@ class Report(Job):
 class Recheck(Job):
     """A report that is computed again, and what was the same and what was not."""
 
-    undone = "The report could not be computed again"
+    failure = "The report could not be computed again"
+    unharmed = "The report and your answers are unchanged."
 
     report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="rechecks")
     found = models.JSONField(null=True, help_text="How many values differ, the first, and why.")

@@ -10,6 +10,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import BadParameters
@@ -19,7 +20,8 @@ from analysis.lifecycle.requests import request_recheck, request_report
 from analysis.models import Report
 from analysis.pages.forms import ReportForm
 from analysis.selectors import get_report, reports_for
-from studies.models import Membership
+from studies.jobs.pages import Retry, job_status
+from studies.models.studies import Membership
 from studies.selectors import get_study, studies_for
 
 PANEL_REPORTS = 3
@@ -81,12 +83,22 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """How far a report is, or what came out and where to get it."""
     report = get_report(request.user, slug, public_id)
+    recheck = report.rechecks.first()
+    same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
+    verify_label = "Verify again" if recheck else "Verify"
     context = {
         "study": report.study,
         "report": report,
+        "status_url": reverse("analysis:status", args=[slug, public_id]),
+        "retry": Retry(
+            reverse("analysis:build", args=[slug]),
+            "Build it again from the current answers",
+            fields=same,
+        ),
+        "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result["headline"] if report.result else None,
         "registered": registered(report.study),
-        "recheck": report.rechecks.first(),
+        "recheck": recheck,
         "may_build": _may_build(request, slug),
         "may_share": studies_for(request.user, role=Membership.Role.OWNER)
         .filter(slug=slug)
@@ -100,15 +112,8 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
     """What the page asks for while a report is being built."""
     report = get_report(request.user, slug, public_id)
-    # A report that is there is being looked at for its recheck.
-    job = report.rechecks.first() if report.state == Report.State.DONE else report
-    return JsonResponse(
-        {
-            "progress": job.progress if job else 100,
-            "message": job.message if job else "",
-            "open": bool(job and job.is_open),
-        }
-    )
+    # The page of a finished report follows its recheck.
+    return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
 
 
 @login_required

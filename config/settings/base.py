@@ -186,7 +186,8 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "release-expired-seats": {"task": "annotation.tasks.release_expired_seats", "schedule": 60.0},
     "follow-prolific": {"task": "annotation.tasks.follow_prolific", "schedule": 60.0},
-    "tidy-exports": {"task": "analysis.tasks.tidy_exports", "schedule": 60.0},
+    "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
+    "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
 }
 # How long an export lies ready for download; one that names people lies a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)

@@ -1,18 +1,15 @@
 """Imports of uploaded files: small ones while somebody waits, large ones kept for a worker.
 
-The items are stored in one transaction, so a worker that is killed leaves nothing behind but a
-job that no longer moves.
+The items are stored in one transaction, so a worker that is killed leaves nothing half imported.
 """
 
 import dataclasses
-import logging
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -21,21 +18,21 @@ from django.utils import timezone
 
 from studies.errors import StudyError
 from studies.importers.files.bundle import unpacked_size
-from studies.importers.files.faults import STOPPED, Fault, Refused
+from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.items.import_report import ImportReport, report_on
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import SETS
-from studies.models import ROWS_READ, ImportJob
-
-logger = logging.getLogger(__name__)
+from studies.jobs.errors import JobFailed
+from studies.jobs.runner import Progress, Steps, carry_out
+from studies.models import ImportJob
+from studies.models.imports import ROWS_READ
 
 # A page reads files of up to this size, unpacked, while somebody waits: about 500 items.
 INLINE_BYTES = 512 * 1024
 # The files of a data set are compared with each other, which takes longer.
 INLINE_SET_BYTES = 64 * 1024
 _LONGEST_NAME = 200  # bytes; file systems take 255
-_EVERY_SECONDS = 0.5
 _WARNINGS_SHOWN = 10
 
 
@@ -110,10 +107,8 @@ def keep_for_import(
     user: User | None = None,
 ) -> ImportJob:
     """Keep files for a worker; whoever calls this asks one to import them."""
-    for lost in ImportJob.objects.filter(study_id=study_id, state=ImportJob.State.RUNNING):
-        if lost.is_stalled:
-            shutil.rmtree(folder_of(lost), ignore_errors=True)
-    job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, user=user)
+    _give_up_stalled(study_id)
+    job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, requested_by=user)
     folder = folder_of(job)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
@@ -124,81 +119,63 @@ def keep_for_import(
     return job
 
 
+def _give_up_stalled(study_id: int) -> None:
+    """End the imports of a study that no worker has: the files that replace them are here."""
+    for lost in ImportJob.objects.filter(study_id=study_id, state__in=ImportJob.OPEN):
+        if lost.is_stalled:
+            ImportJob.objects.filter(pk=lost.pk, state=lost.state).update(
+                state=ImportJob.State.FAILED,
+                message="No worker imported the file, and it was sent again.",
+                finished_at=timezone.now(),
+            )
+            shutil.rmtree(folder_of(lost), ignore_errors=True)
+
+
 def run_import(*, job_id: int) -> ImportJob:
-    """Import the files of a queued job. A job that somebody else has, or had, is left alone."""
-    taken = ImportJob.objects.filter(pk=job_id, state=ImportJob.State.QUEUED).update(
-        state=ImportJob.State.RUNNING, moved_at=timezone.now()
-    )
-    job = ImportJob.objects.select_related("study", "user").get(pk=job_id)
-    if not taken:
-        return job
+    """Import the files of a queued job, and delete them once they are imported or refused."""
     try:
-        message, report = _import(job)
+        return carry_out(ImportJob, job_id, _import, expected=(StudyError, OSError))
+    finally:
+        job = ImportJob.objects.get(pk=job_id)
+        if not job.is_open:
+            shutil.rmtree(folder_of(job), ignore_errors=True)
+
+
+def _import(job: ImportJob, progress: Progress) -> dict[str, Any]:
+    try:
+        return _import_files(job, progress)
     except Refused as error:
         stopped = f" {STOPPED.strip()}" if error.is_cut else ""
-        _end(job, ImportJob.State.REFUSED, f"The file has faults.{stopped}", error.faults)
-    except (StudyError, OSError) as error:
-        _end(job, ImportJob.State.REFUSED, str(error))
-    except Exception as error:
-        _end(
-            job,
-            ImportJob.State.REFUSED,
-            f"The file could not be imported: {type(error).__name__}. Nothing was stored; the "
-            "worker's log has the details.",
-        )
-        logger.exception("import %s failed", job.pk)
-        raise
-    else:
-        job.report = asdict(report)
-        _end(job, ImportJob.State.DONE, message)
-    finally:
-        shutil.rmtree(folder_of(job), ignore_errors=True)
-    return job
+        faults = [asdict(fault) for fault in error.faults]
+        raise JobFailed(f"The file has faults.{stopped}", faults=faults) from error
 
 
-def _import(job: ImportJob) -> tuple[str, ImportReport]:
+def _import_files(job: ImportJob, progress: Progress) -> dict[str, Any]:
     reading = dict(job.reading)
     paths = [folder_of(job) / name for name in reading.pop("files")]
     replace = reading.pop("replace", None)
-    files = read_paths(paths, **reading, watch=_Noted(job))
-    _moved(job, ROWS_READ)
+    watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)
+    files = read_paths(paths, **reading, watch=watch)
+    progress(ROWS_READ, "Storing the items of the file.")
+    progress.store()  # on SQLite no heartbeat can be stored until the items are
     result = import_items(
-        job.study.slug, files, dry_run=job.dry_run, replace=replace, user=job.user
+        job.study.slug, files, dry_run=job.dry_run, replace=replace, user=job.requested_by
     )
     report = report_on(files)
-    if said := warnings_shown(result):
-        report = dataclasses.replace(report, facts=(*report.facts, ("Warnings", " ".join(said))))
-    return str(result), report
+    if warnings := warnings_shown(result):
+        facts = (*report.facts, ("Warnings", " ".join(warnings)))
+        report = dataclasses.replace(report, facts=facts)
+    return {"message": str(result), "report": asdict(report)}
+
+
+def _reading_sentence(done: int, total: int) -> str:
+    percent = min(100, 100 * done // max(1, total))
+    return f"Reading and checking the file: {percent} % of its rows."
 
 
 def warnings_shown(result: ImportResult) -> list[str]:
     """The first warnings of an import, each as a sentence with its line."""
-    said = [f"Line {w.line}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
-    if (left := len(result.warnings) - len(said)) > 0:
-        said.append(f"There are {left:,} more warnings.")
-    return said
-
-
-class _Noted:
-    """Notes how far the reading is, twice a second at most."""
-
-    def __init__(self, job: ImportJob) -> None:
-        self.job, self.total, self.done = job, 0, 0
-        self._noted = time.monotonic()
-
-    def update(self, n: int = 1) -> None:
-        self.done += n
-        if time.monotonic() - self._noted >= _EVERY_SECONDS:
-            self._noted = time.monotonic()
-            _moved(self.job, min(ROWS_READ - 1, 100 * self.done // max(1, self.total)))
-
-
-def _moved(job: ImportJob, percent: int) -> None:
-    ImportJob.objects.filter(pk=job.pk).update(progress=percent, moved_at=timezone.now())
-
-
-def _end(job: ImportJob, state: str, message: str, faults: tuple[Fault, ...] = ()) -> None:
-    job.state, job.message, job.progress = state, message, 100
-    job.faults = [asdict(fault) for fault in faults]
-    job.moved_at = timezone.now()
-    job.save(update_fields=["state", "message", "progress", "faults", "report", "moved_at"])
+    shown = [f"Line {w.line}: {w.message}" for w in result.warnings[:_WARNINGS_SHOWN]]
+    if (left := len(result.warnings) - len(shown)) > 0:
+        shown.append(f"There are {left:,} more warnings.")
+    return shown

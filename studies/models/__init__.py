@@ -1,20 +1,12 @@
 """What is being judged: a study, the people it is about, and the items."""
 
+from studies.models.imports import ImportJob
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
-from studies.models.jobs import (
-    IMPORT_STALLED_AFTER,
-    READING_STALLED_AFTER,
-    ROWS_READ,
-    ImportJob,
-)
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
 from studies.models.sign_ins import SignIn
 from studies.models.studies import Membership, Study, StudyLog, Task
 
 __all__ = [
-    "IMPORT_STALLED_AFTER",
-    "READING_STALLED_AFTER",
-    "ROWS_READ",
     "Choice",
     "FeatureSet",
     "ImportJob",

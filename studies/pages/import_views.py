@@ -7,8 +7,9 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.errors import BadOption, StudyError
@@ -16,13 +17,13 @@ from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, 
 from studies.importers.items.replacement import replaceable
 from studies.importers.sets import SETS
 from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
+from studies.jobs.pages import Retry, job_status
 from studies.models import ImportJob, Membership
 from studies.pages.forms import ImportForm
 from studies.selectors import get_study
 from studies.tasks import import_file
 
 _REFUSED = 422
-_REFRESH_SECONDS = 2
 
 
 @require_http_methods(["GET", "POST"])
@@ -89,17 +90,28 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """How far an import is, or what came out; loads itself again until it is over."""
+    """How far an import is, or what came out."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     job = get_object_or_404(ImportJob, study=study, public_id=public_id)
-    context: dict[str, Any] = {"study": study, "job": job}
+    is_imported = job.state == ImportJob.State.DONE and not job.dry_run
+    label = "Import another file" if is_imported else "Import the file again"
+    context: dict[str, Any] = {
+        "study": study,
+        "job": job,
+        "status_url": reverse("studies:import-status", args=[slug, public_id]),
+        "retry": Retry(reverse("studies:import", args=[slug]), label, is_link=True),
+    }
     if job.faults:
         faults = [Fault(**fault) for fault in job.faults]
         context |= _refusal(faults, is_cut=STOPPED.strip() in job.message)
-    response = render(request, "studies/import_job.html", context)
-    if job.is_open:
-        response.headers["Refresh"] = str(_REFRESH_SECONDS)
-    return response
+    return render(request, "studies/import_job.html", context)
+
+
+@require_GET
+@login_required
+def import_status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    return job_status(get_object_or_404(ImportJob, study=study, public_id=public_id))
 
 
 def _refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:

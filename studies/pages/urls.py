@@ -11,6 +11,11 @@ urlpatterns = [
     path("<slug:slug>/state/", views.change_state, name="state"),
     path("<slug:slug>/import/", import_views.import_page, name="import"),
     path("<slug:slug>/import/<str:public_id>/", import_views.import_job, name="import-job"),
+    path(
+        "<slug:slug>/import/<str:public_id>/status/",
+        import_views.import_status,
+        name="import-status",
+    ),
     path("<slug:slug>/items/", views.items, name="items"),
     path("<slug:slug>/items/<str:key>/", views.item, name="item"),
 ]

@@ -1,8 +1,6 @@
 """Building reports: the command, the task, and what is left behind when something goes wrong."""
 
 import json
-import threading
-import time
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -14,10 +12,10 @@ from django.utils import timezone
 import analysis.report.build
 from analysis import tasks
 from analysis.errors import BadParameters
-from analysis.lifecycle import build_job, job_states
+from analysis.lifecycle import build_job
 from analysis.lifecycle.parameters import report_dir
 from analysis.lifecycle.requests import request_report
-from analysis.models import Report
+from analysis.models import Recheck, Report
 from analysis.report.build import PACKAGES, software
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
@@ -182,65 +180,29 @@ def test_pressing_twice_builds_once(queued):
     assert len(queued) == 2
 
 
-def test_a_report_that_lost_its_worker_does_not_block_the_next(queued):
+def test_asking_for_a_report_that_lost_its_worker_starts_it_again(queued, monkeypatch):
     study = make_study()
     lost = request_report(study_id=study.pk)
-    Report.objects.update(state="running", moved_at=timezone.now() - timedelta(hours=1))
+    long_ago = timezone.now() - timedelta(hours=1)
+    Report.objects.update(state="running", heartbeat_at=long_ago, attempts=1)
+
+    report = request_report(study_id=study.pk)
+
+    assert report == lost
+    assert (report.state, queued) == (Report.State.QUEUED, [lost.pk, lost.pk])
+
+
+def test_asking_again_for_a_report_that_was_given_up_makes_another(queued):
+    study = make_study()
+    lost = request_report(study_id=study.pk)
+    long_ago = timezone.now() - timedelta(hours=1)
+    Report.objects.update(state="running", heartbeat_at=long_ago, attempts=3)
 
     report = request_report(study_id=study.pk)
 
     assert report != lost
     lost.refresh_from_db()
-    assert (lost.is_stalled, lost.is_open) == (True, False)
-
-
-def test_what_is_silent_has_lost_its_worker_and_what_waits_may_wait_longer(queued):
-    report = request_report(study_id=make_study().pk)
-
-    for state, minutes, is_stalled in (
-        ("running", 1, False),
-        ("running", 3, True),
-        ("queued", 3, False),
-        ("queued", 11, True),
-        ("failed", 60, False),
-    ):
-        report.state, report.moved_at = state, timezone.now() - timedelta(minutes=minutes)
-        assert report.is_stalled == is_stalled, (state, minutes)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_worker_gives_signs_of_life_while_one_step_takes_long(var_dir, queued, monkeypatch):
-    monkeypatch.setattr(job_states, "_EVERY_SECONDS", 0.01)
-    report = request_report(study_id=make_study().pk, bootstrap=100)
-    seen = []
-
-    def work(job, on_progress):
-        Report.objects.filter(pk=job.pk).update(moved_at=timezone.now() - timedelta(hours=1))
-        for _ in range(1000):
-            seen.append(Report.objects.get(pk=job.pk).is_stalled)
-            if not seen[-1]:
-                break
-            time.sleep(0.01)
-        return {"result": {}}
-
-    done = job_states.carry_out(Report, report.pk, work)
-
-    assert seen[-1] is False
-    assert done.state == Report.State.DONE
-
-
-def test_inside_a_transaction_no_thread_is_started_that_would_wait_for_it(queued, monkeypatch):
-    monkeypatch.setattr(job_states, "_EVERY_SECONDS", 0.01)
-    report = request_report(study_id=make_study().pk, bootstrap=100)
-    threads = [threading.active_count()]
-
-    def work(job, on_progress):
-        threads.append(threading.active_count())
-        return {"result": {}}
-
-    job_states.carry_out(Report, report.pk, work)
-
-    assert threads[0] == threads[1]
+    assert lost.state == Report.State.FAILED
 
 
 def test_running_the_task_twice_changes_nothing(var_dir, queued):
@@ -254,14 +216,24 @@ def test_running_the_task_twice_changes_nothing(var_dir, queued):
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
-def test_a_task_that_was_killed_half_way_is_done_by_the_next_one(var_dir, queued):
+def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
+    var_dir, queued, monkeypatch
+):
+    rechecks: list[int] = []
+    monkeypatch.setattr(tasks.build_report, "delay", queued.append)
+    monkeypatch.setattr(tasks.recheck_report, "delay", rechecks.append)
     report = request_report(study_id=random_study(9).pk, bootstrap=100)
-    Report.objects.filter(pk=report.pk).update(state="running", progress=40)
+    long_ago = timezone.now() - timedelta(hours=1)
+    Report.objects.update(state="running", heartbeat_at=long_ago, progress=40, attempts=1)
+    recheck = Recheck.objects.create(report=report, heartbeat_at=long_ago)
 
+    tasks.tidy_report_jobs()
     tasks.build_report(report.pk)
 
     report.refresh_from_db()
     assert report.state == Report.State.DONE
+    assert queued == [report.pk, report.pk]
+    assert rechecks == [recheck.pk]
 
 
 def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):

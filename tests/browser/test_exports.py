@@ -46,7 +46,7 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewpor
     page = signed_in(viewport=viewport, color_scheme=scheme)
 
     page.goto(reverse("exports:list", args=[study.slug]))
-    for state in ("✔ ready", "not written", "45 %", "waiting"):
+    for state in ("✔ done", "▲ failed", "45 %", "waiting"):
         assert page.get_by_text(state).first.is_visible()
     fits_and_reads_well(page)
 
@@ -68,12 +68,12 @@ def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed
     page.keyboard.press("A")  # Annotations
     page.get_by_role("button", name="Make the export").focus()
     page.keyboard.press("Enter")
-    page.get_by_text("next in the queue").wait_for()
+    page.get_by_text("Waiting for a worker.").wait_for()
     page.get_by_label("To confirm").fill("half a wo")
 
     tasks.write_export(Export.objects.get().pk)
 
-    page.get_by_text("✔ ready").wait_for()
+    page.get_by_text("✔ done").wait_for()
     assert page.get_by_label("To confirm").input_value() == "half a wo"
     assert page.locator("#export-news").text_content() == "An export has finished."
     with page.expect_download() as download:
@@ -98,7 +98,7 @@ def test_without_scripts_the_page_does_everything(study, signed_in):
     page = signed_in(javascript=False)
     page.goto(reverse("exports:list", args=[study.slug]))
     page.get_by_role("button", name="Make the export").click()
-    page.get_by_text("next in the queue").wait_for()
+    page.get_by_text("Waiting for a worker.").wait_for()
 
     tasks.write_export(Export.objects.get().pk)
     page.reload()

@@ -74,7 +74,12 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
     job = ImportJob.objects.create(
-        study=study, file_name="items.jsonl", task="preference", state="running", progress=40
+        study=study,
+        file_name="items.jsonl",
+        task="preference",
+        state="running",
+        progress=40,
+        message="Reading and checking the file: 40 % of its rows.",
     )
     page = signed_in(viewport=viewport)
 

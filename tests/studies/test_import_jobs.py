@@ -5,19 +5,15 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.utils import timezone
 
-from studies.importers import uploads
+from studies import tasks
 from studies.importers.uploads import folder_of, run_import
-from studies.models import (
-    IMPORT_STALLED_AFTER,
-    READING_STALLED_AFTER,
-    ROWS_READ,
-    ImportJob,
-    Item,
-    Membership,
-    Study,
-)
+from studies.jobs import runner
+from studies.jobs.models import STALLED_AFTER
+from studies.models import ImportJob, Item, Membership, Study
+from studies.models.imports import ROWS_READ, STORING_SILENCE
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -57,10 +53,11 @@ def page_of(client, job: ImportJob):
 def test_a_large_file_waits_for_a_worker_and_the_page_follows_it(client, study):
     job = send(client, jsonl(raw_item(1), raw_item(2)))
 
-    response, page = page_of(client, job)
+    _, page = page_of(client, job)
 
     assert "Waiting for a worker." in page
-    assert response.headers["Refresh"] == "2"
+    assert f'data-status="{ADDRESS}{job.public_id}/status/"' in page
+    assert '<noscript><meta http-equiv="refresh"' in page
     assert (folder_of(job) / "items.jsonl").stat().st_size > 0
     assert folder_of(job).parent.stat().st_mode & 0o777 == 0o700
     assert not Item.objects.exists()
@@ -81,10 +78,10 @@ def test_the_worker_imports_it_once_however_often_it_is_asked(client, study):
     run_import(job_id=job.pk)
     run_import(job_id=job.pk)
 
-    response, page = page_of(client, job)
+    _, page = page_of(client, job)
     assert Item.objects.count() == 2
     assert "Imported 2 items and" in page
-    assert "Refresh" not in response.headers
+    assert "data-status" not in page
     assert not folder_of(job).exists()
     assert study.log.filter(event="items imported").get().user.username == "editor"
 
@@ -106,7 +103,7 @@ def test_a_file_with_faults_names_each_and_stores_nothing(client, study):
     run_import(job_id=job.pk)
 
     _, page = page_of(client, job)
-    assert ImportJob.objects.get().state == "refused"
+    assert ImportJob.objects.get().state == "failed"
     assert "The file has 2 errors. Nothing was imported" in page
     assert "Line 2" in page
     assert "Download all errors as CSV" in page
@@ -115,20 +112,24 @@ def test_a_file_with_faults_names_each_and_stores_nothing(client, study):
 
 def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatch):
     job = send(client, jsonl(*(raw_item(n) for n in range(1, 5))))
-    monkeypatch.setattr(uploads, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
     seen = []
-    moved = uploads._moved
+    store = runner.Progress.store
 
-    def look(job, percent):
-        moved(job, percent)
-        seen.append(page_of(client, job)[1])
+    def look(progress):
+        store(progress)
+        seen.append(client.get(f"{ADDRESS}{job.public_id}/status/").json())
 
-    monkeypatch.setattr(uploads, "_moved", look)
+    monkeypatch.setattr(runner.Progress, "store", look)
 
     run_import(job_id=job.pk)
 
-    assert "80 % of its rows" in seen[-2]
-    assert "Storing the items of the file." in seen[-1]
+    assert "80 % of its rows" in seen[-3]["message"]
+    assert seen[-1] == {
+        "progress": ROWS_READ,
+        "message": "Storing the items of the file.",
+        "open": True,
+    }
 
 
 def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkeypatch):
@@ -143,33 +144,76 @@ def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkey
         run_import(job_id=job.pk)
 
     _, page = page_of(client, job)
-    assert "could not be imported: ZeroDivisionError. Nothing was stored" in page
+    assert "could not be imported: ZeroDivisionError. Nothing was stored." in page
     assert not Item.objects.exists()
     assert not folder_of(job).exists()
 
 
-@pytest.mark.parametrize(
-    ("progress", "limit"), [(40, READING_STALLED_AFTER), (ROWS_READ, IMPORT_STALLED_AFTER)]
-)
-def test_a_job_whose_worker_was_killed_says_so_and_its_file_goes_with_the_next(
-    client, study, progress, limit
+@pytest.fixture
+def queued(monkeypatch):
+    ids: list[int] = []
+    monkeypatch.setattr(tasks.import_file, "delay", ids.append)
+    return ids
+
+
+def silent_for(limit, **fields):
+    ImportJob.objects.update(heartbeat_at=timezone.now() - limit, **fields)
+
+
+def test_the_page_says_when_the_worker_was_killed_and_the_next_worker_imports_the_file(
+    client, study, queued
 ):
     job = send(client, jsonl(raw_item(1)))
-    just_now = timezone.now() - limit + timedelta(seconds=30)
-    ImportJob.objects.update(state="running", progress=progress, moved_at=just_now)
-    assert "The import stopped because" not in page_of(client, job)[1]
-    ImportJob.objects.update(moved_at=just_now - timedelta(seconds=31))
+    silent_for(STALLED_AFTER - timedelta(seconds=30), state="running", progress=40, attempts=1)
+    assert "No worker is working on this" not in page_of(client, job)[1]
+    silent_for(STALLED_AFTER + timedelta(seconds=1))
+    assert "No worker is working on this" in page_of(client, job)[1]
 
-    response, page = page_of(client, job)
+    tasks.tidy_imports()
+
+    assert queued == [job.pk]
+    assert "Its worker was stopped. Waiting for a worker." in page_of(client, job)[1]
+    assert run_import(job_id=job.pk).state == "done"
+    assert Item.objects.count() == 1
+
+
+def test_a_file_that_stops_its_worker_three_times_is_given_up_and_deleted(client, study, queued):
+    job = send(client, jsonl(raw_item(1)))
+    silent_for(STALLED_AFTER + timedelta(seconds=1), state="running", attempts=3)
+
+    tasks.tidy_imports()
+
+    assert queued == []
+    assert "Its worker was stopped 3 times." in page_of(client, job)[1]
+    assert not folder_of(job).exists()
+
+
+def test_on_sqlite_storing_the_items_may_take_long(client, study):
+    job = send(client, jsonl(raw_item(1)))
+    limit = STORING_SILENCE if connection.vendor == "sqlite" else STALLED_AFTER
+
+    silent_for(limit - timedelta(seconds=30), state="running", progress=ROWS_READ)
+    job.refresh_from_db()
+    assert not job.is_stalled
+    silent_for(limit + timedelta(seconds=1))
+    job.refresh_from_db()
+    assert job.is_stalled
+
+
+def test_sending_the_file_again_replaces_an_import_that_no_worker_has(client, study, queued):
+    job = send(client, jsonl(raw_item(1)))
+    silent_for(STALLED_AFTER + timedelta(seconds=1), state="running")
+
     client.post(
         ADDRESS,
         {"file": SimpleUploadedFile("b.jsonl", jsonl(raw_item(2))), "task": "preference"},
     )
+    tasks.tidy_imports()
 
-    assert "The import stopped because" in page
-    assert "Refresh" not in response.headers
+    assert "it was sent again" in page_of(client, job)[1]
     assert not folder_of(job).exists()
     assert ImportJob.objects.count() == 2
+    assert queued == []
 
 
 def test_nobody_else_sees_a_job(client, study):
@@ -180,3 +224,4 @@ def test_nobody_else_sees_a_job(client, study):
     for user in (viewer, User.objects.create_user("stranger")):
         client.force_login(user)
         assert page_of(client, job)[0].status_code == 404
+        assert client.get(f"{ADDRESS}{job.public_id}/status/").status_code == 404

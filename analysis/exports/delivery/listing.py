@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from django.urls import reverse
+
 from analysis.models import Export
-from studies.models import Study
+from studies.jobs.pages import Retry
+from studies.models.studies import Study
 
 _SHOWN = 50
 WHAT_LABELS = {
@@ -30,12 +33,13 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 @dataclass(frozen=True)
 class Listed:
-    """An export, how many wait before it, and its size for people."""
+    """An export as a row of the list; `before` is how many wait before it."""
 
     export: Export
     name: str
     before: int
     size: str
+    retry: Retry
 
 
 def listed_exports(study: Study) -> list[Listed]:
@@ -51,6 +55,10 @@ def listed_exports(study: Study) -> list[Listed]:
             name_of(export),
             queue.index(export.pk) if export.pk in queue else 0,
             size_text(export.size),
+            Retry(
+                reverse("exports:again", args=[study.slug, export.public_id]),
+                about=f"for {name_of(export)}",
+            ),
         )
         for export in study.exports.select_related("requested_by")[:_SHOWN]
     ]

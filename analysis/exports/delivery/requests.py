@@ -1,4 +1,4 @@
-"""Exports are asked for here, and deleted; `work` writes them, in a worker."""
+"""Exports are requested here, and deleted; a worker writes them with `write_job`."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -9,7 +9,8 @@ from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.errors import ExportError
 from analysis.models import Export
 from analysis.tasks import write_export
-from studies.models import Membership, Study
+from studies.jobs.retry import same_job
+from studies.models.studies import Membership, Study
 from studies.selectors import studies_for
 from studies.services.studies import lock_study, record
 
@@ -40,22 +41,19 @@ def request_export(
         "free_text": free_text,
         "fresh_pseudonyms": fresh_pseudonyms,
     }
-    if (identified or free_text) and not owns(user, study):
+    if (identified or free_text) and not _owns(user, study):
         raise ExportError("Only an owner of the study may export what names people.")
-    if open_one := study.exports.filter(state__in=Export.OPEN, **wanted).first():
-        return open_one
-    export = Export.objects.create(
-        study=study, requested_by=user, message="Waiting for a worker.", **wanted
-    )
+    if same := same_job(study.exports.filter(state__in=Export.OPEN, **wanted), write_export):
+        return same
+    export = Export.objects.create(study=study, requested_by=user, **wanted)
     write_export.delay_on_commit(export.pk)  # type: ignore[attr-defined]
     return export
 
 
 def ask_again(*, export: Export, user: User) -> Export:
-    """Queue an export that failed anew, with all that was chosen for it.
+    """Queue an export that failed again, with the same choices.
 
-    Raises `ExportError` where it did not fail, and as `request_export` does: who may not have made
-    it may not ask for it again either.
+    Raises `ExportError` where it did not fail, and where `request_export` raises it for `user`.
     """
     if export.state != Export.State.FAILED:
         raise ExportError("This export did not fail, so there is nothing to ask for again.")
@@ -71,7 +69,7 @@ def ask_again(*, export: Export, user: User) -> Export:
     )
 
 
-def owns(user: User, study: Study) -> bool:
+def _owns(user: User, study: Study) -> bool:
     return studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists()
 
 
@@ -80,7 +78,7 @@ def delete_export(*, export_id: int, user: User) -> None:
     """Delete the file of an export, or stop its writing; doing it again changes nothing.
 
     The row is changed first: whoever looks meanwhile finds no file that is half deleted, and a
-    worker that is writing stops at its next sign of life.
+    worker that is writing stops at its next heartbeat.
     """
     export = Export.objects.select_related("study").get(pk=export_id)
     changed = (
@@ -98,9 +96,7 @@ def delete_export(*, export_id: int, user: User) -> None:
 
 
 def note_download(*, export: Export, user: User) -> None:
-    """Write into the study's log who took a copy that names people."""
+    """Write to the study's log who downloaded a copy that names people."""
     if export.names_people:
-        record(
-            export.study, "export that names people downloaded", user=user,
-            export=export.public_id,
-        )  # fmt: skip
+        event = "export that names people downloaded"
+        record(export.study, event, user=user, export=export.public_id)

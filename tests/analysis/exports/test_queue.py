@@ -11,11 +11,13 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.exports.delivery import write_job
 from analysis.exports.delivery.requests import delete_export, request_export
-from analysis.exports.delivery.storage import MAX_ATTEMPTS, claim, export_dir
+from analysis.exports.delivery.storage import export_dir
 from analysis.exports.errors import ExportError
-from analysis.models.exports import STALLED_AFTER, Export
+from analysis.models import Export
+from studies.jobs import runner
+from studies.jobs.models import STALLED_AFTER
+from studies.jobs.retry import MAX_ATTEMPTS
 from studies.models import Membership, Study
 
 # Progress is told from a thread, which has to see what the test has stored.
@@ -54,8 +56,8 @@ def written(export):
 
 
 def long_ago(export, **fields):
-    moved = timezone.now() - STALLED_AFTER - dt.timedelta(seconds=1)
-    Export.objects.filter(pk=export.pk).update(moved_at=moved, **fields)
+    silent_since = timezone.now() - STALLED_AFTER - dt.timedelta(seconds=1)
+    Export.objects.filter(pk=export.pk).update(heartbeat_at=silent_since, **fields)
 
 
 def test_a_worker_writes_the_file_and_says_what_it_is(study, owner, queued):
@@ -110,20 +112,11 @@ def test_a_copy_that_names_people_takes_an_owner_and_lasts_a_day(study, owner):
     assert study.log.get(event="exported").detail["identified"]
 
 
-def test_two_workers_with_the_same_message_write_once(study, owner):
+def test_an_export_is_started_again_when_its_worker_died(study, owner, queued):
     export = ask(study, owner)
+    long_ago(export, state="running", attempts=1)
 
-    first, second = claim(export.pk), claim(export.pk)
-
-    assert (first, second) == (export, None)
-
-
-def test_an_export_is_taken_up_again_when_its_worker_died(study, owner, queued):
-    export = ask(study, owner)
-    claim(export.pk)
-    long_ago(export)
-
-    tasks.tidy_exports()
+    tasks.tidy_report_jobs()
 
     assert queued == [export.pk, export.pk]
     assert written(export).state == "done"
@@ -134,11 +127,11 @@ def test_an_export_that_kills_its_worker_is_given_up(study, owner, queued):
     export = ask(study, owner)
     long_ago(export, state="running", attempts=MAX_ATTEMPTS)
 
-    tasks.tidy_exports()
+    tasks.tidy_report_jobs()
 
     export.refresh_from_db()
     assert export.state == "failed"
-    assert "ended 3 times" in export.message
+    assert "stopped 3 times" in export.message
     assert queued == [export.pk]
 
 
@@ -192,14 +185,14 @@ def test_an_export_that_is_deleted_while_it_waits_is_never_written(study, owner,
 
 def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monkeypatch, var_dir):
     export = ask(study, owner)
-    step = write_job.SignsOfLife.step
+    update = runner.Steps.update
 
-    def deleted_meanwhile(signs):
+    def deleted_meanwhile(steps):
         delete_export(export_id=export.pk, user=owner)
-        signs._tell()  # what its thread does every second
-        step(signs)
+        steps._progress.store()  # what the thread does every second
+        update(steps)
 
-    monkeypatch.setattr(write_job.SignsOfLife, "step", deleted_meanwhile)
+    monkeypatch.setattr(runner.Steps, "update", deleted_meanwhile)
 
     assert written(export).state == "gone"
     assert list((var_dir / "exports").iterdir()) == []
@@ -208,25 +201,26 @@ def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monke
 
 def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
     export, seen = ask(study, owner), []
-    step = write_job.SignsOfLife.step
+    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
+    update = runner.Steps.update
 
-    def told(signs):
-        step(signs)
-        signs._tell()
+    def told(steps):
+        update(steps)
+        steps._progress.store()
         export.refresh_from_db()
         seen.append((export.progress, export.message))
 
-    monkeypatch.setattr(write_job.SignsOfLife, "step", told)
+    monkeypatch.setattr(runner.Steps, "update", told)
     written(export)
 
-    assert seen == [(45, "1 of about 2 rows."), (90, "Packing the files.")]
+    assert seen == [(45, "1 of about 2 rows."), (90, "2 of about 2 rows.")]
 
 
 def test_an_expired_file_goes_and_its_row_says_so(study, owner):
     kept, expired = written(ask(study, owner)), written(ask(study, owner, format="csv"))
     Export.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
 
-    tasks.tidy_exports()
+    tasks.tidy_report_jobs()
 
     expired.refresh_from_db()
     assert (expired.state, expired.message) == ("gone", "Expired.")
@@ -240,7 +234,7 @@ def test_what_a_killed_worker_left_half_written_is_swept_after_a_day(study, var_
         folder.mkdir(parents=True)
     os.utime(old, (0, 0))
 
-    tasks.tidy_exports()
+    tasks.tidy_report_jobs()
 
     assert (old.exists(), new.exists()) == (False, True)
     assert Study.objects.count() == 1

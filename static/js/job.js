@@ -1,9 +1,9 @@
-// Follows a report that is being built, and shows it once it is done.
+// Follows a job, and loads the page again when the job is over.
 "use strict";
 
-const box = document.getElementById("progress");
+const box = document.getElementById("job");
 const bar = box.querySelector("progress");
-const message = document.getElementById("progress-message");
+const message = document.getElementById("job-message");
 const EVERY_MS = 1500;
 
 async function look() {

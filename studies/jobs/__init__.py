@@ -1,0 +1,1 @@
+"""Work that a user asks for and a worker does: imports, reports, rechecks, exports."""

@@ -1,0 +1,95 @@
+"""What every job stores: its state, how far it is, and when its worker was last heard of."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+# A worker sends a heartbeat every second; without one for this long it is gone.
+STALLED_AFTER = timedelta(minutes=2)
+# A job that waits for this long is queued again: its message may be lost, or no worker runs.
+WAITING_AFTER = timedelta(minutes=5)
+WAITING = "Waiting for a worker."
+STALLED = (
+    "No worker is working on this: its worker was stopped, or none is running. The work starts "
+    "again as soon as a worker is free."
+)
+
+
+class Job(models.Model):
+    """Work for a worker; `studies.jobs.runner` changes its state.
+
+    queued → running → done or failed; done → gone when its files are deleted. A running job whose
+    worker was killed goes back to queued. The row of a deleted file stays, as a record.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "waiting for a worker"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+        GONE = "gone", "file deleted"
+
+    OPEN = (State.QUEUED, State.RUNNING)
+
+    # Both ends of the sentence about an error of the program.
+    failure: str
+    unharmed: str
+
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    progress = models.PositiveSmallIntegerField(default=0, help_text="Percent.")
+    message = models.TextField(
+        default=WAITING, help_text="What happens at the moment, what came out, or why it failed."
+    )
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="Workers that started it.")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    heartbeat_at = models.DateTimeField(
+        default=timezone.now, help_text="When its worker was last heard of, or it was queued."
+    )
+    finished_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its files are deleted. Empty: never."
+    )
+
+    class Meta:
+        abstract = True
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "running", "done", "failed", "gone"]),
+                name="%(class)s_state",
+            ),
+            models.CheckConstraint(
+                condition=Q(progress__range=(0, 100)), name="%(class)s_progress"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["failed", "gone"]) | ~Q(message=""),
+                name="%(class)s_end_says_why",
+            ),
+        ]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not over yet."""
+        return self.state in self.OPEN
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether its worker was killed, or no worker starts it."""
+        limit = self.silence_limit if self.state == self.State.RUNNING else WAITING_AFTER
+        return self.is_open and timezone.now() - self.heartbeat_at > limit
+
+    @property
+    def silence_limit(self) -> timedelta:
+        """How long its worker may be silent while it is alive."""
+        return STALLED_AFTER
+
+    @property
+    def sentence(self) -> str:
+        """What a page says about it."""
+        return STALLED if self.is_stalled else self.message

@@ -1,0 +1,56 @@
+"""A job that was left behind is queued again, a few times."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from django.utils import timezone
+
+from studies.jobs.models import WAITING, Job
+
+J = TypeVar("J", bound=Job)
+MAX_ATTEMPTS = 3
+
+
+def same_job(jobs: Iterable[J], task: Any) -> J | None:
+    """The first of `jobs` that is not over, so that pressing a button twice asks once.
+
+    A stalled one is queued again.
+    """
+    for job in jobs:
+        if job.is_stalled:
+            if queue_again(job):
+                task.delay_on_commit(job.pk)
+            job.refresh_from_db()
+        if job.is_open:
+            return job
+    return None
+
+
+def queue_again(job: J) -> bool:
+    """Put a stalled job back into the queue; the caller sends its message.
+
+    False where another process was faster, or the job has ended its workers too often: it then
+    has failed.
+    """
+    is_given_up = job.attempts >= MAX_ATTEMPTS
+    state = Job.State.FAILED if is_given_up else Job.State.QUEUED
+    message = WAITING
+    if is_given_up:
+        message = (
+            f"Its worker was stopped {MAX_ATTEMPTS} times. The worker's log has the details; "
+            "there may be too little memory or disk space."
+        )
+    elif job.attempts:
+        message = f"Its worker was stopped. {WAITING}"
+    now = timezone.now()
+    # The heartbeat that was read is part of the condition: a worker that is alive keeps its job.
+    changed = type(job)._default_manager.filter(
+        pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at
+    )
+    moved = changed.update(
+        state=state,
+        message=message,
+        heartbeat_at=now,
+        finished_at=now if is_given_up else None,
+    )
+    return bool(moved) and not is_given_up

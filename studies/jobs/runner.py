@@ -1,0 +1,154 @@
+"""A worker's part of a job: start it, say how far it is, end it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.db import DatabaseError, connection
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from studies.jobs.errors import JobFailed, JobStopped
+from studies.jobs.models import Job
+
+logger = logging.getLogger(__name__)
+
+J = TypeVar("J", bound=Job)
+HEARTBEAT_SECONDS = 1.0
+
+
+class Progress:
+    """How far a job is. Call it with a percentage and a sentence; a heartbeat stores them.
+
+    Raises `JobStopped` once the job is deleted or has another worker.
+    """
+
+    def __init__(self, rows: QuerySet[Any]) -> None:
+        self._rows = rows
+        self._percent, self._sentence = 0, "Started."
+        self._is_wanted = True
+        # In a transaction of the caller a thread would wait for the end of it, unseen.
+        self.has_thread = not connection.in_atomic_block
+
+    def __call__(self, percent: int, sentence: str) -> None:
+        self._percent, self._sentence = percent, sentence
+        if not self.has_thread:
+            self.store()
+        if not self._is_wanted:
+            raise JobStopped
+
+    def store(self) -> None:
+        try:
+            stored = self._rows.update(
+                progress=self._percent, message=self._sentence, heartbeat_at=timezone.now()
+            )
+        except DatabaseError:
+            # The next heartbeat may succeed; the work itself is not in danger.
+            logger.warning("the progress of a job could not be stored")
+        else:
+            self._is_wanted = stored > 0
+
+
+class Steps:
+    """Counts the steps of a job; they are the first `share` percent of its work.
+
+    It has the names of tqdm, so that the same loop can show its progress in a terminal.
+    """
+
+    def __init__(
+        self, progress: Progress, *, total: int, share: int, sentence: Callable[[int, int], str]
+    ) -> None:
+        self.total, self.done = total, 0
+        self._progress, self._share, self._sentence = progress, share, sentence
+        self._shown_at = 0.0
+
+    def update(self, n: int = 1) -> None:
+        self.done += n
+        # Formatting a sentence for each of a million rows would take longer than writing them.
+        if time.monotonic() - self._shown_at >= HEARTBEAT_SECONDS / 2:
+            self._shown_at = time.monotonic()
+            part = min(1.0, self.done / self.total) if self.total else 1.0
+            self._progress(int(self._share * part), self._sentence(self.done, self.total))
+
+
+def carry_out(
+    jobs: type[J],
+    job_id: int,
+    work: Callable[[J, Progress], Mapping[str, Any]],
+    *,
+    expected: tuple[type[Exception], ...],
+) -> J:
+    """Do `work` for a queued job, and store the fields that it returns.
+
+    A job that is not queued is left alone, so of two workers with the same message one works.
+    The message of an `expected` error is stored with the job. Any other error is an error of the
+    program: its name is stored, and it is raised.
+    """
+    started = jobs._default_manager.filter(pk=job_id, state=Job.State.QUEUED).update(
+        state=Job.State.RUNNING,
+        attempts=F("attempts") + 1,
+        progress=0,
+        message="Started.",
+        heartbeat_at=timezone.now(),
+    )
+    job = jobs._default_manager.get(pk=job_id)
+    if not started:
+        return job
+    # The number of the attempt keeps a worker that was given up from ending the job of another.
+    rows = jobs._default_manager.filter(pk=job_id, state=Job.State.RUNNING, attempts=job.attempts)
+    try:
+        with _heartbeat(rows) as progress:
+            found = work(job, progress)
+    except JobStopped:
+        logger.info("%s %s was stopped", jobs.__name__, job_id)
+    except JobFailed as error:
+        _end(rows, Job.State.FAILED, {"message": str(error), **error.fields})
+    except expected as error:
+        _end(rows, Job.State.FAILED, {"message": str(error)})
+    except Exception as error:
+        sentence = f"{job.failure}: {type(error).__name__}. {job.unharmed} "
+        sentence += "The worker's log has the details."
+        _end(rows, Job.State.FAILED, {"message": sentence})
+        logger.exception("%s %s failed", jobs.__name__, job_id)
+        raise
+    else:
+        _end(rows, Job.State.DONE, {"message": "Done.", "progress": 100, **found})
+    job.refresh_from_db()
+    return job
+
+
+def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None:
+    now = timezone.now()
+    rows.update(state=state, finished_at=now, heartbeat_at=now, **fields)
+
+
+@contextmanager
+def _heartbeat(rows: QuerySet[J]) -> Iterator[Progress]:
+    """Store the progress every second, however long one step of the work takes.
+
+    By a thread with a connection of its own: on SQLite a connection that is reading rows cannot
+    write once another one has written.
+    """
+    progress = Progress(rows)
+    if not progress.has_thread:
+        yield progress
+        return
+    ended = threading.Event()
+
+    def run() -> None:
+        try:
+            while not ended.wait(HEARTBEAT_SECONDS):
+                progress.store()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield progress
+    finally:
+        ended.set()
+        thread.join()
