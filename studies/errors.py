@@ -7,6 +7,14 @@ class StudyError(Exception):
     """Base of this app's errors."""
 
 
+class UnknownStudy(StudyError):
+    """No study has this short name."""
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"There is no study “{slug}”.")
+
+
 class ImportRefused(StudyError):
     """A file was not imported; nothing of it was stored."""
 

@@ -36,7 +36,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             if getattr(wave.study, name) != getattr(first, name):
                 raise BadParameters(
                     f"{first.slug} and {wave.study.slug} cannot be pooled: they differ in "
-                    f"{name.replace('_', ' ')}. Report them apart, without --pool."
+                    f"{name.replace('_', ' ')}. Report them separately."
                 )
     items = _same((item.key, item) for wave in waves for item in wave.items)
     personas = _same(pair for wave in waves for pair in wave.personas.items())
@@ -111,7 +111,7 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
             kind = "Item" if isinstance(value, Item) else "Persona"
             raise BadParameters(
                 f"{kind} {key} is not the same in every study, so they cannot be pooled. "
-                "Give different ones different keys, or report the studies without --pool."
+                "Give different ones different keys, or report the studies separately."
             )
     return dict(sorted(found.items()))
 

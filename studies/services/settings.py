@@ -30,7 +30,8 @@ FROZEN_FIELDS = (
 # How answers are read: may change after the first of them, but never unseen.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 # The event of the log that holds such a change: its field, and what it was before and after.
-READ_OTHERWISE = "read differently after the first answer"
+# Logs of existing studies hold this text; do not change it.
+READ_OTHERWISE = "read otherwise after the first answer"
 
 
 @transaction.atomic
@@ -47,7 +48,7 @@ def save_settings(
     locked = lock_study(study.pk)
     if version is not None and version != locked.version:
         raise StaleVersion(
-            f"Someone else changed “{study.slug}” after you opened this page. Nothing was saved. "
+            f"Someone else changed “{study.slug}” while you edited it. Nothing was saved. "
             "Compare your settings with theirs, then save again."
         )
     changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]

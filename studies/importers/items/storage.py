@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.errors import StudyError
+from studies.errors import UnknownStudy
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, Warning
@@ -82,13 +82,14 @@ def import_items(
     themselves. An item that is there with the same content changes nothing; one that is there
     with other content refuses the import. `replace` is the number of items that the user has seen
     in the study: these items then replace all of them, as long as nobody has answered or been
-    given one. Raises `StudyError` or `Refused`.
+    given one. Raises `UnknownStudy`, `StudyError` or
+    `Refused`.
     """
     with transaction.atomic():
         known = Study.objects.filter(slug=slug).values_list("pk", flat=True).first()
         if known is None:
             if not create:
-                raise StudyError(f"There is no study “{slug}”. Create it first, or add --create.")
+                raise UnknownStudy(slug)
             known = create_study(slug=slug, owner=user, **_described(files) | fields).pk
             created_study = True
         else:

@@ -56,7 +56,7 @@ def by_minilm(texts: Sequence[str]) -> list[list[float]]:
     except (ImportError, OSError, ValueError) as error:
         raise BadOption(
             "similarity",
-            "similarity=minilm needs the package sentence-transformers and a copy of "
+            "The similarity minilm needs the package sentence-transformers and a copy of "
             f"{_MODEL} on this machine ({type(error).__name__}). Use fields or tfidf.",
         ) from error
     found = model.encode(list(texts), normalize_embeddings=True)

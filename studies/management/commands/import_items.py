@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from studies.errors import BadOption, StudyError
+from studies.errors import BadOption, StudyError, UnknownStudy
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import format_names, read_paths
@@ -106,6 +106,8 @@ class Command(BaseCommand):
             raise CommandError(f"{_names(options['files'])}: {error}") from error
         except ValidationError as error:
             raise CommandError(explain(error)) from error
+        except UnknownStudy as error:
+            raise CommandError(f"{error} Create it first, or add --create.") from error
         except StudyError as error:
             raise CommandError(str(error)) from error
         for warning in result.warnings[:_WARNINGS_SHOWN]:
