@@ -136,7 +136,7 @@ def researcher_pages(page: "Page", password: str) -> Iterator[str]:
         ("exports/", "exports"),
         ("judges/", "judges"),
         ("judges/new/", "judges-ask"),
-        ("reports/annotators/", "annotators-beside-judges"),
+        ("reports/annotators/", "annotators-and-judges"),
     ):
         page.goto(f"/studies/{STUDY}/{path}")
         yield name

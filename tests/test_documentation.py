@@ -31,3 +31,18 @@ def broken_links(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_a_heading(page):
     assert list(broken_links(page)) == []
+
+
+# Words that CONTRIBUTING.md asks to avoid; not a judgment of style.
+AVOIDED = re.compile(
+    r"\b(anew|beside|whoever|signs of life|sweepers?|since then|wanted were|the word that"
+    r"|how-manieth|is had|told apart|tells? of|rests? on|let(?:s|ting)? in)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_use_plain_words(page):
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.M | re.S)
+
+    assert sorted(set(AVOIDED.findall(text))) == []
