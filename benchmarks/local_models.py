@@ -22,6 +22,7 @@ from pathlib import Path
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.interface import Question, Reply
+from judging.protocols.standard import Standard
 
 # Answers questions and says how many tokens were read and written.
 Work = Callable[[list[Question]], int]
@@ -34,8 +35,7 @@ def make_questions(count: int, words: int) -> list[Question]:
         Question(
             n,
             f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
-            offers_tie=False,
-            asks_certainty=False,
+            protocol=Standard(),
             seed=n,
         )
         for n in range(count)

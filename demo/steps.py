@@ -32,6 +32,8 @@ from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.models import JudgeRun, Judgment
+from judging.protocols.certainty import Certainty
+from judging.protocols.tie import Tie
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
@@ -181,9 +183,9 @@ class Demo:
     def _judges(self, main: Study, ties: Study) -> int:
         """Run every judge in every setting; return how many judgments were new."""
         asked = [
-            (main, JudgeRun.Setting.CERTAINTY, "all"),
-            *((main, JudgeRun.Setting.CERTAINTY, features) for features in ABLATIONS),
-            (ties, JudgeRun.Setting.TIE, "all"),
+            (main, Certainty.name, "all"),
+            *((main, Certainty.name, features) for features in ABLATIONS),
+            (ties, Tie.name, "all"),
         ]
         began = timezone.now()
         runs = []

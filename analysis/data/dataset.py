@@ -38,6 +38,7 @@ from annotation.models import Annotation, Annotator, QuotaCell
 from annotation.quality.flags import quality_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.runs.request_conditions import conditions_of
+from judging.worker.prompts import words_of
 from studies.models import Item as ItemRow
 from studies.models import Persona, Study, StudyLog
 from studies.prompts import wording
@@ -394,7 +395,7 @@ def _runs(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
 
 
 def _prompt(study: Study, run: JudgeRun) -> Prompt:
-    words = wording(study.task, run.setting, persona=run.feature_keys != [])
+    words = words_of(study.task, run.setting, persona=run.feature_keys != [])
     return Prompt(words.template, words.sha256, run.prompt_hash)
 
 

@@ -86,7 +86,7 @@ def read_completion(
         probabilities=option_probabilities(
             text or "",
             choice.get("logprobs"),
-            offers_tie=question.offers_tie,
+            offers_tie=question.protocol.offers_tie,
             is_structured=is_structured,
         ),
     )

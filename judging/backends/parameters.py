@@ -15,11 +15,7 @@ _OPTIONAL = ("seed", "response_format", "temperature", "top_p")
 
 def schema_of(question: Question) -> dict[str, Any]:
     """The form of a reply that structured outputs enforce."""
-    properties: dict[str, Any] = {
-        "answer": {"type": "string", "enum": ["A", "B", "C"] if question.offers_tie else ["A", "B"]}
-    }
-    if question.asks_certainty:
-        properties["certainty"] = {"type": "integer"}
+    properties = question.protocol.form()
     return {
         "type": "json_schema",
         "json_schema": {

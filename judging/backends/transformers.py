@@ -275,7 +275,7 @@ class LocalModel:
         sums = torch.where(real.bool(), told, 0.0).sum(1).view(len(questions), count)
         scored = []
         for question, row in zip(questions, sums, strict=True):
-            offered = sides if question.offers_tie else sides[:2]
+            offered = sides if question.protocol.offers_tie else sides[:2]
             shares = row[: len(offered)].softmax(0).tolist()
             scored.append(dict(zip(offered, shares, strict=True)))
         return scored

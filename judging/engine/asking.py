@@ -24,7 +24,7 @@ from judging.engine.interface import (
     Unreachable,
 )
 from judging.engine.rate_limits import Limiter, Permit
-from judging.protocols.parsing import looks_like_refusal, parse_reply, says_nothing
+from judging.engine.replies import is_empty, looks_like_refusal
 
 logger = logging.getLogger(__name__)
 
@@ -48,12 +48,7 @@ def seed_of(question: Question, replies: int | None = None) -> int:
 
 def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | None:
     """The final answer that `reply` gives; None where the question must be asked again."""
-    verdict = parse_reply(
-        reply.text,
-        offers_tie=question.offers_tie,
-        asks_certainty=question.asks_certainty,
-        is_structured=reply.is_structured,
-    )
+    verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
     answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
     if verdict.side is not None and not reply.refused:
         return answer("done", verdict.side, verdict.certainty, probabilities=reply.probabilities)
@@ -75,7 +70,7 @@ def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | 
 
 def ran_out_of_room(reply: Reply) -> bool:
     """Whether a model was still thinking when its tokens were used up."""
-    return reply.truncated and says_nothing(reply.text)
+    return reply.truncated and is_empty(reply.text)
 
 
 def is_last_reply(reply: Reply, replies: int) -> bool:

@@ -13,13 +13,33 @@ State = Literal["done", "unparseable", "refused", "error"]
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """The side chosen, as letters of the prompt; None where the reply gives none."""
+
+    side: Side | None
+    certainty: int | None
+
+
+class ReplyFormat(Protocol):
+    """What a question expects of its reply; see `judging.protocols`."""
+
+    @property
+    def offers_tie(self) -> bool: ...
+
+    def read(self, text: str, *, is_structured: bool = False) -> Verdict:
+        """The verdict in a reply; without a side where the question has to be asked again."""
+
+    def form(self) -> Mapping[str, Any]:
+        """The fields of a structured reply, as a JSON schema describes them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One prompt to one model; `id` is the ledger's name for it."""
 
     id: int
     prompt: str
-    offers_tie: bool
-    asks_certainty: bool
+    protocol: "ReplyFormat"
     seed: int
     replies: int = 0  # stored by an earlier worker; they count towards the ceiling
     attempts: int = 0  # number of the last attempt that the ledger holds

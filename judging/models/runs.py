@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from judging.models.judges import Judge
+from judging.protocols import registry
 from studies.models import Study, public_id
 
 NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add up exactly
@@ -13,11 +14,6 @@ NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add 
 
 class JudgeRun(models.Model):
     """One judge over one study's items, with one set of parameters."""
-
-    class Setting(models.TextChoices):
-        STANDARD = "standard", "standard"
-        CERTAINTY = "certainty", "certainty"
-        TIE = "tie", "tie"
 
     class Orders(models.TextChoices):
         RANDOM = "random", "random"
@@ -41,7 +37,12 @@ class JudgeRun(models.Model):
     key = models.CharField(max_length=64, unique=True, help_text="Hash of the parameters.")
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="judge_runs")
     judge = models.ForeignKey(Judge, on_delete=models.PROTECT, related_name="runs")
-    setting = models.CharField(max_length=20, choices=Setting, default=Setting.STANDARD)
+    setting = models.CharField(
+        max_length=20,
+        choices=registry.choices,
+        default=registry.DEFAULT,
+        help_text="The judging protocol.",
+    )
     features = models.TextField(default="all", help_text="As asked for: all, none, a set or keys.")
     feature_keys = models.JSONField(null=True, blank=True, help_text="Empty means everything.")
     orders = models.CharField(max_length=10, choices=Orders, default=Orders.RANDOM)
@@ -75,9 +76,6 @@ class JudgeRun(models.Model):
     class Meta:
         ordering = ["created_at", "pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(setting__in=["standard", "certainty", "tie"]), name="run_setting"
-            ),
             models.CheckConstraint(
                 condition=Q(orders__in=["random", "both", "r1_first", "r2_first"]),
                 name="run_orders",

@@ -11,6 +11,7 @@ from judging.backends.replay import IMPORTED
 from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
+from judging.protocols.registry import PROTOCOLS
 from judging.runs.campaigns import SWEEPS, Plan
 from judging.runs.spec import RunSpec
 from studies.models import Item, Study
@@ -63,13 +64,6 @@ _ORDER_WORDS = {
     "r1_first": "Response 1 first",
     "r2_first": "Response 2 first",
 }
-_SETTING_WORDS = {
-    "standard": "Standard: which response",
-    "certainty": "Certainty: which response, and how certain from 1 to 100",
-    "tie": "Tie: a tie may be answered",
-}
-
-
 _REUSE_WORDS = (
     "Take over what other runs of the same model were answered to the very same words, at no cost"
 )
@@ -113,7 +107,7 @@ class CampaignForm(CostedForm):
     name = forms.CharField(max_length=120, label="Name", help_text="Stands on its page.")
     judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
     settings = forms.MultipleChoiceField(
-        choices=[(value, _SETTING_WORDS[value]) for value in JudgeRun.Setting.values],
+        choices=lambda: [(each.name, each.description) for each in PROTOCOLS],
         widget=forms.CheckboxSelectMultiple,
         label="What is asked",
         initial=["standard"],

@@ -37,9 +37,9 @@ from judging.selectors import (
     run_rows,
     speeds_of,
 )
+from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
 from studies.models import Membership, Study
-from studies.prompts import build_prompt
 from studies.selectors import get_study
 
 PER_PAGE = 20
@@ -209,12 +209,6 @@ def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 def _shown(study: Study, run: JudgeRun, judgment: Judgment) -> ShownJudgment:
     if run.is_imported or not judgment.shown_first:
         return ShownJudgment(judgment, "", False)
-    judgment.item.study = study  # spares a query per item
-    prompt = build_prompt(
-        judgment.item,
-        setting=run.setting,
-        shown_first=judgment.shown_first,
-        features=run.feature_keys,
-    )
+    prompt = prompt_of(run, judgment.item, shown_first=judgment.shown_first)
     digest = hashlib.sha256(prompt.encode()).hexdigest()
     return ShownJudgment(judgment, prompt, judgment.prompt_sha256 not in ("", digest))

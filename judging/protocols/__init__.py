@@ -1,1 +1,1 @@
-"""How a reply is read. No Django."""
+"""What a judge is asked and how its reply is read, one module each. No Django."""

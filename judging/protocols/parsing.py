@@ -8,36 +8,12 @@ given the `[[A]]` it wrote before.
 
 import json
 import re
-from dataclasses import dataclass
 
-from judging.engine.interface import Side
+from judging.engine.interface import Side, Verdict
+from judging.engine.replies import without_thoughts
 from judging.protocols.verdicts import decide
 
-# Some chat templates open the thought themselves: a reply then holds its end alone.
-_THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
-_THOUGHT = re.compile(
-    rf"<({_THINK})>.*?(?:</\1>|\Z)|\A(?:(?!<(?:{_THINK})>).)*</(?:{_THINK})>"
-    r"|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
-    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final<\|message\|>|\Z)"
-    r"|<\|channel\|>final<\|message\|>",
-    re.DOTALL | re.IGNORECASE,
-)
 _STRUCTURED = re.compile(r'"answer"\s*:\s*"([ABC])"')
-_REFUSAL = re.compile(
-    r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
-    r"|must\s+decline|refuse)"
-    r"|i'm\s+(?:sorry|unable|not\s+able)|i\s+am\s+sorry|i\s+apologi[sz]e|as\s+an\s+ai"
-    r"|unable\s+to\s+(?:assist|help|comply|provide|determine|make))\b",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The side chosen, as letters of the prompt; None where the reply gives none."""
-
-    side: Side | None
-    certainty: int | None
 
 
 def parse_reply(
@@ -47,7 +23,7 @@ def parse_reply(
 
     Where a form was asked for and kept to, it is read; otherwise the words are.
     """
-    text = _without_thoughts(text)
+    text = without_thoughts(text)
     if is_structured and (form := read_form(text)) is not None:
         side, certainty = form
     else:
@@ -58,20 +34,10 @@ def parse_reply(
     return Verdict(side, certainty if side is not None and asks_certainty else None)
 
 
-def looks_like_refusal(text: str) -> bool:
-    """Whether the words of a reply without a verdict decline to judge."""
-    return _REFUSAL.search(_without_thoughts(text).replace("’", "'")) is not None
-
-
-def says_nothing(text: str) -> bool:
-    """Whether a reply holds thoughts alone, or not even those."""
-    return not _without_thoughts(text).strip()
-
-
 def read_form(text: str) -> tuple[Side | None, int | None] | None:
     """The verdict in the form of structured outputs; None where the text does not keep to it."""
     try:
-        form = json.loads(_without_thoughts(text))
+        form = json.loads(without_thoughts(text))
     except (ValueError, RecursionError):
         return None
     if not isinstance(form, dict) or form.get("answer") not in ("A", "B", "C"):
@@ -85,10 +51,5 @@ def verdict_position(text: str, *, is_structured: bool = False) -> int | None:
     """Where in `text` the word of the verdict begins; None where there is no verdict."""
     if is_structured and read_form(text) and (letter := _STRUCTURED.search(text)):
         return letter.start(1)
-    chosen, _ = decide(_without_thoughts(text))
+    chosen, _ = decide(without_thoughts(text))
     return chosen.position if chosen else None
-
-
-def _without_thoughts(text: str) -> str:
-    """Blank what was thought aloud; everything else stays where it stands."""
-    return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from judging.errors import BadPlan, BadRun, ConflictingValue, Reason
 from judging.models import Campaign, Judge, JudgeRun, Jury
+from judging.protocols import registry
 from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
 from judging.runs.spec import NO_PRICE, RunSpec
@@ -43,7 +44,7 @@ class Plan:
 
     name: str
     judges: list[str]
-    settings: list[str] = field(default_factory=lambda: [JudgeRun.Setting.STANDARD.value])
+    settings: list[str] = field(default_factory=lambda: [registry.DEFAULT])
     features: list[str] = field(default_factory=lambda: ["all"])
     orders: list[str] = field(default_factory=lambda: [JudgeRun.Orders.BOTH.value])
     samples: int = 1
@@ -60,7 +61,6 @@ class Plan:
 _WORDS = ("judges", "settings", "features", "orders")
 _YES_OR_NO = ("batch", "reuse", "extend")
 _NUMBERS = ("samples", "seed", "limit", "token_budget")
-_CHOICES = {"settings": JudgeRun.Setting.values, "orders": JudgeRun.Orders.values}
 
 
 def read_plan(text: str) -> Plan:
@@ -120,8 +120,9 @@ def _check_words(key: str, words: Any) -> None:
         raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
     if len(set(words)) < len(words):
         raise BadPlan(f"{key}: a name stands there twice. Write each once.")
-    if wrong := [word for word in words if word not in _CHOICES.get(key, words)]:
-        raise BadPlan(f"{key}: “{wrong[0]}” is none of {', '.join(_CHOICES[key])}.")
+    known = {"settings": registry.names(), "orders": JudgeRun.Orders.values}.get(key, words)
+    if wrong := [word for word in words if word not in known]:
+        raise BadPlan(f"{key}: “{wrong[0]}” is none of {', '.join(known)}.")
 
 
 def feature_grid(study: Study, features: Sequence[str]) -> list[str]:

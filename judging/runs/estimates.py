@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from judging.models import Judge, JudgeRun, Judgment
+from judging.protocols.registry import protocol
 from judging.runs.campaigns import Cell, Plan, cells_of
 from judging.runs.extension import extended
 from judging.runs.probes import Probe
@@ -14,13 +15,12 @@ from judging.runs.row_creation import chosen_items, count_missing, missing_judgm
 from judging.runs.spec import RunSpec
 from judging.runs.usage import Usage, duration, usage_of
 from judging.selectors import run_progress
+from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
-from studies.prompts import build_prompt
 
 _SAMPLED = 20  # items whose prompts are built to learn how long they are
 _LETTERS_PER_TOKEN = 4
-_REPLY_TOKENS = {"standard": 8, "tie": 8, "certainty": 16}
 
 
 @dataclass(frozen=True)
@@ -212,10 +212,6 @@ def _guess(run: JudgeRun) -> Usage:
     items = Item.objects.filter(pk__in=sampled).select_related("persona")
     lengths = []
     for item in items:
-        item.study = run.study
-        prompt = build_prompt(
-            item, setting=run.setting, shown_first=Side.R1, features=run.feature_keys
-        )
-        lengths.append(len(prompt))
+        lengths.append(len(prompt_of(run, item, shown_first=Side.R1)))
     mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
-    return Usage(mean, _REPLY_TOKENS[run.setting], None)
+    return Usage(mean, protocol(run.setting).reply_tokens, None)

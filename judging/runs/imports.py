@@ -9,6 +9,7 @@ from django.utils import timezone
 from judging.backends.replay import IMPORTED, ReplayKind
 from judging.errors import ConflictingValue, Reason
 from judging.models import Judge, JudgeRun, Judgment
+from judging.protocols.registry import protocol
 from judging.runs.extension import parameters_key
 from judging.runs.judges import check_name
 from judging.runs.judgment_files import ImportedJudgment, JudgmentFile, read_judgments
@@ -89,7 +90,7 @@ def _run(
     study: Study, judge: Judge, content: JudgmentFile, *, setting: str, features: str, file: File
 ) -> JudgeRun:
     setting = setting or content.setting
-    if setting != JudgeRun.Setting.TIE and any(row.choice == "tie" for row in content.rows):
+    if not protocol(setting).offers_tie and any(row.choice == "tie" for row in content.rows):
         raise ConflictingValue("setting", _TIES, file=file.name, setting=setting)
     keys = feature_sets.resolve(study, features) if features else content.feature_keys
     label = features or ("all" if keys is None else ",".join(keys) or "none")

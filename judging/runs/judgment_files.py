@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from judging.protocols import registry
 from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused
@@ -20,7 +21,6 @@ from studies.text import plain
 REQUIRED = ("item_id", "choice")
 _NO_VERDICT = ("unparseable", "refused", "skipped", "error")
 _STATUSES = ("ok", "regenerated", *_NO_VERDICT)
-_SETTINGS = ("standard", "certainty", "tie")
 MOST_SAMPLES = 100
 
 
@@ -182,7 +182,7 @@ class _JudgmentReader:
     def _check_file(self, row: AnswerRow, raw: Mapping[str, Any]) -> None:
         """One file is one judge in one setting."""
         rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
-        setting = row.one_of(raw, "setting", _SETTINGS)
+        setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (
             ("rater_id", self._raters, rater),
             ("setting", self._settings, setting),

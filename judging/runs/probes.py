@@ -8,10 +8,10 @@ from django.db.models import Count, Min
 
 from judging.errors import BadRun
 from judging.models import Attempt, Judge, JudgeRun, Judgment
-from judging.protocols.parsing import read_form
+from judging.protocols.registry import protocol
 from judging.runs.usage import duration, usage_in
 from judging.worker import chunks
-from studies.prompts import build_prompt
+from judging.worker.prompts import prompt_of
 
 
 @dataclass(frozen=True)
@@ -102,21 +102,15 @@ def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
 
 
 def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
-    judgment.item.study = run.study
     attempts = list(judgment.attempts.all())
     last = [attempt for attempt in attempts if attempt.outcome == Attempt.Outcome.REPLIED][-1]
     usage = usage_in(attempts)
     return Probe(
         judgment=judgment,
-        prompt=build_prompt(
-            judgment.item,
-            setting=run.setting,
-            shown_first=judgment.shown_first,
-            features=run.feature_keys,
-        ),
+        prompt=prompt_of(run, judgment.item, shown_first=judgment.shown_first),
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
-        kept_form=read_form(last.text) is not None if run.judge.structured else None,
+        kept_form=protocol(run.setting).keeps_form(last.text) if run.judge.structured else None,
         latency_ms=last.latency_ms,
         left=left,
         tokens=round(usage.tokens * left),

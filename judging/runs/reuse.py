@@ -5,13 +5,20 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 
 from judging.models import Judge, JudgeRun, Judgment
+from judging.worker.prompts import prompt_of
 from studies.models import Item
-from studies.prompts import build_prompt
 
 _COPIED = (
-    "state", "choice", "certainty", "probabilities", "raw_text", "model_snapshot", "fingerprint",
-    "sent_with", "answered_at",
-)  # fmt: skip
+    "state",
+    "choice",
+    "certainty",
+    "probabilities",
+    "raw_text",
+    "model_snapshot",
+    "fingerprint",
+    "sent_with",
+    "answered_at",
+)
 
 
 def reuse_answers(run: JudgeRun) -> int:
@@ -40,14 +47,7 @@ def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
     }
     taken = []
     for judgment in sorted(waiting, key=lambda j: (items[j.item_id].key, j.shown_first, j.sample)):
-        item = items[judgment.item_id]
-        item.study = run.study
-        prompt = build_prompt(
-            item,
-            setting=run.setting,
-            shown_first=judgment.shown_first,
-            features=run.feature_keys,
-        )
+        prompt = prompt_of(run, items[judgment.item_id], shown_first=judgment.shown_first)
         digest = hashlib.sha256(prompt.encode()).hexdigest()
         if found := answers[judgment.item_id, judgment.shown_first, digest]:
             source = found.popleft()

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
 from judging.models import Judge, JudgeRun
+from judging.protocols import registry
 
 MOST_SAMPLES = 100
 
@@ -32,7 +33,7 @@ class RunSpec:
 
     study_id: int
     judge_id: int
-    setting: str = JudgeRun.Setting.STANDARD
+    setting: str = registry.DEFAULT
     features: str = "all"
     orders: str = JudgeRun.Orders.RANDOM
     samples: int = 1

@@ -7,8 +7,9 @@ from django.db.models import Max
 
 from judging.engine.interface import Question
 from judging.models import Attempt, JudgeRun, Judgment
+from judging.protocols.registry import protocol
 from judging.worker.ledger import execute_many
-from studies.prompts import build_prompt
+from judging.worker.prompts import prompt_of
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
@@ -19,22 +20,16 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
         .values_list("judgment")
         .annotate(last=Max("number"))
     )
+    asked = protocol(run.setting)
     questions = []
     for judgment in judgments:
-        judgment.item.study = run.study  # spares a query per item: all are of this study
-        prompt = build_prompt(
-            judgment.item,
-            setting=run.setting,
-            shown_first=judgment.shown_first,
-            features=run.feature_keys,
-        )
+        prompt = prompt_of(run, judgment.item, shown_first=judgment.shown_first)
         judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
         questions.append(
             Question(
                 id=judgment.pk,
                 prompt=prompt,
-                offers_tie=run.setting == JudgeRun.Setting.TIE,
-                asks_certainty=run.setting == JudgeRun.Setting.CERTAINTY,
+                protocol=asked,
                 seed=_seed_of(run.seed, judgment),
                 replies=judgment.replies,
                 attempts=attempts.get(judgment.pk, 0),

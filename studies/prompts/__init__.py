@@ -6,7 +6,7 @@ which a reply may continue (`A]]`) or not (`[[A]]`).
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,15 +71,20 @@ def wording(task: str, setting: str, *, persona: bool = True) -> Wording:
 
 
 def build_prompt(
-    item: Item, *, setting: str, shown_first: str, features: Sequence[str] | None = None
+    item: Item,
+    *,
+    setting: str,
+    shown_first: str,
+    features: Sequence[str] | None = None,
+    words: Callable[..., Wording] = wording,
 ) -> str:
     """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
 
     `features` are the persona's keys to show: None shows everything, an empty sequence nothing
-    and takes the words that mention no profile.
+    and takes the words that mention no profile. `words` gives the words of a task in a setting.
     """
     persona = "" if features == [] or features == () else _persona_text(item, features)
-    words = wording(item.task, setting, persona=bool(persona))
+    chosen = words(item.task, setting, persona=bool(persona))
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     slots = {
         "persona": persona,
@@ -88,10 +93,10 @@ def build_prompt(
         "response_a": _response(item, shown_first),
         "response_b": _response(item, second),
         "bands": "\n".join(f"{b.low}-{b.high} ({b.name}): {b.definition}" for b in BANDS),
-        "ask": words.question,
+        "ask": chosen.question,
     }
     # One pass: a slot written inside an imported text stays text.
-    return _SLOT.sub(lambda match: slots[match[1]], words.template)
+    return _SLOT.sub(lambda match: slots[match[1]], chosen.template)
 
 
 def _persona_text(item: Item, features: Sequence[str] | None) -> str:

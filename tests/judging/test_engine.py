@@ -28,10 +28,12 @@ from judging.engine.interface import (
 from judging.engine.limits import Limits
 from judging.engine.loop import EngineLoop
 from judging.engine.rate_limits import Limiter
+from judging.protocols.certainty import Certainty
+from judging.protocols.standard import Standard
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})
-QUESTION = Question(1, "Which? [[", offers_tie=False, asks_certainty=True, seed=7)
+QUESTION = Question(1, "Which? [[", protocol=Certainty(), seed=7)
 
 
 def ask(url, *, key="", question=QUESTION, timeout=5.0):
@@ -301,7 +303,7 @@ def test_a_ledger_that_fails_stops_the_question():
 
 
 def test_numbers_and_replies_go_on_where_an_earlier_worker_stopped():
-    question = Question(1, "?", offers_tie=False, asks_certainty=False, seed=1, replies=3,
+    question = Question(1, "?", protocol=Standard(), seed=1, replies=3,
                         attempts=9)  # fmt: skip
     ledger = MemoryLedger()
 
@@ -331,7 +333,7 @@ def test_recorded_replies_are_given_in_order_and_then_missed():
     run_asker(ReplayBackend(read_recording(lines)), ledger, QUESTION)
     assert ledger.answers[1].side == "A"
 
-    other = Question(2, "Unknown", offers_tie=False, asks_certainty=False, seed=1)
+    other = Question(2, "Unknown", protocol=Standard(), seed=1)
     run_asker(ReplayBackend(read_recording(lines)), ledger, other)
     assert ledger.answers[2].error == "nothing is recorded for this prompt"
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.protocols.parsing import looks_like_refusal, parse_reply
+from judging.engine.replies import looks_like_refusal
+from judging.protocols.parsing import parse_reply
 
 CYRILLIC_A = "А"
 

@@ -12,6 +12,8 @@ import pytest
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
 from judging.engine.interface import Misconfigured, Question
+from judging.protocols.standard import Standard
+from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all
@@ -40,7 +42,7 @@ def settings(folder, **overrides):
 
 
 def question(number, prompt, *, offers_tie=False):
-    return Question(number, prompt, offers_tie=offers_tie, asks_certainty=False, seed=number)
+    return Question(number, prompt, protocol=Tie() if offers_tie else Standard(), seed=number)
 
 
 def _ask(backend, number, prompt):

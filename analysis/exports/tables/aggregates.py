@@ -15,7 +15,8 @@ from analysis.data.dataset import COUNTED
 from analysis.exports.tables.columns import AGGREGATES, names
 from annotation.content.wording import setting_of
 from annotation.models import Annotation
-from judging.models import JudgeRun, Judgment
+from judging.models import Judgment
+from judging.protocols.registry import protocol
 from studies.models import Choice, Item, Study
 
 _CHUNK = 2_000
@@ -78,7 +79,7 @@ def run_verdicts(study: Study, items: Sequence[str] | None = None) -> Iterator[d
             "run": row["run__key"],
             "setting": row["setting"],
             "features": row["features"],
-            **_verdict(row, offers_tie=row["setting"] == JudgeRun.Setting.TIE),
+            **_verdict(row, offers_tie=protocol(row["setting"]).offers_tie),
         }
 
 

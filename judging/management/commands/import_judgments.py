@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.errors import FieldError, JudgingError
 from judging.management.errors import option_name
-from judging.models import JudgeRun
+from judging.protocols import registry
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
 from studies.importers.files.bundle import File
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="FILE")
         parser.add_argument("--judge", required=True, metavar="NAME", help="made when absent")
         parser.add_argument(
-            "--setting", choices=JudgeRun.Setting.values, default="", help="default: as the file"
+            "--setting", choices=registry.names(), default="", help="default: as the file"
         )
         parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
 

@@ -9,6 +9,7 @@ from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
+from judging.protocols import registry
 from judging.runs import lifecycle, probes
 from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress, has_replies, run_cost, run_progress
@@ -33,7 +34,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--judge", required=True, metavar="NAME")
-        parser.add_argument("--setting", choices=JudgeRun.Setting.values, default="standard")
+        parser.add_argument("--setting", choices=registry.names(), default=registry.DEFAULT)
         parser.add_argument(
             "--features", default="all", help="all, none, a set, or feature keys a,b,c"
         )

@@ -1,0 +1,35 @@
+"""What a reply is apart from its verdict: thoughts, refusals, or nothing at all."""
+
+import re
+
+# Some chat templates open the thought themselves: a reply then holds its end alone.
+_THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
+_THOUGHT = re.compile(
+    rf"<({_THINK})>.*?(?:</\1>|\Z)|\A(?:(?!<(?:{_THINK})>).)*</(?:{_THINK})>"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final<\|message\|>|\Z)"
+    r"|<\|channel\|>final<\|message\|>",
+    re.DOTALL | re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
+    r"|must\s+decline|refuse)"
+    r"|i'm\s+(?:sorry|unable|not\s+able)|i\s+am\s+sorry|i\s+apologi[sz]e|as\s+an\s+ai"
+    r"|unable\s+to\s+(?:assist|help|comply|provide|determine|make))\b",
+    re.IGNORECASE,
+)
+
+
+def without_thoughts(text: str) -> str:
+    """Blank the model's thoughts; everything else keeps its position."""
+    return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+
+
+def looks_like_refusal(text: str) -> bool:
+    """Whether the words of a reply without a verdict decline to judge."""
+    return _REFUSAL.search(without_thoughts(text).replace("’", "'")) is not None
+
+
+def is_empty(text: str) -> bool:
+    """Whether a reply holds thoughts alone, or not even those."""
+    return not without_thoughts(text).strip()

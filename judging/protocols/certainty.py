@@ -1,0 +1,10 @@
+"""Which of two responses is better for the persona, and how certain that is."""
+
+from judging.protocols.protocol import JudgingProtocol
+
+
+class Certainty(JudgingProtocol):
+    name = "certainty"
+    description = "Certainty: which response, and how certain from 1 to 100"
+    asks_certainty = True
+    reply_tokens = 16

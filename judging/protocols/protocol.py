@@ -1,0 +1,48 @@
+"""What a judging protocol is: what a judge is asked, and how its reply is read."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from judging.engine.interface import Verdict
+from judging.protocols.parsing import parse_reply, read_form
+
+
+class JudgingProtocol:
+    """Two responses are shown as A and B; the reply names the better one.
+
+    `offers_tie`: the reply may be C, which is stored as a tie.
+    `asks_certainty`: the reply states a certainty from 1 to 100.
+    `reply_tokens`: how long a reply usually is, for estimates before the first one.
+    `template`: the prompt, with the slots of `studies/prompts`; where it is empty, the file of the
+    item's task there with this protocol's name. `template_without_persona` is used when a judge is
+    shown nothing of the persona.
+    """
+
+    name: ClassVar[str]  # stored with every run; `--setting` of the commands
+    description: ClassVar[str]  # in the form that starts runs
+    offers_tie: ClassVar[bool] = False
+    asks_certainty: ClassVar[bool] = False
+    reply_tokens: ClassVar[int] = 8
+    template: ClassVar[str] = ""
+    template_without_persona: ClassVar[str] = ""
+
+    def read(self, text: str, *, is_structured: bool = False) -> Verdict:
+        """The verdict in a reply; without a side where the question has to be asked again."""
+        return parse_reply(
+            text,
+            offers_tie=self.offers_tie,
+            asks_certainty=self.asks_certainty,
+            is_structured=is_structured,
+        )
+
+    def form(self) -> dict[str, Mapping[str, Any]]:
+        """The fields of a structured reply, as a JSON schema describes them."""
+        letters = ["A", "B", "C"] if self.offers_tie else ["A", "B"]
+        fields: dict[str, Mapping[str, Any]] = {"answer": {"type": "string", "enum": letters}}
+        if self.asks_certainty:
+            fields["certainty"] = {"type": "integer"}
+        return fields
+
+    def keeps_form(self, text: str) -> bool:
+        """Whether a reply is in the form that `form` describes."""
+        return read_form(text) is not None

@@ -1,0 +1,8 @@
+"""Which of two responses is better for the persona."""
+
+from judging.protocols.protocol import JudgingProtocol
+
+
+class Standard(JudgingProtocol):
+    name = "standard"
+    description = "Standard: which response"

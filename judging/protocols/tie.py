@@ -1,0 +1,9 @@
+"""Which of two responses is better for the persona, or neither of them."""
+
+from judging.protocols.protocol import JudgingProtocol
+
+
+class Tie(JudgingProtocol):
+    name = "tie"
+    description = "Tie: which response, or a tie"
+    offers_tie = True
