@@ -46,9 +46,15 @@ class RevisionInline(admin.TabularInline):
 @admin.register(Annotator)
 class AnnotatorAdmin(LookOnly):
     list_display = [
-        "pseudonym", "study", "state", "quota_cell", "works_surplus", "created_at", "ended_at",
+        "pseudonym",
+        "study",
+        "state",
+        "quota_cell",
+        "works_surplus",
+        "created_at",
+        "ended_at",
         "excluded_at",
-    ]  # fmt: skip
+    ]
     list_filter = ["state", "works_surplus", "is_imported", "study"]
     list_select_related = ["study", "quota_cell"]
     search_fields = ["pseudonym"]
@@ -70,8 +76,14 @@ class AssignmentAdmin(LookOnly):
 @admin.register(Annotation)
 class AnnotationAdmin(LookOnly):
     list_display = [
-        "annotator", "item", "choice", "certainty", "standing", "revision", "answered_at",
-    ]  # fmt: skip
+        "annotator",
+        "item",
+        "choice",
+        "certainty",
+        "standing",
+        "revision",
+        "answered_at",
+    ]
     list_filter = ["standing", "choice", "assignment__annotator__study"]
     list_select_related = ["assignment__annotator", "assignment__item"]
     search_fields = ["assignment__annotator__pseudonym", "assignment__item__key"]

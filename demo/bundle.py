@@ -36,11 +36,15 @@ def _write(folder: Path, world: World, items: Iterable[DemoItem], name: str, tit
             "licence": "GPL-3.0-or-later",
             "redistribution": "allowed",
         },
-        "importer": {"name": "demo", "version": "1", "options": {"mode": world.mode},
-                     "seed": world.seed},
+        "importer": {
+            "name": "demo",
+            "version": "1",
+            "options": {"mode": world.mode},
+            "seed": world.seed,
+        },
         "counts": {"items": len(rows)},
         "sha256": hashlib.sha256(text.encode()).hexdigest(),
-    }  # fmt: skip
+    }
     (folder / "dataset.json").write_text(json.dumps(dataset, indent=2) + "\n", "utf-8")
     return folder
 

@@ -192,9 +192,11 @@ class Recruiting:
         bonuses = [amount for s in submissions for amount in s.bonuses]
         money = self._study.currency
         return (
-            len(rewards), format_money(sum(rewards), money),
-            len(bonuses), format_money(sum(bonuses), money),
-        )  # fmt: skip
+            len(rewards),
+            format_money(sum(rewards), money),
+            len(bonuses),
+            format_money(sum(bonuses), money),
+        )
 
     def _command(self, action: str, *options: str) -> None:
         try:

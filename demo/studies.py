@@ -22,11 +22,17 @@ MAIN, TIES = "everyday-choices", "everyday-ties"
 USER = "demo"
 
 _QUESTIONS = (
-    Question("gender", "What is your gender?",
-             {"woman": "Woman", "man": "Man", "non_binary": "Non-binary"}),
-    Question("politics", "Which party are you closest to?",
-             {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"}),
-)  # fmt: skip
+    Question(
+        "gender",
+        "What is your gender?",
+        {"woman": "Woman", "man": "Man", "non_binary": "Non-binary"},
+    ),
+    Question(
+        "politics",
+        "Which party are you closest to?",
+        {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"},
+    ),
+)
 _CELLS = (*(Cell(places, criteria) for criteria, places in QUOTA), Cell(EVERYONE_ELSE))
 _HERE = Path(__file__).parent
 # One item to try out, and two that check that people read.

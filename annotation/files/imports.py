@@ -95,13 +95,15 @@ def _refuse_changes(lines: list[Line], stored: dict[tuple[str, str], Answer], fi
         if before is not None and before != answer:
             faults.append(
                 Fault(
-                    line.number, "", "other answer than imported before",
+                    line.number,
+                    "",
+                    "other answer than imported before",
                     f"rater “{answer.rater_id}” already has another answer to “{answer.item_id}”: "
                     f"{before.choice}, certainty {before.certainty}.",
                     "Imported answers do not change. Correct the file, or use another rater_id.",
                     file=file,
                 )
-            )  # fmt: skip
+            )
     if faults:
         raise Refused(faults)
 

@@ -189,9 +189,21 @@ class Annotator(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     state__in=[
-                        "arrived", "consented", "screened", "instructed", "qualified",
-                        "annotating", "completed", "declined", "quota_full", "disqualified",
-                        "closed", "withdrew", "returned", "timed_out", "rejected",
+                        "arrived",
+                        "consented",
+                        "screened",
+                        "instructed",
+                        "qualified",
+                        "annotating",
+                        "completed",
+                        "declined",
+                        "quota_full",
+                        "disqualified",
+                        "closed",
+                        "withdrew",
+                        "returned",
+                        "timed_out",
+                        "rejected",
                     ]
                 ),
                 name="annotator_state",
@@ -205,7 +217,7 @@ class Annotator(models.Model):
                 condition=Q(excluded_at=None) | ~Q(exclusion_reason=""),
                 name="annotator_exclusion_has_reason",
             ),
-        ]  # fmt: skip
+        ]
         indexes = [
             models.Index(fields=["study", "state"], name="annotator_state_index"),
             models.Index(

@@ -169,8 +169,11 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
     shown = annotator is not None and not waits
     code = code_for(study_id=study.pk, ending=Ending.CLOSED) if shown else ""
     context = {
-        "study": study, "annotator": annotator, "waits": waits, **code_context(study, code),
-    }  # fmt: skip
+        "study": study,
+        "annotator": annotator,
+        "waits": waits,
+        **code_context(study, code),
+    }
     return render(request, f"annotation/endings/{template}.html", context, status=403)
 
 

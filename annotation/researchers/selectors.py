@@ -256,9 +256,13 @@ def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
     rows = Annotation.objects.filter(
         assignment__annotator__in=people, assignment__item__split=Item.Split.MAIN
     ).values_list(
-        "assignment__annotator", "assignment__shown_first", "choice", "certainty", "active_ms",
+        "assignment__annotator",
+        "assignment__shown_first",
+        "choice",
+        "certainty",
+        "active_ms",
         "elapsed_ms",
-    )  # fmt: skip
+    )
     for annotator_id, shown_first, choice, certainty, active_ms, elapsed_ms in rows:
         answers = found[annotator_id]
         answers.count += 1

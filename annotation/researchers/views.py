@@ -149,16 +149,39 @@ def _query(**chosen: str) -> str:
 
 def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:
     header = [
-        "rater_id", "state", "group", "imported", "surplus", "excluded", "answers", "items",
-        "median_seconds", "share_a", "mean_certainty", "sd_certainty", "agreement", "flags",
-    ]  # fmt: skip
+        "rater_id",
+        "state",
+        "group",
+        "imported",
+        "surplus",
+        "excluded",
+        "answers",
+        "items",
+        "median_seconds",
+        "share_a",
+        "mean_certainty",
+        "sd_certainty",
+        "agreement",
+        "flags",
+    ]
     rows = (_cells(person, quality.get(person.pk, NOTHING)) for person in people)
     return csv_response(f"{study.slug}-people", header, rows)
 
 
 def _cells(person: Person, figures: Quality) -> list[Any]:
     return [
-        person.pseudonym, person.state, person.group, person.is_imported, person.works_surplus,
-        person.is_excluded, person.answers, person.items, person.median_seconds, person.share_a,
-        person.mean_certainty, person.sd_certainty, figures.agreement, " ".join(figures.rules),
-    ]  # fmt: skip
+        person.pseudonym,
+        person.state,
+        person.group,
+        person.is_imported,
+        person.works_surplus,
+        person.is_excluded,
+        person.answers,
+        person.items,
+        person.median_seconds,
+        person.share_a,
+        person.mean_certainty,
+        person.sd_certainty,
+        figures.agreement,
+        " ".join(figures.rules),
+    ]

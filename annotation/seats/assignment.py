@@ -309,9 +309,15 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
     """
     start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(
-        "pk", "study_id", "group", "first_person", "fixed_first", "shuffle_sides",
-        "seats_needed", "seats_taken",
-    )  # fmt: skip
+        "pk",
+        "study_id",
+        "group",
+        "first_person",
+        "fixed_first",
+        "shuffle_sides",
+        "seats_needed",
+        "seats_taken",
+    )
     found = list(ordered.filter(shuffle_key__gte=start)[:count])
     if len(found) < count:
         found += ordered.filter(shuffle_key__lt=start)[: count - len(found)]

@@ -59,8 +59,12 @@ def raise_places(
         if target > cell.target:
             QuotaCell.objects.filter(pk=pk).update(target=target)
             record(
-                study, "group's places", user=user, group=str(cell), before=cell.target,
+                study,
+                "group's places",
+                user=user,
+                group=str(cell),
+                before=cell.target,
                 after=target,
-            )  # fmt: skip
+            )
     # What there is already takes the new places, before anybody is paid for them.
     flow.use_surplus(study, among=Q(annotator__study=study))

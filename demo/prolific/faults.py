@@ -3,9 +3,18 @@
 from dataclasses import dataclass
 
 FAULTS = (
-    "429", "429_wait", "500", "502_html", "401", "404", "dropped_before", "dropped_after",
-    "slow", "malformed", "empty",
-)  # fmt: skip
+    "429",
+    "429_wait",
+    "500",
+    "502_html",
+    "401",
+    "404",
+    "dropped_before",
+    "dropped_after",
+    "slow",
+    "malformed",
+    "empty",
+)
 # These let the request through and spoil the answer; the others keep it from being carried out.
 AFTERWARDS = {"slow", "dropped_after", "malformed", "empty"}
 

@@ -1,12 +1,11 @@
 """The researcher API of the simulated Prolific, as far as Thirdperson uses it."""
 
 from demo.prolific.records import FILTERS, Problem, new_id
-from demo.prolific.routing import Query, Reply, page_of, route, slice_of
-from demo.prolific.server import SimulatedProlific
+from demo.prolific.routing import Platform, Query, Reply, page_of, route, slice_of
 
 
 @route("GET", "users/me/")
-def _me(server: SimulatedProlific, query: Query) -> Reply:
+def _me(platform: Platform, query: Query) -> Reply:
     """The account. Its money is not told here: every workspace has a wallet of its own."""
     return Reply.of(
         {"id": "0" * 24, "email": "simulated@example.org", "name": "Simulated researcher"}
@@ -14,13 +13,13 @@ def _me(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("GET", "workspaces/")
-def _workspaces(server: SimulatedProlific, query: Query) -> Reply:
-    return slice_of(query, server.world.workspaces)
+def _workspaces(platform: Platform, query: Query) -> Reply:
+    return slice_of(query, platform.world.workspaces)
 
 
 @route("GET", "workspaces/<id>/balance/")
-def _balance(server: SimulatedProlific, query: Query) -> Reply:
-    world = server.world
+def _balance(platform: Platform, query: Query) -> Reply:
+    world = platform.world
     (workspace,) = query.ids
     world.projects_of(workspace)
     if not world.behaviour.shows_balance:
@@ -32,37 +31,37 @@ def _balance(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("GET", "workspaces/<id>/projects/")
-def _projects(server: SimulatedProlific, query: Query) -> Reply:
-    return slice_of(query, server.world.projects_of(query.ids[0]))
+def _projects(platform: Platform, query: Query) -> Reply:
+    return slice_of(query, platform.world.projects_of(query.ids[0]))
 
 
 @route("POST", "workspaces/<id>/projects/")
-def _project(server: SimulatedProlific, query: Query) -> Reply:
+def _project(platform: Platform, query: Query) -> Reply:
     (workspace,) = query.ids
-    server.world.projects_of(workspace)
-    return Reply.of(server.world.add_project(workspace, query.body["title"]), 201)
+    platform.world.projects_of(workspace)
+    return Reply.of(platform.world.add_project(workspace, query.body["title"]), 201)
 
 
 @route("GET", "filters/")
-def _filters(server: SimulatedProlific, query: Query) -> Reply:
+def _filters(platform: Platform, query: Query) -> Reply:
     return page_of(query, FILTERS)
 
 
 @route("POST", "eligibility-count/")
-def _eligible(server: SimulatedProlific, query: Query) -> Reply:
+def _eligible(platform: Platform, query: Query) -> Reply:
     return Reply.of({"count": max(0, 40_000 // 3 ** len(query.body["filters"]))})
 
 
 @route("POST", "study-cost-calculator/")
-def _calculate(server: SimulatedProlific, query: Query) -> Reply:
+def _calculate(platform: Platform, query: Query) -> Reply:
     body = query.body
     return Reply.of(
-        {"total_cost": server.world.total_cost(body["reward"], body["total_available_places"])}
+        {"total_cost": platform.world.total_cost(body["reward"], body["total_available_places"])}
     )
 
 
 @route("GET", "reward-recommendations/")
-def _pay(server: SimulatedProlific, query: Query) -> Reply:
+def _pay(platform: Platform, query: Query) -> Reply:
     rates = {"GBP": (600, 900), "USD": (800, 1200)}
     currency = query.params["currency"]
     least, recommended = rates[currency]
@@ -71,72 +70,72 @@ def _pay(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("GET", "studies/")
-def _studies(server: SimulatedProlific, query: Query) -> Reply:
-    return _studies_of(server, query, "")
+def _studies(platform: Platform, query: Query) -> Reply:
+    return _studies_of(platform, query, "")
 
 
 @route("GET", "projects/<id>/studies/")
-def _project_studies(server: SimulatedProlific, query: Query) -> Reply:
+def _project_studies(platform: Platform, query: Query) -> Reply:
     (project,) = query.ids
-    if project not in server.world.all_projects():
+    if project not in platform.world.all_projects():
         raise Problem(404, "Not found.")
-    return _studies_of(server, query, project)
+    return _studies_of(platform, query, project)
 
 
-def _studies_of(server: SimulatedProlific, query: Query, project: str) -> Reply:
-    world = server.world
+def _studies_of(platform: Platform, query: Query, project: str) -> Reply:
+    world = platform.world
     found = [one for one, row in world.studies.items() if project in ("", row["project"])]
     rows = [world.show_study(study_id) for study_id in found]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 
 
 @route("POST", "studies/")
-def _create(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(server.world.create_study(query.body), 201)
+def _create(platform: Platform, query: Query) -> Reply:
+    return Reply.of(platform.world.create_study(query.body), 201)
 
 
 @route("GET", "studies/<id>/")
-def _study(server: SimulatedProlific, query: Query) -> Reply:
-    server.world.settle_approvals()
-    return Reply.of(server.world.show_study(query.ids[0]))
+def _study(platform: Platform, query: Query) -> Reply:
+    platform.world.settle_approvals()
+    return Reply.of(platform.world.show_study(query.ids[0]))
 
 
 @route("PATCH", "studies/<id>/")
-def _patch(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(server.world.patch_study(query.ids[0], query.body))
+def _patch(platform: Platform, query: Query) -> Reply:
+    return Reply.of(platform.world.patch_study(query.ids[0], query.body))
 
 
 @route("DELETE", "studies/<id>/")
-def _delete(server: SimulatedProlific, query: Query) -> Reply:
-    server.world.delete_study(query.ids[0])
+def _delete(platform: Platform, query: Query) -> Reply:
+    platform.world.delete_study(query.ids[0])
     return Reply(204)
 
 
 @route("POST", "studies/<id>/transition/")
-def _transition(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(server.world.transition_study(query.ids[0], query.body["action"]))
+def _transition(platform: Platform, query: Query) -> Reply:
+    return Reply.of(platform.world.transition_study(query.ids[0], query.body["action"]))
 
 
 @route("GET", "studies/<id>/cost/")
-def _cost(server: SimulatedProlific, query: Query) -> Reply:
+def _cost(platform: Platform, query: Query) -> Reply:
     is_projected = query.params.get("is_projected", "").casefold() in ("1", "true", "yes", "t")
-    return Reply.of(server.world.cost(query.ids[0], is_projected=is_projected))
+    return Reply.of(platform.world.cost(query.ids[0], is_projected=is_projected))
 
 
 @route("POST", "studies/<id>/demographic-export/")
-def _export(server: SimulatedProlific, query: Query) -> Reply:
+def _export(platform: Platform, query: Query) -> Reply:
     filters = [chosen["filter_id"] for chosen in query.body.get("filters") or []]
-    if filters and server.world.behaviour.export_filters == "refused":
+    if filters and platform.world.behaviour.export_filters == "refused":
         raise Problem(400, {"filters": ["Not available."]})
-    text = server.world.demographics(query.ids[0], filters)
-    if server.world.behaviour.export == "json":
+    text = platform.world.demographics(query.ids[0], filters)
+    if platform.world.behaviour.export == "json":
         return Reply.of(text)
     return Reply(200, text.encode(), "text/csv")
 
 
 @route("GET", "participant-groups/")
-def _groups(server: SimulatedProlific, query: Query) -> Reply:
-    world, asked = server.world, query.params
+def _groups(platform: Platform, query: Query) -> Reply:
+    world, asked = platform.world, query.params
     project = world.all_projects().get(asked.get("project_id", ""), {})
     workspace = asked.get("workspace_id") or project["workspace"]
     names = world.group_names
@@ -151,17 +150,17 @@ def _groups(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("POST", "participant-groups/")
-def _group(server: SimulatedProlific, query: Query) -> Reply:
+def _group(platform: Platform, query: Query) -> Reply:
     group, name = new_id(), query.body["name"]
-    world = server.world
+    world = platform.world
     world.groups[group], world.group_names[group] = set(), name
     world.group_workspaces[group] = query.body.get("workspace_id", "")
     return Reply.of({"id": group, "name": name}, 201)
 
 
 @route("DELETE", "participant-groups/<id>/")
-def _remove_group(server: SimulatedProlific, query: Query) -> Reply:
-    world, (group,) = server.world, query.ids
+def _remove_group(platform: Platform, query: Query) -> Reply:
+    world, (group,) = platform.world, query.ids
     if group not in world.groups:
         raise Problem(404, "Not found.")
     for known in (world.groups, world.group_names, world.group_workspaces):
@@ -170,8 +169,8 @@ def _remove_group(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("GET", "submissions/")
-def _submissions(server: SimulatedProlific, query: Query) -> Reply:
-    world = server.world
+def _submissions(platform: Platform, query: Query) -> Reply:
+    world = platform.world
     world.settle_approvals()
     wanted = query.params.get("study")
     own = world.study(wanted)["id"] if wanted else None
@@ -185,14 +184,14 @@ def _submissions(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("GET", "submissions/<id>/")
-def _submission(server: SimulatedProlific, query: Query) -> Reply:
-    server.world.settle_approvals()
-    return Reply.of(server.world.detail(server.world.submission_of(query.ids[0])))
+def _submission(platform: Platform, query: Query) -> Reply:
+    platform.world.settle_approvals()
+    return Reply.of(platform.world.detail(platform.world.submission_of(query.ids[0])))
 
 
 @route("POST", "submissions/<id>/transition/")
-def _decide(server: SimulatedProlific, query: Query) -> Reply:
-    world = server.world
+def _decide(platform: Platform, query: Query) -> Reply:
+    world = platform.world
     if query.body["action"] == "REJECT":
         return Reply.of(world.detail(world.reject(query.ids[0], query.body)))
     if query.body["action"] == "APPROVE":
@@ -206,70 +205,70 @@ def _decide(server: SimulatedProlific, query: Query) -> Reply:
 
 
 @route("POST", "submissions/bulk-approve/")
-def _approve(server: SimulatedProlific, query: Query) -> Reply:
+def _approve(platform: Platform, query: Query) -> Reply:
     if len(query.body["submission_ids"]) > 1000:
         raise Problem(400, "At most 1,000.")
-    server.world.approve(query.body["submission_ids"])
+    platform.world.approve(query.body["submission_ids"])
     return Reply.of({"message": "Accepted"})
 
 
 @route("POST", "submissions/<id>/request-return/")
-def _request_return(server: SimulatedProlific, query: Query) -> Reply:
-    world = server.world
+def _request_return(platform: Platform, query: Query) -> Reply:
+    world = platform.world
     return Reply.of(world.detail(world.request_return(query.ids[0], query.body)))
 
 
 @route("POST", "submissions/bonus-payments/")
-def _set_up(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of(server.world.set_up_bonuses(query.body), 201)
+def _set_up(platform: Platform, query: Query) -> Reply:
+    return Reply.of(platform.world.set_up_bonuses(query.body), 201)
 
 
 @route("POST", "bulk-bonus-payments/<id>/pay/")
-def _pay_bonus(server: SimulatedProlific, query: Query) -> Reply:
-    server.world.pay_bonuses(query.ids[0])
+def _pay_bonus(platform: Platform, query: Query) -> Reply:
+    platform.world.pay_bonuses(query.ids[0])
     return Reply.of({}, 202)
 
 
 @route("GET", "hooks/secrets/")
-def _secrets(server: SimulatedProlific, query: Query) -> Reply:
-    secret = server.world.hook_secret
+def _secrets(platform: Platform, query: Query) -> Reply:
+    secret = platform.world.hook_secret
     return slice_of(query, [{"id": "1" * 24, "value": secret}] if secret else [])
 
 
 @route("POST", "hooks/secrets/")
-def _new_secret(server: SimulatedProlific, query: Query) -> Reply:
-    server.world.hook_secret = new_id()
-    return Reply.of({"id": "1" * 24, "value": server.world.hook_secret}, 201)
+def _new_secret(platform: Platform, query: Query) -> Reply:
+    platform.world.hook_secret = new_id()
+    return Reply.of({"id": "1" * 24, "value": platform.world.hook_secret}, 201)
 
 
 @route("GET", "hooks/subscriptions/")
-def _hooks(server: SimulatedProlific, query: Query) -> Reply:
+def _hooks(platform: Platform, query: Query) -> Reply:
     rows = [
         {"id": h.id, "event_type": h.event, "target_url": h.url, "is_enabled": h.enabled}
-        for h in server.world.hooks.values()
+        for h in platform.world.hooks.values()
     ]
     return slice_of(query, rows)
 
 
 @route("POST", "hooks/subscriptions/")
-def _subscribe(server: SimulatedProlific, query: Query) -> Reply:
-    hook = server.world.subscribe(query.body)
+def _subscribe(platform: Platform, query: Query) -> Reply:
+    hook = platform.world.subscribe(query.body)
     row = {"id": hook.id, "event_type": hook.event, "target_url": hook.url, "is_enabled": True}
-    many = server.world.behaviour.hooks == "results"
+    many = platform.world.behaviour.hooks == "results"
     return Reply.of({"results": [row]} if many else row, 201, X_Hook_Secret=hook.secret)
 
 
 @route("POST", "hooks/subscriptions/<id>/")
-def _confirm(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of({"id": server.world.confirm(query.ids[0], query.body["secret"]).id})
+def _confirm(platform: Platform, query: Query) -> Reply:
+    return Reply.of({"id": platform.world.confirm(query.ids[0], query.body["secret"]).id})
 
 
 @route("DELETE", "hooks/subscriptions/<id>/")
-def _unsubscribe(server: SimulatedProlific, query: Query) -> Reply:
-    del server.world.hooks[server.world.hook_of(query.ids[0]).id]
+def _unsubscribe(platform: Platform, query: Query) -> Reply:
+    del platform.world.hooks[platform.world.hook_of(query.ids[0]).id]
     return Reply(204)
 
 
 @route("GET", "/.well-known/study/jwks.json")
-def _jwks(server: SimulatedProlific, query: Query) -> Reply:
-    return Reply.of({"keys": [server.world.keys.public()]})
+def _jwks(platform: Platform, query: Query) -> Reply:
+    return Reply.of({"keys": [platform.world.keys.public()]})

@@ -4,13 +4,21 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from demo.prolific.contract import CONTRACT
+from demo.prolific.faults import Faults
 from demo.prolific.records import Problem
+from demo.prolific.world import World
 
-if TYPE_CHECKING:
-    from demo.prolific.server import SimulatedProlific
+
+class Platform:
+    """What routes read and change: the world, the faults ordered, and the requests so far."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.faults = Faults()
+        self.requests: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Query:
     ids: tuple[str, ...] = ()
 
 
-Route = Callable[["SimulatedProlific", Query], Reply]
+Route = Callable[[Platform, Query], Reply]
 _ROUTES: list[tuple[str, str, re.Pattern[str], Route]] = []
 
 
@@ -54,17 +62,17 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
     return register
 
 
-def answer(server: "SimulatedProlific", query: Query, path: str) -> Reply:
+def answer(platform: Platform, query: Query, path: str) -> Reply:
     """What the route of this path says. Raises `Problem`."""
     for method, pattern, expression, function in _ROUTES:
         if method == query.method and (found := expression.match(path)):
             asked = Query(method, path, query.params, query.body, found.groups())
             if call := CONTRACT.get((method, pattern)):
-                strict = server.world.behaviour.strict
+                strict = platform.world.behaviour.strict
                 call.check(query.params, query.body, is_strict=strict)
-                server.world.check_workspace({**query.params, **query.body})
+                platform.world.check_workspace({**query.params, **query.body})
             try:
-                return function(server, asked)
+                return function(platform, asked)
             except (KeyError, TypeError, ValueError, AttributeError) as problem:
                 raise Problem(400, f"The request cannot be read: {problem!r}") from problem
     raise Problem(404, "Not found.")

@@ -19,9 +19,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
-from demo.prolific.faults import AFTERWARDS, Fault, Faults
+from demo.prolific import routes, simulate  # noqa: F401  they register themselves
+from demo.prolific.faults import AFTERWARDS, Fault
 from demo.prolific.records import Delivery, Problem
-from demo.prolific.routing import Query, Reply, answer
+from demo.prolific.routing import Platform, Query, Reply, answer
 from demo.prolific.world import World
 
 TOKEN = "simulated-token-0000"  # noqa: S105  it opens nothing
@@ -29,7 +30,7 @@ _MAX_BODY = 1_000_000
 _TRIES = 12
 
 
-class SimulatedProlific:
+class SimulatedProlific(Platform):
     """The simulated Prolific behind its HTTP interface.
 
     `patience` is the first wait, in seconds, before a webhook that failed is tried again.
@@ -38,10 +39,8 @@ class SimulatedProlific:
     def __init__(
         self, world: World | None = None, *, token: str = TOKEN, patience: float = 1.0
     ) -> None:
-        self.world = world or World()
+        super().__init__(world or World())
         self.token = token
-        self.requests: list[str] = []
-        self.faults = Faults()
         self.under_way = 0
         self._patience = patience
         self._random = random.Random(1)  # noqa: S311  a simulation
@@ -211,10 +210,6 @@ class Server(ThreadingHTTPServer):
 
 def start(server: SimulatedProlific, *, host: str = "127.0.0.1", port: int = 0) -> Server:
     """Listen in a thread and return the HTTP server; `shutdown` and `server_close` end it."""
-    # The routes register themselves; they need this module first.
-    import demo.prolific.routes
-    import demo.prolific.simulate  # noqa: F401
-
     handler = type("Handler", (_Handler,), {"simulated": server})
     http = Server((host, port), handler)
     threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()

@@ -13,6 +13,7 @@ from demo.prolific.records import (
     FEE,
     FILTERS,
     HOLDING,
+    REJECTION_CATEGORIES,
     VAT,
     Problem,
     Submission,
@@ -22,10 +23,6 @@ from demo.prolific.records import (
 from demo.prolific.studies import Studies
 from studies.money import decimals
 
-_CATEGORIES = {
-    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK",
-    "LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
-}  # fmt: skip
 _SEX = "sex"  # in every export
 
 
@@ -188,7 +185,7 @@ class World(Studies):
 
     def reject(self, submission_id: str, body: dict[str, Any]) -> Submission:
         submission = self.submission_of(submission_id)
-        if body.get("rejection_category") not in _CATEGORIES:
+        if body.get("rejection_category") not in REJECTION_CATEGORIES:
             raise Problem(400, {"rejection_category": ["Unknown."]})
         if len(body.get("message") or "") < 100:
             raise Problem(400, {"message": ["At least 100 characters."]})

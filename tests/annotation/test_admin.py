@@ -12,9 +12,15 @@ from tests.factories import answer_all, walk_in
 pytestmark = pytest.mark.django_db
 
 MODELS = [
-    "annotator", "assignment", "annotation", "completioncode", "prolificstudy",
-    "demographicquestion", "quotacell", "invitation",
-]  # fmt: skip
+    "annotator",
+    "assignment",
+    "annotation",
+    "completioncode",
+    "prolificstudy",
+    "demographicquestion",
+    "quotacell",
+    "invitation",
+]
 
 
 @pytest.fixture

@@ -148,8 +148,13 @@ def test_the_steps_lead_to_the_items_and_are_logged(study):
 
     assert flow.step_of(annotator) == "task"
     assert list(annotator.events.values_list("after", flat=True)) == [
-        "arrived", "consented", "screened", "instructed", "qualified", "annotating",
-    ]  # fmt: skip
+        "arrived",
+        "consented",
+        "screened",
+        "instructed",
+        "qualified",
+        "annotating",
+    ]
     assert annotator.assignments.count() == 2
 
 
@@ -442,8 +447,11 @@ def test_an_exclusion_is_reasoned_logged_and_reversible(study):
     assert (kept, reopened, seats_taken(study)) == (2, 0, 2)
     assert back.excluded_at is None
     assert list(annotator.events.order_by("-pk").values_list("event", flat=True)[:4]) == [
-        "included", "excluded", "included", "excluded",
-    ]  # fmt: skip
+        "included",
+        "excluded",
+        "included",
+        "excluded",
+    ]
 
 
 def test_an_imported_rater_can_be_excluded_and_holds_no_seat_to_reopen(study):

@@ -59,8 +59,10 @@ def test_what_is_missing_is_what_groups_and_platform_lack(coming, missing, unfil
     forecast = Forecast({1: 8}, 4, reward=450, currency="USD", **coming)
 
     assert (forecast.missing, forecast.unfilled, forecast.pay) == (
-        missing, unfilled, 450 * missing,
-    )  # fmt: skip
+        missing,
+        unfilled,
+        450 * missing,
+    )
     assert bool(forecast.warning) == bool(missing)
 
 

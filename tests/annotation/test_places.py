@@ -99,9 +99,11 @@ def test_a_larger_group_takes_in_who_worked_beyond_it(study, groups):
     assert annotator.works_surplus
 
     raise_places(
-        study_id=study.pk, version=study.version, annotations_per_item=2,
+        study_id=study.pk,
+        version=study.version,
+        annotations_per_item=2,
         targets={groups[1].pk: 2},
-    )  # fmt: skip
+    )
 
     groups[1].refresh_from_db()
     assert (groups[1].reserved, groups[1].completed) == (0, 2)

@@ -217,10 +217,12 @@ def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken
 
     def retarget(target: int) -> None:
         cells = [
-            Cell(target if c.criteria == {"gender": "man", "politics": "democrat"} else c.target,
-                 c.criteria)
+            Cell(
+                target if c.criteria == {"gender": "man", "politics": "democrat"} else c.target,
+                c.criteria,
+            )
             for c in study.quota_cells.all()
-        ]  # fmt: skip
+        ]
         set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=cells)
 
     retarget(5)

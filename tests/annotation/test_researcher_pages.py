@@ -138,8 +138,11 @@ def test_figures_are_those_of_the_rows(study):
     assert grid.columns == ("Democrat", "Republican")
     women, men = grid.rows
     assert (women.label, women.total.completed, women.total.reserved, women.total.target) == (
-        "Woman", 1, 1, 2,
-    )  # fmt: skip
+        "Woman",
+        1,
+        1,
+        2,
+    )
     assert (men.total.completed, men.total.reserved) == (0, 0)
     assert (grid.total.target, grid.total.completed) == (5, 1)
 
@@ -196,6 +199,7 @@ def test_studies_with_one_question_list_their_groups():
 
     assert grid.columns == ()
     assert [(row.label, row.total.target) for row in grid.rows] == [
-        ("Under 40", 2), ("40 or over", 1),
-    ]  # fmt: skip
+        ("Under 40", 2),
+        ("40 or over", 1),
+    ]
     assert grid.everyone_else is None

@@ -20,9 +20,26 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 HUGE = "9" * 30
 LONGEST = "9" * 5000  # more digits than Python reads
 QUERY = (
-    "search", "page", "state", "sort", "split", "set", "preset", "rater", "flag", "item", "key",
-    "like", "campaign", "format", "first", "second", "PROLIFIC_PID", "STUDY_ID", "SESSION_ID",
-)  # fmt: skip
+    "search",
+    "page",
+    "state",
+    "sort",
+    "split",
+    "set",
+    "preset",
+    "rater",
+    "flag",
+    "item",
+    "key",
+    "like",
+    "campaign",
+    "format",
+    "first",
+    "second",
+    "PROLIFIC_PID",
+    "STUDY_ID",
+    "SESSION_ID",
+)
 
 
 @pytest.fixture

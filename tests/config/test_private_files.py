@@ -24,8 +24,10 @@ def start(folder: Path, *command: str) -> None:
     }
     subprocess.run(
         ["/bin/sh", "-c", 'umask 022; exec "$@"', "sh", sys.executable, *command],
-        cwd=ROOT, env=environment, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        check=True,
+    )
 
 
 def open_to_others(folder: Path) -> list[Path]:

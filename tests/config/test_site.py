@@ -110,10 +110,14 @@ def test_addresses_of_others_are_not_bound_to_https_unless_asked_for(tmp_path):
     said = [
         subprocess.run(
             [sys.executable, "-c", script],
-            cwd=ROOT, env=environment | asked, capture_output=True, text=True, check=True,
+            cwd=ROOT,
+            env=environment | asked,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()
         for asked in ({}, {"SECURE_HSTS_INCLUDE_SUBDOMAINS": "1", "SECURE_HSTS_PRELOAD": "1"})
-    ]  # fmt: skip
+    ]
 
     assert said == [["31536000", "False", "False"], ["31536000", "True", "True"]]
 
@@ -156,8 +160,12 @@ def test_production_settings_pass_the_deployment_check(tmp_path):
 
     result = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert result.returncode == 0, result.stderr
     assert "no issues" in result.stdout

@@ -29,9 +29,13 @@ def judges():
 def prompt_of(r1, r2, *, task="preference", setting="certainty", first="r1", features=None, n=0):
     study = Study(slug="mine", persona_style="sentences")
     item = Item(
-        study=study, task=task, question=f"What shall I do in week {n}?",
-        persona=Persona(key="p", features=HIKER), r1={"text": r1}, r2={"text": r2},
-    )  # fmt: skip
+        study=study,
+        task=task,
+        question=f"What shall I do in week {n}?",
+        persona=Persona(key="p", features=HIKER),
+        r1={"text": r1},
+        r2={"text": r2},
+    )
     return build_prompt(item, setting=setting, shown_first=first, features=features)
 
 

@@ -168,8 +168,9 @@ def test_planted_annotators_behave_as_they_should():
     line = [a for a in answers if a.annotator == 27]
     assert all(a.choice == plan[27, a.item].shown_first for a in line)
     bold = [a for a in answers if a.annotator in (25, 26)]
-    assert all(a.certainty == min(100, world.answer(a.annotator, a.item).certainty + 25)
-               for a in bold)  # fmt: skip
+    assert all(
+        a.certainty == min(100, world.answer(a.annotator, a.item).certainty + 25) for a in bold
+    )
     assert Counter(a.annotator for a in answers)[30] == 0
     assert Counter(a.annotator for a in answers)[31] == 30
     assert len(careful) == 300

@@ -65,9 +65,11 @@ class Command(BaseCommand):
         plan.add_argument("--earlier-submissions", type=int, help="at least")
         plan.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
         plan.add_argument(
-            "--balance", action="append", metavar="FILTER=LABEL,LABEL",
+            "--balance",
+            action="append",
+            metavar="FILTER=LABEL,LABEL",
             help="equal groups by a filter, for example sex=Male,Female; repeat to cross filters",
-        )  # fmt: skip
+        )
         plan.add_argument("--devices", help=f"with commas, of {', '.join(DEVICES)}")
         plan.add_argument("--apart", action="store_true", default=None, help="a study a group")
         plan.add_argument(
@@ -77,9 +79,10 @@ class Command(BaseCommand):
         plan.add_argument("--project", help="its id; default: the one called Thirdperson, or first")
         plan.add_argument("--check", action="store_true", help="show checks and cost only")
         plan.add_argument(
-            "--dry-run", action="store_true",
+            "--dry-run",
+            action="store_true",
             help="make the drafts, compare what Prolific shows with what was sent, delete them",
-        )  # fmt: skip
+        )
 
         add("publish", "publish the draft; you type the sum")
         for name in _PAUSED:
@@ -333,13 +336,22 @@ class Command(BaseCommand):
 def _plan_changes(options: dict[str, Any]) -> dict[str, Any]:
     """The settings that the command line names; the others stay as they are."""
     names = (
-        "places", "country", "language", "approval_rate", "earlier_submissions", "apart",
-        "signed_links", "workspace", "project",
-    )  # fmt: skip
+        "places",
+        "country",
+        "language",
+        "approval_rate",
+        "earlier_submissions",
+        "apart",
+        "signed_links",
+        "workspace",
+        "project",
+    )
     changes = {name: options[name] for name in names if options[name] is not None}
     readers: dict[str, Callable[[Any], dict[str, Any]]] = {
-        "age": _ages, "balance": _balance, "devices": _devices,
-    }  # fmt: skip
+        "age": _ages,
+        "balance": _balance,
+        "devices": _devices,
+    }
     for name, read in readers.items():
         if options[name]:
             changes |= read(options[name])

@@ -54,9 +54,13 @@ def place_checks(study: Study, plan: Plan, places: int) -> list[LaunchCheck]:
     answers, given = seats(study), places * study.items_per_annotator
     if not answers:
         checks.append(
-            LaunchCheck("No item needs an answer. Import items.", True, True,
-                  reverse("studies:import", args=[study.slug]))
-        )  # fmt: skip
+            LaunchCheck(
+                "No item needs an answer. Import items.",
+                True,
+                True,
+                reverse("studies:import", args=[study.slug]),
+            )
+        )
     words = (
         f"{answers:,} answers are needed; {places:,} people × {study.items_per_annotator} items "
         f"give {given:,}"

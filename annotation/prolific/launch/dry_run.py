@@ -71,9 +71,12 @@ def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
             for label, body in _bodies(client, study, recruitment, workspace, group_id):
                 found.drafts.append(_try(client, label, body))
     record(
-        study, "dry run on Prolific", user=user, drafts=len(found.drafts),
+        study,
+        "dry run on Prolific",
+        user=user,
+        drafts=len(found.drafts),
         differences=sum(len(draft.differences) for draft in found.drafts),
-    )  # fmt: skip
+    )
     return found
 
 
@@ -92,9 +95,14 @@ def _bodies(
         raise LaunchRefused(problems)
     for number, (label, places, found) in enumerate(drafts, start=1):
         body = payload(
-            study, plan, name=f"{_name(study.pk)}-{number}", places=places,
-            filters=found.filters, group_id=group_id, project=workspace.project,
-        )  # fmt: skip
+            study,
+            plan,
+            name=f"{_name(study.pk)}-{number}",
+            places=places,
+            filters=found.filters,
+            group_id=group_id,
+            project=workspace.project,
+        )
         yield label, body | {"name": study_name(study, label)}
 
 

@@ -100,9 +100,14 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
             if row.prolific_id:
                 continue
             body = payload(
-                study, plan, name=row.internal_name, places=places, filters=resolved.filters,
-                group_id=group_id, project=workspace.project,
-            )  # fmt: skip
+                study,
+                plan,
+                name=row.internal_name,
+                places=places,
+                filters=resolved.filters,
+                group_id=group_id,
+                project=workspace.project,
+            )
             body["name"] = study_name(study, label)
             _adopt(row, create(client, body, is_new=is_new), user)
     return list(ProlificStudy.objects.filter(study=study))

@@ -19,25 +19,38 @@ class PlanForm(forms.Form):
     """Whom the study wants. Empty fields ask for nothing."""
 
     places = forms.IntegerField(
-        required=False, min_value=1, max_value=10_000, label="Places",
+        required=False,
+        min_value=1,
+        max_value=10_000,
+        label="Places",
         help_text="Leave empty to recruit as many participants as the items need.",
-    )  # fmt: skip
+    )
     country = forms.CharField(
-        required=False, max_length=80, label="Country of residence",
+        required=False,
+        max_length=80,
+        label="Country of residence",
         help_text="As Prolific names it, for example United States.",
-    )  # fmt: skip
+    )
     language = forms.CharField(
-        required=False, max_length=80, label="Fluent language",
+        required=False,
+        max_length=80,
+        label="Fluent language",
         help_text="As Prolific names it, for example English.",
-    )  # fmt: skip
+    )
     approval_rate = forms.IntegerField(
-        required=False, min_value=0, max_value=100, label="Minimum approval rate",
+        required=False,
+        min_value=0,
+        max_value=100,
+        label="Minimum approval rate",
         help_text="Percentage of the participant’s earlier submissions that were approved.",
-    )  # fmt: skip
+    )
     earlier_submissions = forms.IntegerField(
-        required=False, min_value=0, max_value=10_000, label="Minimum earlier submissions",
+        required=False,
+        min_value=0,
+        max_value=10_000,
+        label="Minimum earlier submissions",
         help_text="Submissions that a participant must have made.",
-    )  # fmt: skip
+    )
     age_low = forms.IntegerField(
         required=False, min_value=18, max_value=120, label="Minimum age", help_text="In years."
     )
@@ -45,35 +58,49 @@ class PlanForm(forms.Form):
         required=False, min_value=18, max_value=120, label="Maximum age", help_text="In years."
     )
     sexes = forms.CharField(
-        required=False, max_length=200, label="Balance by sex", widget=_WIDE,
+        required=False,
+        max_length=200,
+        label="Balance by sex",
+        widget=_WIDE,
         help_text="Prolific’s labels, separated by commas, for example Male, Female.",
-    )  # fmt: skip
+    )
     politics = forms.CharField(
-        required=False, max_length=200, label="Balance by U.S. political affiliation", widget=_WIDE,
+        required=False,
+        max_length=200,
+        label="Balance by U.S. political affiliation",
+        widget=_WIDE,
         help_text="Prolific’s labels, separated by commas, for example Democrat, Republican.",
-    )  # fmt: skip
+    )
     apart = forms.BooleanField(
-        required=False, label="One study for each group",
+        required=False,
+        label="One study for each group",
         help_text="Instead of one balanced study. Each participant can join only one of them.",
-    )  # fmt: skip
+    )
     devices = forms.MultipleChoiceField(
-        required=True, choices=[(name, name.capitalize()) for name in DEVICES],
-        widget=forms.CheckboxSelectMultiple, label="Devices",
+        required=True,
+        choices=[(name, name.capitalize()) for name in DEVICES],
+        widget=forms.CheckboxSelectMultiple,
+        label="Devices",
         help_text="Devices that participants may use.",
         error_messages={"required": "Choose at least one device."},
-    )  # fmt: skip
+    )
     signed_links = forms.BooleanField(
-        required=False, label="Signed links",
+        required=False,
+        label="Signed links",
         help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
-    )  # fmt: skip
+    )
     workspace = forms.CharField(
-        required=False, max_length=64, label="Workspace",
+        required=False,
+        max_length=64,
+        label="Workspace",
         help_text="Workspace id, required if your account has several. Its balance pays.",
-    )  # fmt: skip
+    )
     project = forms.CharField(
-        required=False, max_length=64, label="Project",
+        required=False,
+        max_length=64,
+        label="Project",
         help_text="Project id. If empty, we use the project “Thirdperson”, else the first project.",
-    )  # fmt: skip
+    )
 
     @classmethod
     def initial_of(cls, plan: Plan) -> dict[str, Any]:
@@ -98,15 +125,19 @@ class PlanForm(forms.Form):
 
 class RejectForm(forms.Form):
     category = forms.ChoiceField(
-        choices=list(GROUNDS.items()), widget=forms.RadioSelect, label="Reason",
+        choices=list(GROUNDS.items()),
+        widget=forms.RadioSelect,
+        label="Reason",
         error_messages={"required": "Choose a reason."},
-    )  # fmt: skip
+    )
     message = forms.CharField(
-        widget=forms.Textarea, min_length=LEAST_MESSAGE, max_length=2000,
+        widget=forms.Textarea,
+        min_length=LEAST_MESSAGE,
+        max_length=2000,
         label="Message to the participant",
         help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked and what is missing.",
         error_messages={
             "required": "Write a message to the participant.",
             "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",
         },
-    )  # fmt: skip
+    )

@@ -314,8 +314,12 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         return to_home(study)
     total = format_money(cost, row.currency or study.currency)
     context = {
-        "extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra,
-    }  # fmt: skip
+        "extra": extra,
+        "label": label,
+        "total": total,
+        "seen": seen,
+        "after": seen + extra,
+    }
     return show(request, study, "places", context)
 
 

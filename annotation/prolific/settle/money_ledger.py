@@ -25,8 +25,16 @@ RESERVATION, REWARD, BONUS, BONUS_FEES = "Reservation", "Reward", "Bonus", "Fees
 _State = BonusPayment.State
 _SENT = (_State.SENT, _State.PAID)
 COLUMNS = (
-    "time", "kind", "group", "person", "amount", "fees_and_tax", "currency", "state", "note",
-)  # fmt: skip
+    "time",
+    "kind",
+    "group",
+    "person",
+    "amount",
+    "fees_and_tax",
+    "currency",
+    "state",
+    "note",
+)
 
 
 @dataclass(frozen=True)
@@ -153,9 +161,15 @@ _PAID = (types.APPROVED, types.PARTIALLY_APPROVED, types.SCREENED_OUT)
 def _reservation(one: ProlificReservation) -> Entry:
     places = "1 place" if one.places == 1 else f"{one.places:,} places"
     return Entry(
-        one.created_at, RESERVATION, one.prolific_study.label, "", one.rewards, one.fees,
-        "sent", f"{places}, {one.places_after:,} in all",
-    )  # fmt: skip
+        one.created_at,
+        RESERVATION,
+        one.prolific_study.label,
+        "",
+        one.rewards,
+        one.fees,
+        "sent",
+        f"{places}, {one.places_after:,} in all",
+    )
 
 
 def _reward(study: Study, one: ProlificSubmission) -> Entry:
@@ -163,9 +177,15 @@ def _reward(study: Study, one: ProlificSubmission) -> Entry:
     amount = (one.prolific_study.reward or study.reward) if whole else None
     note = "" if whole else "Prolific does not tell how much was paid"
     return Entry(
-        one.completed_at, REWARD, one.prolific_study.label, _who(one), amount, None,
-        one.status.lower(), note,
-    )  # fmt: skip
+        one.completed_at,
+        REWARD,
+        one.prolific_study.label,
+        _who(one),
+        amount,
+        None,
+        one.status.lower(),
+        note,
+    )
 
 
 def _bonuses(payment: BonusPayment) -> list[Entry]:
@@ -287,6 +307,13 @@ def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
     for one in reversed(ledger.entries):
         when = one.when.isoformat(timespec="seconds") if one.when else ""
         yield [
-            when, one.kind, one.group, one.person, money(one.amount), money(one.fees),
-            ledger.currency, one.state, one.note,
-        ]  # fmt: skip
+            when,
+            one.kind,
+            one.group,
+            one.person,
+            money(one.amount),
+            money(one.fees),
+            ledger.currency,
+            one.state,
+            one.note,
+        ]

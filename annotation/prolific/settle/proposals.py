@@ -103,10 +103,16 @@ def settlement(study: Study) -> Settlement:
             action = BONUS
         rows.append(
             Row(
-                submission, submission.annotator, done, action, reason, amount, why,
+                submission,
+                submission.annotator,
+                done,
+                action,
+                reason,
+                amount,
+                why,
                 mismatch(submission, questions),
             )
-        )  # fmt: skip
+        )
     known = {submission.annotator_id for submission in submissions}
     unknown = list(
         Annotator.objects.filter(study=study, prolific_identity__isnull=False)

@@ -12,9 +12,11 @@ from annotation.prolific.launch.plan import label_for, question_of
 _FILTERED = {
     SEX: ("sex",),
     POLITICS: (
-        "u.s. political affiliation", "us political affiliation", "political affiliation",
+        "u.s. political affiliation",
+        "us political affiliation",
+        "political affiliation",
     ),
-}  # fmt: skip
+}
 # Columns that every export has, and the keys that questions about the same thing have.
 _USUAL = {
     "age": {"age", "age group", "age band", "age range"},

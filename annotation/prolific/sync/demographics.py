@@ -31,10 +31,18 @@ _ABSENT = {"", "DATA_EXPIRED", "CONSENT_REVOKED", "N/A", "PREFER NOT TO SAY"}
 _ID = "submission id"
 # Columns of the submission rather than of the person.
 _NOT_ABOUT_PEOPLE = {
-    _ID, "participant id", "status", "custom study tncs accepted at", "started at",
-    "completed at", "reviewed at", "archived at", "time taken", "completion code",
+    _ID,
+    "participant id",
+    "status",
+    "custom study tncs accepted at",
+    "started at",
+    "completed at",
+    "reviewed at",
+    "archived at",
+    "time taken",
+    "completion code",
     "total approvals",
-}  # fmt: skip
+}
 _HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY_APPROVED)
 
 
@@ -92,8 +100,11 @@ def read_export(text: str) -> dict[str, dict[str, str]]:
     """What the export says of each submission, by column name; the columns vary."""
     people = {}
     for line in csv.DictReader(io.StringIO(text)):
-        named = {(name or "").strip().casefold(): (value or "") for name, value in line.items()
-                 if isinstance(value, str)}  # fmt: skip
+        named = {
+            (name or "").strip().casefold(): (value or "")
+            for name, value in line.items()
+            if isinstance(value, str)
+        }
         if submission := named.get(_ID, "").strip():
             people[submission] = {
                 name: value.strip()

@@ -36,8 +36,16 @@ from studies.models import Study
 logger = logging.getLogger(__name__)
 State = Annotator.State
 
-FINAL = frozenset({types.APPROVED, types.REJECTED, types.RETURNED, types.TIMED_OUT,
-                   types.SCREENED_OUT, types.PARTIALLY_APPROVED})  # fmt: skip
+FINAL = frozenset(
+    {
+        types.APPROVED,
+        types.REJECTED,
+        types.RETURNED,
+        types.TIMED_OUT,
+        types.SCREENED_OUT,
+        types.PARTIALLY_APPROVED,
+    }
+)
 # An approval that does not show after this is asked for again: that costs nothing twice.
 _ASK_AGAIN = dt.timedelta(minutes=2)
 # What was launched longer ago changes seldom. It is read less often, and never given up.

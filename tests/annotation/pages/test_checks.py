@@ -138,9 +138,14 @@ def test_questions_that_were_taken_away_meanwhile_hold_nobody_up(asking):
 
 def test_practice_shows_what_the_person_answered_and_then_goes_on(study):
     make_item(
-        study=study, split="practice", key="p1", first_person="r2", fixed_first="r1",
-        r2={"text": f"Right {ATTACK}"}, metadata={"feedback": f"Because {ATTACK}"},
-    )  # fmt: skip
+        study=study,
+        split="practice",
+        key="p1",
+        first_person="r2",
+        fixed_first="r1",
+        r2={"text": f"Right {ATTACK}"},
+        metadata={"feedback": f"Because {ATTACK}"},
+    )
     client = start(study)
     url = f"/s/{study.slug}/practice/"
 
@@ -229,7 +234,7 @@ def test_questions_with_a_fault_stay_on_the_page(study, editor):
     response = editor.post(f"/studies/{study.slug}/people/checks/", {"questions": "[[question"})
 
     assert response.status_code == 422
-    assert "not TOML" in response.content.decode()
+    assert "not valid TOML" in response.content.decode()
     assert ">[[question</textarea>" in response.content.decode()
     assert questions_of(study) == []
 

@@ -79,8 +79,15 @@ def test_before_the_consent_nothing_is_stored_but_how_the_person_came():
         if getattr(annotator, field.attname) not in (None, "", False, {})
     }
     assert stored == {
-        "id", "study", "pseudonym", "identity_hash", "state", "seed", "created_at", "expires_at",
-    }  # fmt: skip
+        "id",
+        "study",
+        "pseudonym",
+        "identity_hash",
+        "state",
+        "seed",
+        "created_at",
+        "expires_at",
+    }
     identity = annotator.prolific_identity
     assert (identity.pid, identity.study_id, identity.session_ids) == (PID, "st1", ["se1"])
     assert list(annotator.events.values_list("event", "after", "detail")) == [

@@ -39,8 +39,15 @@ def item_page(client, study):
 def test_the_page_reads_person_question_a_b_certainty_button(client, study):
     page = item_page(client, study).content.decode()
 
-    order = ['id="person"', "Question ", "<legend><h1>", 'id="choice-a"', 'id="choice-b"',
-             'id="certainty"', 'id="submit"']  # fmt: skip
+    order = [
+        'id="person"',
+        "Question ",
+        "<legend><h1>",
+        'id="choice-a"',
+        'id="choice-b"',
+        'id="certainty"',
+        'id="submit"',
+    ]
     places = [page.index(mark) for mark in order]
     assert places == sorted(places)
     assert "<title>Item 1 of 3 – " in " ".join(page.split())
@@ -334,9 +341,15 @@ def test_imported_texts_are_shown_as_text_wherever_they_stand():
     persona = make_persona(study=study, features=[fact], text=HOSTILE, history=history)
     side = {"text": HOSTILE, "prompt": HOSTILE}
     make_item(
-        study=study, persona=persona, question=HOSTILE, context=HOSTILE, context_title=HOSTILE,
-        warnings=[HOSTILE], r1=side, r2={**side, "text": HOSTILE + "2"},
-    )  # fmt: skip
+        study=study,
+        persona=persona,
+        question=HOSTILE,
+        context=HOSTILE,
+        context_title=HOSTILE,
+        warnings=[HOSTILE],
+        r1=side,
+        r2={**side, "text": HOSTILE + "2"},
+    )
     client = start(study)
 
     pages = [item_page(client, study)]

@@ -36,12 +36,18 @@ def test_the_measure_knows_its_ends():
 @pytest.mark.parametrize(
     ("text", "ground"),
     [
-        ("text", "background"), ("secondary", "background"), ("link", "background"),
-        ("link", "selected"), ("text", "selected"), ("error", "background"),
-        ("warning", "warning-fill"), ("background", "warning"), ("background", "link"),
+        ("text", "background"),
+        ("secondary", "background"),
+        ("link", "background"),
+        ("link", "selected"),
+        ("text", "selected"),
+        ("error", "background"),
+        ("warning", "warning-fill"),
+        ("background", "warning"),
+        ("background", "link"),
         ("ok", "background"),
     ],
-)  # fmt: skip
+)
 def test_text_stands_out_from_its_ground(text, ground):
     known = tokens()
 

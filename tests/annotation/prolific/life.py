@@ -21,9 +21,10 @@ from tests.factories import answer_all, make_items, make_study
 
 GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
 POLITICS = Question(
-    "politics", "Party?", {"democrat": "Democrat", "republican": "Republican",
-                           "independent": "Independent"},
-)  # fmt: skip
+    "politics",
+    "Party?",
+    {"democrat": "Democrat", "republican": "Republican", "independent": "Independent"},
+)
 BALANCE = {
     "sex": ["Male", "Female"],
     "us-political-affiliation": ["Democrat", "Republican", "Independent"],
@@ -37,9 +38,13 @@ REFUSED = ["429", "429_wait", "401", "404"]
 def make_recruiting(*, items: int = 6, per_person: int = 3, **overrides: Any) -> Study:
     """Six people fill every seat: 6 items × 3 answers, 3 items each."""
     study = make_study(
-        items_per_annotator=per_person, minutes=20, reward=450, currency="USD",
-        contact="lab@example.org", **overrides,
-    )  # fmt: skip
+        items_per_annotator=per_person,
+        minutes=20,
+        reward=450,
+        currency="USD",
+        contact="lab@example.org",
+        **overrides,
+    )
     make_items(study, items)
     return study
 
@@ -138,6 +143,8 @@ def post(client: Client, delivery: Delivery, **changes: str) -> Any:
     """Hand a webhook to our page; `changes` are of its headers."""
     headers = {**delivery.headers, **changes}
     return client.post(
-        reverse("prolific-webhook"), delivery.body, content_type="application/json",
+        reverse("prolific-webhook"),
+        delivery.body,
+        content_type="application/json",
         headers={k: v for k, v in headers.items() if k != "Content-Type"},
-    )  # fmt: skip
+    )

@@ -97,12 +97,18 @@ def test_a_refusal_tells_what_prolific_says_in_each_shape(shape, client_of, prol
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        ("429", RateLimited), ("429_wait", RateLimited), ("500", OutcomeUnknown),
-        ("502_html", OutcomeUnknown), ("401", Unauthorized), ("404", NotFound),
-        ("dropped_before", OutcomeUnknown), ("dropped_after", OutcomeUnknown),
-        ("malformed", OutcomeUnknown), ("empty", OutcomeUnknown),
+        ("429", RateLimited),
+        ("429_wait", RateLimited),
+        ("500", OutcomeUnknown),
+        ("502_html", OutcomeUnknown),
+        ("401", Unauthorized),
+        ("404", NotFound),
+        ("dropped_before", OutcomeUnknown),
+        ("dropped_after", OutcomeUnknown),
+        ("malformed", OutcomeUnknown),
+        ("empty", OutcomeUnknown),
     ],
-)  # fmt: skip
+)
 def test_what_may_not_be_done_twice_is_asked_once_whatever_happens(
     fault, error, client_of, prolific, waits
 ):
@@ -185,8 +191,9 @@ def test_a_list_is_read_to_its_last_page(client_of, prolific):
 
 def test_a_page_past_the_end_ends_the_list(client_of, httpserver):
     full = {"results": [{"id": "1", "status": "ACTIVE"}], "_links": {"next": {"href": "?page=2"}}}
-    httpserver.expect_request("/api/v1/studies/", query_string={"page": "1", "page_size": "100"})\
-        .respond_with_json(full)  # fmt: skip
+    httpserver.expect_request(
+        "/api/v1/studies/", query_string={"page": "1", "page_size": "100"}
+    ).respond_with_json(full)
     httpserver.expect_request(
         "/api/v1/studies/", query_string={"page": "2", "page_size": "100"}
     ).respond_with_json({"detail": "Invalid page."}, status=404)

@@ -43,9 +43,17 @@ def run(*args: str) -> None:
 
 def test_a_study_goes_from_draft_to_payday(study, prolific, typed, capsys):
     run(
-        "launch", study.slug, "--country", "United States", "--age", "18-75",
-        "--devices", "desktop,tablet", "--approval-rate", "95",
-    )  # fmt: skip
+        "launch",
+        study.slug,
+        "--country",
+        "United States",
+        "--age",
+        "18-75",
+        "--devices",
+        "desktop,tablet",
+        "--approval-rate",
+        "95",
+    )
     row = ProlificStudy.objects.get()
     asked = typed("37.80")
     run("publish", study.slug)
@@ -135,17 +143,28 @@ def test_the_papers_preset_is_one_option(prolific):
 
 @pytest.mark.parametrize(
     "args",
-    [["--age", "75-18"], ["--age", "x"], ["--balance", "sex"], ["--balance", "=a,b"],
-     ["--devices", "watch"]],
-)  # fmt: skip
+    [
+        ["--age", "75-18"],
+        ["--age", "x"],
+        ["--balance", "sex"],
+        ["--balance", "=a,b"],
+        ["--devices", "watch"],
+    ],
+)
 def test_options_that_say_nothing_are_refused_with_an_example(args, study, prolific):
     with pytest.raises(CommandError, match="takes"):
         run("launch", study.slug, *args)
 
 
 def test_balance_is_given_by_label(prolific, study):
-    run("launch", study.slug, "--balance", "sex=Male,Female", "--balance",
-        "us-political-affiliation=Democrat,Republican,Independent")  # fmt: skip
+    run(
+        "launch",
+        study.slug,
+        "--balance",
+        "sex=Male,Female",
+        "--balance",
+        "us-political-affiliation=Democrat,Republican,Independent",
+    )
 
     assert launch.plan_of(study).groups == 6
 

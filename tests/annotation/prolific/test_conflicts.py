@@ -70,9 +70,12 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
     follow(study_id=study.pk)
     to_reject = settlement(study).proposing(APPROVE)[0].submission.pk
     reject(
-        study_id=study.pk, submission_id=to_reject, category="LOW_EFFORT", message=MESSAGE,
+        study_id=study.pk,
+        submission_id=to_reject,
+        category="LOW_EFFORT",
+        message=MESSAGE,
         user=user,
-    )  # fmt: skip
+    )
     running.refill(study_id=study.pk)
     finish(prolific, *arrive(prolific, row))
     follow(study_id=study.pk)

@@ -22,13 +22,20 @@ ID = "f" * 24
 COUNTRY = {"filter_id": "current-country-of-residence", "selected_values": ["1"]}
 PAY = {"workspace_id": WORKSPACE, "currency": "USD"}
 HOOK = {
-    "workspace_id": WORKSPACE, "event_type": "study.status.change",
+    "workspace_id": WORKSPACE,
+    "event_type": "study.status.change",
     "target_url": "https://example.org/hook/",
-}  # fmt: skip
+}
 STUDY_NEEDS = (
-    "name", "description", "external_study_url", "prolific_id_option", "completion_codes",
-    "total_available_places", "estimated_completion_time", "reward",
-)  # fmt: skip
+    "name",
+    "description",
+    "external_study_url",
+    "prolific_id_option",
+    "completion_codes",
+    "total_available_places",
+    "estimated_completion_time",
+    "reward",
+)
 # Method, path, what is sent (in the query for GET), and its required names.
 TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("GET", "users/me/", {}, ()),
@@ -40,7 +47,9 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("GET", "filters/", {}, ()),
     ("POST", "eligibility-count/", {"filters": [COUNTRY]}, ("filters",)),
     (
-        "POST", "study-cost-calculator/", {"reward": 450, "total_available_places": 6},
+        "POST",
+        "study-cost-calculator/",
+        {"reward": 450, "total_available_places": 6},
         ("reward", "total_available_places"),
     ),
     ("GET", "reward-recommendations/", PAY, ("workspace_id", "currency")),
@@ -54,7 +63,9 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("POST", f"studies/{ID}/demographic-export/", {"filters": [COUNTRY]}, ()),
     ("GET", "participant-groups/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
     (
-        "POST", "participant-groups/", {"name": "Seen", "workspace_id": WORKSPACE},
+        "POST",
+        "participant-groups/",
+        {"name": "Seen", "workspace_id": WORKSPACE},
         ("name", "workspace_id"),
     ),
     ("DELETE", f"participant-groups/{ID}/", {}, ()),
@@ -63,11 +74,15 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("POST", f"submissions/{ID}/transition/", {"action": "APPROVE"}, ("action",)),
     ("POST", "submissions/bulk-approve/", {"submission_ids": [ID]}, ("submission_ids",)),
     (
-        "POST", f"submissions/{ID}/request-return/", {"request_return_reasons": ["Other"]},
+        "POST",
+        f"submissions/{ID}/request-return/",
+        {"request_return_reasons": ["Other"]},
         ("request_return_reasons",),
     ),
     (
-        "POST", "submissions/bonus-payments/", {"study_id": ID, "csv_bonuses": f"{ID},1.50\n"},
+        "POST",
+        "submissions/bonus-payments/",
+        {"study_id": ID, "csv_bonuses": f"{ID},1.50\n"},
         ("study_id", "csv_bonuses"),
     ),
     ("POST", f"bulk-bonus-payments/{ID}/pay/", {}, ()),
@@ -77,7 +92,7 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("POST", "hooks/subscriptions/", HOOK, ("workspace_id", "event_type", "target_url")),
     ("POST", f"hooks/subscriptions/{ID}/", {"secret": "s"}, ("secret",)),
     ("DELETE", f"hooks/subscriptions/{ID}/", {}, ()),
-]  # fmt: skip
+]
 WRONG_TYPES = [
     ("POST", "studies/", study_payload(), "reward", "450"),
     ("POST", "studies/", study_payload(), "reward", True),
@@ -91,7 +106,10 @@ WRONG_TYPES = [
     ("POST", "studies/", study_payload(), "filters", ["sex"]),
     ("POST", "studies/", study_payload(), "completion_codes", [{"code": "A"}]),
     (
-        "POST", "studies/", study_payload(), "completion_codes",
+        "POST",
+        "studies/",
+        study_payload(),
+        "completion_codes",
         [{"code": "A", "code_type": "OTHER", "actions": [{"action": "REQUEST_RETURN"}]}],
     ),
     ("POST", "study-cost-calculator/", TABLE[8][2], "reward", "4.50"),
@@ -102,7 +120,7 @@ WRONG_TYPES = [
     ("POST", f"studies/{ID}/demographic-export/", {}, "filters", ["sex"]),
     ("POST", f"studies/{ID}/transition/", {}, "action", "BEGIN"),
     ("POST", "submissions/bulk-approve/", {}, "submission_ids", [12]),
-]  # fmt: skip
+]
 STRANGE = [
     ("GET", "reward-recommendations/", PAY | {"workspace_id": ID}, "workspace_id"),
     ("POST", "participant-groups/", {"name": "x", "workspace_id": ID}, "workspace_id"),
@@ -111,13 +129,14 @@ STRANGE = [
     ("POST", "hooks/secrets/", {"workspace_id": ID}, "workspace_id"),
     ("POST", "studies/", study_payload(project=ID), "project"),
     (
-        "POST", "studies/",
+        "POST",
+        "studies/",
         study_payload(
             filters=[{"filter_id": "participant_group_blocklist", "selected_values": [ID]}]
         ),
         "participant_group",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -127,9 +146,12 @@ def ask(prolific, settings):
     def send(method: str, path: str, sent: dict[str, Any]) -> tuple[int, set[str]]:
         where = "params" if method == "GET" else "json"
         answer = requests.request(
-            method, f"{settings.PROLIFIC_BASE_URL}/api/v1/{path}", timeout=5,
-            headers={"Authorization": f"Token {TOKEN}"}, **{where: sent},
-        )  # fmt: skip
+            method,
+            f"{settings.PROLIFIC_BASE_URL}/api/v1/{path}",
+            timeout=5,
+            headers={"Authorization": f"Token {TOKEN}"},
+            **{where: sent},
+        )
         detail = answer.json()["error"]["detail"] if answer.status_code >= 400 else {}
         return answer.status_code, set(detail) if isinstance(detail, dict) else set()
 

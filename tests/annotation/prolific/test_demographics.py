@@ -44,13 +44,16 @@ def counts(study):
 
 def test_a_question_is_compared_with_the_filter_of_its_name(prolific):
     study = recruit(
-        prolific, DIET,
+        prolific,
+        DIET,
         [("vegan", {"diet": "Vegan"}), ("vegan", {"diet": "Vegetarian"})],
-    )  # fmt: skip
+    )
 
     assert counts(study) == {
-        "diet: vegan": (2, 1), "diet: vegetarian": (0, 1), "everyone else": (0, 0),
-    }  # fmt: skip
+        "diet: vegan": (2, 1),
+        "diet: vegetarian": (0, 1),
+        "everyone else": (0, 0),
+    }
     differing = [row.mismatch for row in settlement(study).rows]
     assert differing == ["", "diet: here “vegan”, on Prolific “Vegetarian”"]
 
@@ -96,18 +99,31 @@ def test_words_that_none_of_our_values_has_are_no_answer(prolific):
 )
 def test_columns_are_found_by_key_or_label(key, label, column):
     columns = [
-        "age", "sex", "ethnicity simplified", "nationality", "student status",
-        "u.s. political affiliation", "diet",
-    ]  # fmt: skip
+        "age",
+        "sex",
+        "ethnicity simplified",
+        "nationality",
+        "student status",
+        "u.s. political affiliation",
+        "diet",
+    ]
 
     assert column_of(DemographicQuestion(key=key, label=label), columns) == column
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("17", "under_18"), ("18", "18-29"), ("29", "18-29"), ("30", "30 to 49"), ("50", "50+"),
-     ("64", "50+"), ("65", "50+"), ("many", None)],
-)  # fmt: skip
+    [
+        ("17", "under_18"),
+        ("18", "18-29"),
+        ("29", "18-29"),
+        ("30", "30 to 49"),
+        ("50", "50+"),
+        ("64", "50+"),
+        ("65", "50+"),
+        ("many", None),
+    ],
+)
 def test_a_number_is_found_in_the_span_that_holds_it(text, value):
     values = ["under_18", "18-29", "30 to 49", "50+"]
     question = DemographicQuestion(key="age", options=[{"value": v, "label": v} for v in values])

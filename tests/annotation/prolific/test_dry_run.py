@@ -19,11 +19,18 @@ from tests.annotation.prolific.payloads import study_payload
 pytestmark = pytest.mark.django_db
 # The calls of a dry run, in their order; of the same two, the second is fewer times in the table.
 CALLS = [
-    ("GET", "workspaces/"), ("GET", "/projects/"), ("GET", "projects/"), ("GET", "filters/"),
-    ("POST", "studies/"), ("GET", "studies/"), ("GET", "/cost/"), ("DELETE", "studies/"),
-    ("GET", "participant-groups/"), ("POST", "participant-groups/"),
+    ("GET", "workspaces/"),
+    ("GET", "/projects/"),
+    ("GET", "projects/"),
+    ("GET", "filters/"),
+    ("POST", "studies/"),
+    ("GET", "studies/"),
+    ("GET", "/cost/"),
+    ("DELETE", "studies/"),
+    ("GET", "participant-groups/"),
+    ("POST", "participant-groups/"),
     ("DELETE", "participant-groups/"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -170,23 +177,30 @@ def test_what_prolific_refuses_is_told_in_its_words(prolific):
 
 
 def test_numbers_order_and_defaults_are_no_differences():
-    sent = study_payload(device_compatibility=[], submissions_config={"auto": 1}, filters=[
-        {"filter_id": "age", "selected_range": {"lower": 18, "upper": 75}},
-        {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 1, "1": 1}},
-    ])  # fmt: skip
+    sent = study_payload(
+        device_compatibility=[],
+        submissions_config={"auto": 1},
+        filters=[
+            {"filter_id": "age", "selected_range": {"lower": 18, "upper": 75}},
+            {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 1, "1": 1}},
+        ],
+    )
     read = sent | {
-        "reward": 450.0, "description": "<p>Read  and choose.</p> ", "status": "UNPUBLISHED",
+        "reward": 450.0,
+        "description": "<p>Read  and choose.</p> ",
+        "status": "UNPUBLISHED",
         "device_compatibility": ["mobile", "desktop", "tablet"],
         "submissions_config": {
-            "auto": 1, "max_submissions_per_participant": 1, "max_concurrent_submissions": -1,
+            "auto": 1,
+            "max_submissions_per_participant": 1,
+            "max_concurrent_submissions": -1,
         },
         "filters": [
-            {"filter_id": "sex", "selected_values": ["1", "0"],
-             "weightings": {"0": 1.0, "1": 1.0}},
+            {"filter_id": "sex", "selected_values": ["1", "0"], "weightings": {"0": 1.0, "1": 1.0}},
             {"filter_id": "age", "selected_range": {"lower": 18.0, "upper": 75.0}},
         ],
         "completion_codes": [{**sent["completion_codes"][0], "actor": "participant"}],
-    }  # fmt: skip
+    }
     del read["internal_name"]
 
     same, differences, unseen = compare(sent, read)

@@ -37,13 +37,21 @@ PLACES, COST = 6, 3780
 # Each action of a person with every call that it makes.
 CALLS = {
     "launch": [
-        ("GET", "workspaces/"), ("GET", "projects/"), ("GET", "balance/"),
-        ("GET", "reward-recommendations/"), ("GET", "filters/"), ("POST", "eligibility-count/"),
-        ("POST", "study-cost-calculator/"), ("POST", "studies/"),
+        ("GET", "workspaces/"),
+        ("GET", "projects/"),
+        ("GET", "balance/"),
+        ("GET", "reward-recommendations/"),
+        ("GET", "filters/"),
+        ("POST", "eligibility-count/"),
+        ("POST", "study-cost-calculator/"),
+        ("POST", "studies/"),
     ],
     "launch apart": [("GET", "participant-groups/"), ("POST", "participant-groups/")],
     "publish": [
-        ("GET", "/cost/"), ("GET", "filters/"), ("GET", "studies/"), ("GET", "balance/"),
+        ("GET", "/cost/"),
+        ("GET", "filters/"),
+        ("GET", "studies/"),
+        ("GET", "balance/"),
         ("POST", "transition/"),
     ],
     "pause": [("GET", "studies/"), ("POST", "transition/")],
@@ -57,11 +65,13 @@ CALLS = {
     "set up": [("POST", "bonus-payments/")],
     "pay": [("GET", "submissions/"), ("POST", "/pay/")],
     "webhooks": [
-        ("GET", "hooks/secrets/"), ("POST", "hooks/secrets/"),
-        ("GET", "hooks/subscriptions/"), ("POST", "hooks/subscriptions/"),
+        ("GET", "hooks/secrets/"),
+        ("POST", "hooks/secrets/"),
+        ("GET", "hooks/subscriptions/"),
+        ("POST", "hooks/subscriptions/"),
         ("POST", "hooks/subscriptions/CONFIRM"),
     ],
-}  # fmt: skip
+}
 # What a sentence to a person says besides what happened.
 TO_DO = (
     r"[Tt]ry again|Check |Wait a minute|looked up|prolific sync|[Ll]ook again|Type |Load the page"
@@ -110,13 +120,16 @@ class Person:
             "demographics": ("-act", {"action": "demographics"}),
             "approve": ("-approve", {"submission": self._ids("done"), "confirmed": "1"}),
             "returns": (
-                "-returns", {"submission": self._ids("empty"), "reason": "No answers."},
+                "-returns",
+                {"submission": self._ids("empty"), "reason": "No answers."},
             ),
             "reject": (
                 "-reject",
                 {
-                    "submission": self._ids("done"), "reject": "yes",
-                    "category": "LOW_EFFORT", "message": message,
+                    "submission": self._ids("done"),
+                    "reject": "yes",
+                    "category": "LOW_EFFORT",
+                    "message": message,
                 },
             ),
             "set up": (
@@ -125,7 +138,7 @@ class Person:
                 else ("-bonuses", {"submission": self._ids("part")})
             ),
             "pay": ("-payment", paying | {"action": "pay"}),
-        }  # fmt: skip
+        }
         return forms[action]
 
     def _ids(self, who: str) -> list[int]:
@@ -164,8 +177,10 @@ def people(prolific, row) -> dict[str, str]:
     empty = prolific.world.arrive(row.prolific_id)
     prolific.world.finish(empty["submission"], "NOCODE")
     return {
-        "done": done["submission"], "part": part["submission"], "empty": empty["submission"],
-    }  # fmt: skip
+        "done": done["submission"],
+        "part": part["submission"],
+        "empty": empty["submission"],
+    }
 
 
 def wait_until_idle(prolific) -> None:

@@ -29,9 +29,17 @@ from tests.annotation.prolific.life import (
 pytestmark = pytest.mark.django_db
 
 FAULTS = [
-    "429", "429_wait", "500", "502_html", "401", "404", "dropped_before", "dropped_after",
-    "malformed", "empty",
-]  # fmt: skip
+    "429",
+    "429_wait",
+    "500",
+    "502_html",
+    "401",
+    "404",
+    "dropped_before",
+    "dropped_after",
+    "malformed",
+    "empty",
+]
 
 
 def test_a_draft_holds_what_the_study_and_the_plan_say(prolific):

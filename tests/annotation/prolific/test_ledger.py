@@ -79,9 +79,12 @@ def test_every_sum_is_there_and_agrees_with_prolific(lists_bonuses, settled):
     }
     assert found.differing == []
     assert Counter((e.kind, e.amount, e.fees) for e in found.entries) == {
-        ("Reservation", 2700, 1080): 1, ("Reservation", 900, 360): 1, ("Reward", 450, None): 2,
-        ("Bonus", 150, None): 1, ("Fees of bonuses", None, 60): 1,
-    }  # fmt: skip
+        ("Reservation", 2700, 1080): 1,
+        ("Reservation", 900, 360): 1,
+        ("Reward", 450, None): 2,
+        ("Bonus", 150, None): 1,
+        ("Fees of bonuses", None, 60): 1,
+    }
 
 
 def test_what_was_done_on_prolific_itself_shows_as_a_difference(settled, prolific):
@@ -125,8 +128,9 @@ def test_places_whose_answer_was_lost_are_noted_once(fault, prolific, row):
         running.add_places(study_id=row.study_id, extra=2, seen=6)
 
     assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
-        (6, 6), (2, 8),
-    ]  # fmt: skip
+        (6, 6),
+        (2, 8),
+    ]
 
 
 def test_fees_that_prolific_did_not_tell_are_unknown_and_no_zero(prolific, row):

@@ -189,15 +189,21 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
     signed_in.post(
         url(study, "-plan"),
         {
-            "places": "12", "country": "United States", "sexes": "Male, Female",
-            "devices": ["desktop", "mobile"], "age_low": "18",
+            "places": "12",
+            "country": "United States",
+            "sexes": "Male, Female",
+            "devices": ["desktop", "mobile"],
+            "age_low": "18",
         },
-    )  # fmt: skip
+    )
 
     assert launch.plan_of(study) == Plan(
-        places=12, country="United States", balance={"sex": ["Male", "Female"]},
-        devices=("desktop", "mobile"), age_low=18,
-    )  # fmt: skip
+        places=12,
+        country="United States",
+        balance={"sex": ["Male", "Female"]},
+        devices=("desktop", "mobile"),
+        age_low=18,
+    )
 
 
 def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolific):
@@ -410,8 +416,9 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
     signed_in.post(url(study, "-act"), {"action": "sync"})
 
     settle = signed_in.get(url(study, "-settle"))
-    groups = {name: [row.submission.pk for row, _ in rows] for _, name, rows in
-              settle.context["groups"]}  # fmt: skip
+    groups = {
+        name: [row.submission.pk for row, _ in rows] for _, name, rows in settle.context["groups"]
+    }
     asked = signed_in.post(url(study, "-approve"), {"submission": groups["approve"]})
     assert "Approve 6 and pay $27.00" in asked.content.decode()
     signed_in.post(url(study, "-approve"), {"submission": groups["approve"], "confirmed": "6"})

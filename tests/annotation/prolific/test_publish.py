@@ -27,9 +27,17 @@ from tests.factories import sign_in
 pytestmark = pytest.mark.django_db
 
 FAULTS = [
-    "429", "429_wait", "500", "502_html", "401", "404", "dropped_before", "dropped_after",
-    "malformed", "empty",
-]  # fmt: skip
+    "429",
+    "429_wait",
+    "500",
+    "502_html",
+    "401",
+    "404",
+    "dropped_before",
+    "dropped_after",
+    "malformed",
+    "empty",
+]
 
 
 def test_publishing_needs_the_sum_typed(prolific):
@@ -123,8 +131,10 @@ def test_items_flags_are_told_to_people_before_they_take_a_place(prolific):
     plain = launched(make_recruiting())
     first, second, third = Item.objects.filter(study=study)[:3]
     for item, flags in (
-        (first, ["violence", "identical_responses"]), (second, ["politics"]), (third, []),
-    ):  # fmt: skip
+        (first, ["violence", "identical_responses"]),
+        (second, ["politics"]),
+        (third, []),
+    ):
         item.warnings = flags
         item.save()
 

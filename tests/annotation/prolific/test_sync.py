@@ -231,8 +231,12 @@ def test_what_was_read_earlier_never_replaces_what_was_read_later(study, row, pr
 def test_an_earlier_submission_says_nothing_of_who_came_again(study, row, prolific):
     person, annotator = arrive(prolific, row)
     follow(study_id=study.pk)
-    old = {"id": "a" * 24, "participant_id": person["participant"], "status": "RETURNED",
-           "started_at": "2020-01-01T00:00:00Z"}  # fmt: skip
+    old = {
+        "id": "a" * 24,
+        "participant_id": person["participant"],
+        "status": "RETURNED",
+        "started_at": "2020-01-01T00:00:00Z",
+    }
 
     apply(row, RemoteSubmission.of(old, study_id=row.prolific_id), read_at=timezone.now())
 

@@ -31,9 +31,11 @@ INVENTED = {"participant": "a" * 24, "submission": "b" * 24}
 def enter(study, person, **more) -> tuple[Client, Annotator | None]:
     client = Client()
     query = {
-        "PROLIFIC_PID": person["participant"], "STUDY_ID": "6" * 24,
-        "SESSION_ID": person["submission"], **more,
-    }  # fmt: skip
+        "PROLIFIC_PID": person["participant"],
+        "STUDY_ID": "6" * 24,
+        "SESSION_ID": person["submission"],
+        **more,
+    }
     client.get(reverse("annotation:entry", args=[study.slug]), query)
     return client, Annotator.objects.order_by("pk").last()
 

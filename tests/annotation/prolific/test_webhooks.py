@@ -135,8 +135,16 @@ def test_the_raw_bytes_are_what_is_signed(row, prolific, hooked, client):
     assert post(client, dumped_again).status_code == 403
 
 
-@pytest.mark.parametrize("body", ["[]", "{}", '{"event_type": 1, "resource_id": "x"}', "no json",
-                                  '{"event_type": "x", "resource_id": "../../users"}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[]",
+        "{}",
+        '{"event_type": 1, "resource_id": "x"}',
+        "no json",
+        '{"event_type": "x", "resource_id": "../../users"}',
+    ],
+)
 def test_a_signed_body_that_is_no_event_stores_nothing(body, prolific, hooked):
     signed = prolific.world.signed("https://x", {})
     raw = body.encode()
@@ -230,8 +238,9 @@ def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooke
     people: list[tuple[dict[str, str], Annotator]] = []
     for _ in itertools.repeat(None, 40):
         action = rng.choice(["arrive", "answer", "finish", "return", "time out", "deliver"])
-        alive = [p for p in people if prolific.world.submissions[p[0]["submission"]].status
-                 == "ACTIVE"]  # fmt: skip
+        alive = [
+            p for p in people if prolific.world.submissions[p[0]["submission"]].status == "ACTIVE"
+        ]
         if (
             action == "arrive"
             and prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
@@ -254,12 +263,17 @@ def test_random_histories_end_as_prolific_says(seed, prolific, study, row, hooke
                 prolific.world.time_out(person["submission"])
     follow(study_id=study.pk)
 
-    expected = {"RETURNED": {State.RETURNED}, "TIMED-OUT": {State.TIMED_OUT},
-                "AWAITING REVIEW": {State.COMPLETED}, "ACTIVE": {State.ANNOTATING}}  # fmt: skip
+    expected = {
+        "RETURNED": {State.RETURNED},
+        "TIMED-OUT": {State.TIMED_OUT},
+        "AWAITING REVIEW": {State.COMPLETED},
+        "ACTIVE": {State.ANNOTATING},
+    }
     for person, annotator in people:
         status = prolific.world.submissions[person["submission"]].status
         assert state_of(annotator) in expected[status], status
     holding = [a for _, a in people if state_of(a) in (State.ANNOTATING, State.COMPLETED)]
-    held = sum(a.assignments.filter(is_surplus=False).exclude(state="released").count()
-               for a in holding)  # fmt: skip
+    held = sum(
+        a.assignments.filter(is_surplus=False).exclude(state="released").count() for a in holding
+    )
     assert seats_taken(study) == held

@@ -34,9 +34,15 @@ def test_thirty_people_from_draft_to_payday_from_the_command_line(prolific, caps
     """Returns, time-outs and late finishers; people come while earlier ones are at work."""
     study = with_quotas(make_recruiting(items=30, per_person=3), each=5)
     run(
-        "launch", study.slug, "--country", "United States", "--balance", "sex=Male,Female",
-        "--balance", "us-political-affiliation=Democrat,Republican,Independent",
-    )  # fmt: skip
+        "launch",
+        study.slug,
+        "--country",
+        "United States",
+        "--balance",
+        "sex=Male,Female",
+        "--balance",
+        "us-political-affiliation=Democrat,Republican,Independent",
+    )
     run("publish", study.slug, "--yes")
     row = ProlificStudy.objects.get(study=study)
 
@@ -88,8 +94,10 @@ def other_server(tmp_path):
     process = subprocess.Popen(
         # In one word: a token may begin with a hyphen.
         [sys.executable, "-m", "demo.prolific", "--port", "0", f"--token={token}"],
-        cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     url = process.stdout.readline().strip()
     yield url, token
     process.terminate()
