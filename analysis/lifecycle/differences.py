@@ -6,7 +6,7 @@ from typing import Any
 
 # An entry of a list is known by the first of these that it has, so that one that is gone does not
 # move all that come after it.
-NAMES = ("item", "rater", "run", "analysis", "value")
+NAMES = ("item", "rater", "run", "analysis", "limit", "value")
 ABSENT = "–"
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.lifecycle.differences import Difference, differences
-from analysis.report.sections.accuracy.tables import in_general
+from analysis.report.sections.glance.accuracies import in_general
 from analysis.report.tables import Kind, read
-from analysis.report.text.numbers import run_names
+from analysis.report.text.names import run_names
 
 SHOWN = 100
 # Data, records and descriptions; what a reader compares are the numbers.

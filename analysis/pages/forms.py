@@ -8,10 +8,9 @@ from django import forms
 
 from analysis.errors import BadParameters
 from analysis.lifecycle.parameters import BOOTSTRAP_RANGE, SEED_RANGE
-from analysis.lifecycle.plans import MARGIN_RANGE, parse_judge, registered
+from analysis.lifecycle.plans import MARGIN_RANGE, catalogue, parse_judge, registered
 from analysis.lifecycle.share_links import DAYS_RANGE, DEFAULT_DAYS
 from analysis.models import Report
-from analysis.report.registration import ANALYSES
 from studies.models import Study
 
 
@@ -67,7 +66,7 @@ class PlanForm(forms.Form):
     )
     analyses = forms.MultipleChoiceField(
         label="Analyses",
-        choices=[(analysis.code, analysis.label) for analysis in ANALYSES],
+        choices=lambda: list(catalogue().items()),
         widget=forms.CheckboxSelectMultiple,
         help_text="Everything else in the report will be marked as explored.",
         error_messages={"required": "Choose at least one analysis."},

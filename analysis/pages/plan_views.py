@@ -11,9 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from analysis.data.dataset import data_so_far, read_plan
 from analysis.errors import AnalysisError
-from analysis.lifecycle.plans import freeze_plan
+from analysis.lifecycle.plans import catalogue, freeze_plan
 from analysis.pages.forms import PlanForm
-from analysis.report.registration import ANALYSES
 from studies.models import Membership, Study
 from studies.selectors import get_study, studies_for
 
@@ -52,7 +51,11 @@ def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200)
     context = {
         "study": study,
         "plan": found,
-        "planned": [a.label for a in ANALYSES if found and a.code in found.content["analyses"]],
+        "planned": [
+            label
+            for code, label in catalogue().items()
+            if found and code in found.content["analyses"]
+        ],
         "row": row,
         "tampered": tampered,
         "form": form,

@@ -8,37 +8,12 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from analysis.data.arrays import CHOICES, Dataset
-from analysis.data.verdicts import Floats, Ints, Verdicts, people_verdicts, run_verdicts
-from analysis.report.clusters import add_as_best, add_clusters, shared_by
-from analysis.report.competition import families
-from analysis.report.encode import Json, put, steps
-from analysis.report.judges import judge_entry
-from analysis.report.people import correct_alone, people_entry
+from analysis.report.contents import all_sentences, analyses, in_order_of_computing
+from analysis.report.encode import Json, steps
 from analysis.report.registration import registration
-from analysis.report.sections.ablations import ablations
-from analysis.report.sections.accuracy.general_difference import add_general
-from analysis.report.sections.accuracy.ranking import several_judges
-from analysis.report.sections.accuracy.thresholds import Grid, by_threshold
-from analysis.report.sections.agreement.replacement import (
-    adjust_for_several,
-    agreement_matrix,
-    comparison_entry,
-    likenesses,
-)
-from analysis.report.sections.certainty.certified import selective
-from analysis.report.sections.certainty.headline import certainty_headline
-from analysis.report.sections.certainty.validation import checks, held_out_items, item_folds
-from analysis.report.sections.choices.multiverse import multiverse
-from analysis.report.sections.glance.crowd_equivalence import interaction
-from analysis.report.sections.glance.headline import headline
-from analysis.report.sections.groups.accuracy import annotator_groups, group_tables
-from analysis.report.sections.groups.cross_group import who_judges_whom
-from analysis.report.sections.limits import limitations
-from analysis.report.sections.position.length import verbosity
+from analysis.report.section import merge
+from analysis.report.study import Study
 from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
@@ -74,116 +49,47 @@ def build_report(
         Told the percentage and what happens.
     """
     registered = data.study.certainty_threshold
-    tau = registered if threshold is None else threshold
-    late = any(change.setting == "threshold" for change in data.late_changes)
+    study = Study(data, registered if threshold is None else threshold, seed, bootstrap)
+    report = _frame(study)
     on_progress(5, "Counting votes.")
-    people = people_verdicts(data)
-    judges = [run_verdicts(data, run) for run in data.runs]
+    order = in_order_of_computing()
+    progress = steps(on_progress, 10, 90)
+    for index, section in enumerate(order):
+        progress(index / len(order), f"Computing {section.name.replace('_', ' ')}.")
+        merge(report, section.compute(study, report))
+    report["registration"] = registration(study, analyses())
+    report["limitations"] = [
+        {"limit": sentence.code, "text": str(sentence.text)}
+        for sentence in all_sentences(report, "limit")
+    ]
+    return report
 
-    on_progress(10, "Measuring people.")
-    votes = people.majority.votes
-    shared = shared_by(data, votes)
-    alone = correct_alone(votes, data.scored_truth(offers_tie=data.study.allow_tie))
-    items = np.arange(len(data.items))
-    folds, held_out = item_folds(data), held_out_items(data)
 
-    def hold_to_account(side: Json, certainty: Floats, correct: Ints, item: Ints) -> None:
-        side["certainty"] |= checks(
-            certainty, correct, item, folds=folds, held_out=held_out, seed=seed, draws=bootstrap
-        )
-
-    human = people_entry(data, people, threshold=tau, seed=seed, draws=bootstrap)
-    add_clusters(
-        human["majority"],
-        people.correct,
-        people.certainty,
-        shared.items,
-        threshold=tau,
-    )
-    add_clusters(
-        human["individual"],
-        alone,
-        votes.certainty,
-        shared.answers,
-        threshold=tau,
-    )
-    hold_to_account(human["majority"], people.certainty, people.correct, items)
-    hold_to_account(human["individual"], votes.certainty, alone, votes.item)
-    human["verbosity"] = verbosity(data, people, shared, by_people=True)
-    likeness = likenesses(data, judges, people, seed=seed, draws=bootstrap)
-    entries, comparisons = [], []
-    progress = steps(on_progress, 30, 85)
-    for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True)):
-        progress(index / len(judges), f"Measuring {run.judge} ({run.setting}, {run.features}).")
-        options = {"threshold": tau, "seed": seed, "draws": bootstrap}
-        entry = judge_entry(data, run, verdicts, **options)
-        add_clusters(entry, verdicts.correct, verdicts.certainty, shared.judged, threshold=tau)
-        hold_to_account(entry, verdicts.certainty, verdicts.correct, items)
-        entry["verbosity"] = verbosity(data, verdicts, shared, by_people=False)
-        entries.append(entry)
-        versus = comparison_entry(data, run, verdicts, people, likeness[index], **options)
-        versus["certainty"]["interaction"] = interaction(
-            verdicts, votes, alone, shared, threshold=tau
-        )
-        comparisons.append(versus)
-    competing = families(entries)
-    adjust_for_several(comparisons, competing)
-    for family in competing:
-        for index in family:
-            correct, certainty = judges[index].correct, judges[index].certainty
-            add_as_best(
-                entries[index],
-                correct,
-                certainty,
-                shared.judged,
-                threshold=tau,
-                among=len(family),
-            )
-    margin = data.study.equivalence_margin
-    add_general(comparisons, judges, people, shared, competing, margin=margin, threshold=tau)
-
-    on_progress(85, "Trying other thresholds.")
-    thresholds = by_threshold(data, people, alone, judges, shared, Grid.around(tau, registered))
-    on_progress(88, "Looking at topics and personas.")
-    groups, group_rows = group_tables(data, people, judges, shared, threshold=tau)
-    report: Json = {
+def _frame(study: Study) -> Json:
+    """What a report says of itself: its study, its inputs, its parameters, its software."""
+    data = study.data
+    registered = data.study.certainty_threshold
+    late = any(change.setting == "threshold" for change in data.late_changes)
+    is_own = study.threshold == registered
+    return {
         "schema": SCHEMA,
         "study": _study(data),
         "inputs": _inputs(data),
-        "seed": seed,
+        "seed": study.seed,
         "parameters": {
-            "threshold": tau,
+            "threshold": study.threshold,
             "threshold_registered": registered,
-            "explored": tau != registered,
-            "threshold_chosen": "before the data" if tau == registered and not late else "post hoc",
-            "bootstrap": bootstrap,
-            "margin": margin,
+            "explored": not is_own,
+            "threshold_chosen": "before the data" if is_own and not late else "post hoc",
+            "bootstrap": study.draws,
+            "margin": data.study.equivalence_margin,
         },
-        "human": human,
-        "judges": entries,
-        "comparison": comparisons,
-        "selective": selective(data, judges, shared, threshold=tau),
-        "several_judges": several_judges(data, judges, shared, seed=seed, draws=bootstrap),
-        "matrix": agreement_matrix(people, judges, data.truth),
-        "ablations": ablations(data, judges, seed=seed, draws=bootstrap),
-        "groups": groups,
-        "who_judges_whom": who_judges_whom(data, votes, alone, shared),
-        "annotator_groups": annotator_groups(data, votes, alone, shared),
-        "by_threshold": thresholds,
-        "items": _items(data, people, judges, group_rows),
         "bands": [
             {"slug": b.slug, "name": b.name, "from": b.low, "to": b.high, "meaning": b.definition}
             for b in BANDS
         ],
-        "registration": registration(data, threshold=tau, seed=seed, bootstrap=bootstrap),
         "software": software(),
     }
-    report["headline"] = headline(report)
-    report["certainty_headline"] = certainty_headline(report)
-    on_progress(90, "Trying other choices.")
-    report["multiverse"] = multiverse(report, data, shared)
-    report["limitations"] = limitations(report)
-    return report
 
 
 @cache
@@ -243,39 +149,3 @@ def _inputs(data: Dataset) -> Json:
         "questions": len({item.question for item in data.items}),
         "truth": truths | {"unknown": int((data.truth < 0).sum())},
     }
-
-
-def _items(
-    data: Dataset, people: Verdicts, judges: list[Verdicts], group_rows: list[list[int]]
-) -> list[Json]:
-    """One row per item: the truth, how people voted, what each run said, its row in each group."""
-    counts = people.majority.counts
-    # Taken once: a property of the vote is counted anew each time it is read.
-    undecided = [side.majority.undecided for side in (people, *judges)]
-    rows = []
-    for index, item in enumerate(data.items):
-        row: Json = {"item": item.key, "topic": item.topic, "persona": item.persona}
-        row["question"] = item.question
-        put(row, "truth", item.truth or None, "no_truth")
-        row["votes"] = {
-            name: int(counts[index, code]) for code, name in enumerate(CHOICES[: counts.shape[1]])
-        }
-        row["people"] = _verdict(people, undecided[0], index)
-        row["judges"] = [
-            _verdict(verdicts, ties, index)
-            for verdicts, ties in zip(judges, undecided[1:], strict=True)
-        ]
-        row["groups"] = group_rows[index]
-        rows.append(row)
-    return rows
-
-
-def _verdict(verdicts: Verdicts, undecided: npt.NDArray[np.bool_], index: int) -> Json:
-    answer, certainty = int(verdicts.answer[index]), float(verdicts.certainty[index])
-    correct = int(verdicts.correct[index])
-    missing = "tie" if undecided[index] else "no_votes"
-    out: Json = {}
-    put(out, "choice", CHOICES[answer] if answer >= 0 else None, missing)
-    put(out, "certainty", None if np.isnan(certainty) else certainty, "not_stated")
-    put(out, "correct", None if correct < 0 else bool(correct), "not_scored")
-    return out

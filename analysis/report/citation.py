@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date as Date
 from typing import Any
 
-from analysis.report.sections.accuracy.tables import threshold_standing
+from analysis.report.contents import all_sentences
 from analysis.report.table_files import tex
-from analysis.report.text.numbers import decimal, decimal_range, percent, percent_range, share_of
+from analysis.report.text.thresholds import threshold_standing
 from studies.money import major_units
 
 Report = Mapping[str, Any]
@@ -41,7 +41,13 @@ def bibtex(report: Report, date: Date) -> str:
 def methods_paragraph(report: Report) -> str:
     """The method as a paper tells it; every figure is one of the report's."""
     return " ".join(
-        (*_items(report), *_people(report), *_judges(report), *_results(report), *_rules(report))
+        (
+            *_items(report),
+            *_people(report),
+            *_judges(report),
+            *(str(sentence.text) for sentence in all_sentences(report, "methods")),
+            *_rules(report),
+        )
     )
 
 
@@ -136,25 +142,6 @@ def _shown(features: str) -> str:
 
 def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
-
-
-def _results(report: Report) -> Iterator[str]:
-    people, agreement = report["human"]["majority"], report["human"]["agreement"]
-    if people["accuracy"] is not None:
-        ends = people["clusters"]["ci"]
-        interval = f" (95 % CI {percent_range(ends)})" if ends else ""
-        yield (
-            f"The majority was right on {share_of(people['accuracy'], people['n'], 'item')}"
-            f"{interval}."
-        )
-    alpha = agreement["krippendorff_alpha"]
-    if alpha["value"] is not None:
-        interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
-        yield (
-            f"Two people who judged the same item gave the same answer in "
-            f"{percent(agreement['percent'])} of pairs; Krippendorff's alpha is "
-            f"{decimal(alpha['value'], 2)}{interval}."
-        )
 
 
 def _rules(report: Report) -> Iterator[str]:

@@ -20,6 +20,8 @@ from analysis.stats.core.votes import Votes
 
 # Below this many blocks of people a t interval over them says nothing.
 MIN_BLOCKS = 8
+# For whom intervals hold that allow for all of these.
+IN_GENERAL = "items, people, personas and questions in general"
 NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
 
 

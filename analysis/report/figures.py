@@ -14,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.tables import compact
+from analysis.report.text.names import run_names
 
 Report = Mapping[str, Any]
 
@@ -173,6 +174,11 @@ def styles(report: Report) -> list[tuple[str, str, str]]:
     return found
 
 
+def styled_runs(report: Report) -> list[tuple[str, Report, tuple[str, str, str]]]:
+    """Name, entry and style of every run."""
+    return list(zip(run_names(report), report["judges"], styles(report), strict=True))
+
+
 def whiskers(shares: Sequence[Report]) -> dict[str, Any]:
     """Error bars from intervals, which lie unevenly about their estimates."""
     ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
@@ -242,6 +248,9 @@ def stripes(
     return go.Scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
 
 
+# Rows name themselves inside the plot, so the left margin stays small.
+ROW_MARGIN = {"l": 12, "r": 16, "t": 24, "b": 44}
+
 BAR = 0.88
 # Above the highest bar: for its words, and for the note in the corner.
 HEADROOM = 1.5
@@ -270,13 +279,26 @@ def right_and_wrong(
         alt,
         [
             go.Bar(
-                x=places, y=right, name="right", width=BAR, marker_color=CORRECT,
-                customdata=labels, hovertemplate=hover,
+                x=places,
+                y=right,
+                name="right",
+                width=BAR,
+                marker_color=CORRECT,
+                customdata=labels,
+                hovertemplate=hover,
             ),
             go.Bar(
-                x=places, y=wrong, name="wrong", width=BAR, marker_color=WRONG,
-                customdata=labels, hovertemplate=hover,
-                text=shown, textposition="outside", textfont={"size": 10}, cliponaxis=False,
+                x=places,
+                y=wrong,
+                name="wrong",
+                width=BAR,
+                marker_color=WRONG,
+                customdata=labels,
+                hovertemplate=hover,
+                text=shown,
+                textposition="outside",
+                textfont={"size": 10},
+                cliponaxis=False,
             ),
             stripes(
                 (
@@ -291,12 +313,17 @@ def right_and_wrong(
         marks=marks,
         barmode="stack",
         xaxis=axis(
-            "certainty", tickvals=places, ticktext=labels, tickangle=-45, tickfont={"size": 10},
-            showgrid=False, range=[-0.6, len(bars) - 0.4],
+            "certainty",
+            tickvals=places,
+            ticktext=labels,
+            tickangle=-45,
+            tickfont={"size": 10},
+            showgrid=False,
+            range=[-0.6, len(bars) - 0.4],
         ),
         yaxis=axis(unit, range=[0, top * HEADROOM]),
         annotations=[corner_note(note)],
-    )  # fmt: skip
+    )
 
 
 RIGHT_AND_WRONG = (Key("right", CORRECT), Key("wrong", WRONG, "stripes"))

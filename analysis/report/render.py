@@ -3,8 +3,8 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date as Date
 from functools import cache
 from pathlib import Path
@@ -17,44 +17,43 @@ from django.utils.safestring import SafeString, mark_safe
 from analysis.replication.cells import TITLES
 from analysis.replication.tables import verdict
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.contents import all_figures, all_tables
+from analysis.report.contents import all_figures, all_sentences, all_tables
 from analysis.report.figures import Figure
 from analysis.report.registration import mark_of
-from analysis.report.sections.accuracy.tables import threshold_standing, threshold_words
-from analysis.report.sections.methods.sources import flat, run_facts
-from analysis.report.sentences import gaps, late_changes, position
+from analysis.report.section import Page, Place, Section, with_parts
+from analysis.report.sections import SECTIONS
+from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
 from analysis.report.table_files import TEX
-from analysis.report.tables import Table, compact
-from analysis.report.text.numbers import run_names
+from analysis.report.tables import ShownTable, Table
+from analysis.report.text.names import named_entries
+from analysis.report.text.sentences import Text
+from analysis.report.text.thresholds import late_changes, threshold_standing, threshold_words
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
 # The page's own script, in the order in which its parts need one another.
 SCRIPTS = (
-    "report", "report-tables", "report-zip", "report-figures", "report-threshold", "report-items",
+    "report",
+    "report-tables",
+    "report-zip",
+    "report-figures",
+    "report-threshold",
+    "report-items",
     "report-start",
-)  # fmt: skip
-# Beyond this many rows the page shows the first ones and points to the CSV file.
-MAX_ROWS = 1000
+)
 
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A table as the page shows it: cut to what a page can hold."""
+class Chapter:
+    """A section as the page shows it."""
 
-    table: Table
-    limit: int = MAX_ROWS
-
-    @property
-    def rows(self) -> list[Any]:
-        return replace(self.table, rows=self.table.rows[: self.limit]).cells
-
-    @property
-    def left_out(self) -> int:
-        return max(0, len(self.table.rows) - self.limit)
+    number: int
+    section: Section
+    body: SafeString
+    findings: list[Text]
 
 
 def render_html(
@@ -69,47 +68,24 @@ def render_html(
     `date` is printed on it, and `number`, where it is one of the numbered reports of a study.
     `asked_on` has the days on which runs asked their models, which report.json does not hold.
     """
-    tables = {name: Shown(table) for name, table in all_tables(report).items()}
+    tables = {name: ShownTable(table) for name, table in all_tables(report).items()}
     figures = all_figures(report)
-    names = run_names(report)
-    has_truth = report["inputs"]["truth"]["unknown"] < report["inputs"]["items"]
+    page = Page(report, tables, figures, date, asked_on or {})
     context = {
         "report": report,
         "tables": tables,
-        "groups": [
-            (shown, tables.get(name.replace("group_", "differences_")))
-            for name, shown in tables.items()
-            if name.startswith("group_") and not ("heat_topics" in figures and name == "group_1")
-        ],
-        "whom": [shown for name, shown in tables.items() if name.startswith("whom_")],
-        "annotators": [
-            (shown, tables.get(name.replace("annotators_", "annotator_differences_")))
-            for name, shown in tables.items()
-            if name.startswith("annotators_")
-        ],
         "figures": figures,
         "runs": [
-            (name, judge, list(run_facts(report, index)), (asked_on or {}).get(judge["run"]))
-            for index, (name, judge) in enumerate(zip(names, report["judges"], strict=True))
+            (name, judge, list(run_facts(report, index)), page.asked_on.get(judge["run"]))
+            for index, (name, judge) in enumerate(named_entries(report, "judges"))
         ],
-        # Without a truth the page has no tables of accuracy; their files are there all the same.
-        "linked": set(tables) - (set() if has_truth else {"at_a_glance", "table_b", "comparison"}),
-        "source_rows": [
-            (cells, cells[2].text, cells[3].text) for cells in tables["methods"].table.cells
-        ],
-        "prompts": _prompts(report),
-        # Templates find the method of that name before the key “items” of a dictionary.
-        "item_table": tables.get("items"),
-        "item_rows": list(_item_rows(report, tables)),
+        "has_truth": page.has_truth,
         "threshold": threshold_words(report),
         "threshold_standing": threshold_standing(report),
-        "threshold_origin": _origin(report),
         "late_changes": late_changes(report),
         "headline_mark": mark_of(report, ["headline", "state"]),
-        "source": list(flat(report["study"]["source"], "study.source")),
-        "has_truth": has_truth,
-        "gaps": gaps(report),
-        "lights": position(report),
+        "headline": _texts(report, "headline"),
+        "missing": _texts(report, "missing"),
         "methods_paragraph": methods_paragraph(report),
         "bibtex": bibtex(report, date),
         "date": date,
@@ -127,7 +103,25 @@ def render_html(
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
         "policy": content_security_policy(),
     }
-    return render_to_string("analysis/report/page.html", context)
+    chapters = [
+        Chapter(number, section, _body(section, page, context), _findings(section, report))
+        for number, section in enumerate(SECTIONS, start=1)
+    ]
+    return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
+
+
+def _body(section: Section, page: Page, context: Mapping[str, Any]) -> SafeString:
+    return render_to_string(section.template, {**context, **section.context(page)})
+
+
+def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
+    """What the head of a chapter states: the findings of the section and of its parts."""
+    found = (one for part in with_parts([section]) for one in part.sentences(report))
+    return [sentence.text for sentence in found if sentence.place == "finding"]
+
+
+def _texts(report: Mapping[str, Any], place: Place) -> list[Text]:
+    return [sentence.text for sentence in all_sentences(report, place)]
 
 
 def render_across(
@@ -137,7 +131,7 @@ def render_across(
     context = {
         "reports": reports,
         "report": {},  # the marks of tables are said of one report
-        "shown": [Shown(table) for table in tables],
+        "shown": [ShownTable(table) for table in tables],
         "pooled": [report for report in reports if is_pooled(report)],
         "is_simulated": any(report["study"]["simulated"] for report in reports),
         "date": date,
@@ -158,10 +152,10 @@ def render_replication(
         "result": result,
         "report": {},  # as above
         "verdict": verdict(result["cells"]),
-        "files": Shown(tables["files"]),
-        "cells": [Shown(tables[name]) for name in TITLES if name in tables],
-        "printed": Shown(tables["printed"]),
-        "figures": [(figure, Shown(tables[figure.name])) for figure in figures],
+        "files": ShownTable(tables["files"]),
+        "cells": [ShownTable(tables[name]) for name in TITLES if name in tables],
+        "printed": ShownTable(tables["printed"]),
+        "figures": [(figure, ShownTable(tables[figure.name])) for figure in figures],
         "plots": _json(_plots(named)),
         "facts": _json({"slug": "replication", "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
@@ -185,19 +179,6 @@ def content_security_policy() -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _item_rows(report: Mapping[str, Any], tables: Mapping[str, Shown]) -> Iterator[Any]:
-    """The rows of the table of items, each with what the filters ask of it."""
-    if "items" not in tables:
-        return
-    for row, item in zip(tables["items"].rows, report["items"], strict=False):
-        sides = [
-            [side["choice"], side["certainty"], {True: 1, False: 0, None: None}[side["correct"]]]
-            for side in (item["people"], *item["judges"])
-        ]
-        groups = " ".join(f"{number}.{code}" for number, code in enumerate(item["groups"]))
-        yield row, {"key": item["item"], "sides": compact(sides), "groups": groups}
 
 
 def _sha256(text: str) -> str:
@@ -232,27 +213,3 @@ def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
         for figure in figures.values()
         for number, panel in enumerate(figure.panels, start=1)
     }
-
-
-def _prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each prompt once, with the runs that used it."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, judge in zip(run_names(report), report["judges"], strict=True):
-        record = judge["record"]
-        entry = found.setdefault(
-            record["prompt_file_hash"], {"text": record["prompt"], "runs": [], "hash": ""}
-        )
-        entry["runs"].append(name)
-        entry["hash"] = record["prompt_file_hash"]
-    return list(found.values())
-
-
-def _origin(report: Mapping[str, Any]) -> str:
-    """How the threshold of the report came about, for the rules of the methods."""
-    if report["parameters"]["explored"]:
-        return "explored: chosen for this report, post hoc"
-    standing = threshold_standing(report)
-    return {
-        "registered": "registered in the plan that was frozen before the data",
-        "set before the data": "set before the data in the study's settings",
-    }.get(standing, f"{standing}, post hoc")

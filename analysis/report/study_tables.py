@@ -7,11 +7,12 @@ the data sets' own accuracies; a pooled report stands apart and is in no average
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.report.sections.accuracy.tables import CONDITIONAL, at_a_glance, table_b
-from analysis.report.sections.certainty.threshold_tables import by_band_over_studies
-from analysis.report.tables import Column, Table
-from analysis.report.tables_judges import comparison
-from analysis.report.text.numbers import SMALL, TOO_SMALL
+from analysis.report.rules import SMALL, TOO_SMALL
+from analysis.report.sections.accuracy.equal_certainty import by_band_over_studies
+from analysis.report.sections.accuracy.high_and_low import table_b
+from analysis.report.sections.accuracy.paired_difference import comparison
+from analysis.report.sections.glance.accuracies import at_a_glance
+from analysis.report.tables import CONDITIONAL, Column, Table
 
 Report = Mapping[str, Any]
 Cell = Mapping[str, Any]

@@ -6,22 +6,42 @@ A cell keeps its raw value; rounding belongs to the two forms that people read.
 import json
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
+from analysis.report.rules import SMALL, TOO_SMALL
 from analysis.report.text import numbers
-from analysis.report.text.numbers import SMALL, TOO_SMALL
 from studies.money import format_cost
 
 Kind = Literal[
-    "text", "count", "number", "decimal", "range", "percent", "points", "points_range",
-    "percent_range", "share", "tally", "p", "money", "exact",
-]  # fmt: skip
+    "text",
+    "count",
+    "number",
+    "decimal",
+    "range",
+    "percent",
+    "points",
+    "points_range",
+    "percent_range",
+    "share",
+    "tally",
+    "p",
+    "money",
+    "exact",
+]
 
 RANGES = {"range", "points_range", "percent_range"}
+# Beyond this many rows the page shows the first ones and points to the CSV file.
+MAX_ROWS = 1000
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # signs
+
+HIGH = "High: a certainty of at least the threshold."
+CONDITIONAL = (
+    "Italics: fewer than 30 answers. “too few”: fewer than 10. “–” (0/0): none. "
+    "Accuracies in %, with correct/total; on the page and in the CSV with the 95 % interval too."
+)
 
 
 @dataclass(frozen=True)
@@ -91,6 +111,8 @@ class Table:
     """A table; `name` is its file name, `note` says what a reader must know.
 
     `threshold` is said of tables whose cells depend on it: “80, registered” or “70, explored”.
+    `family` is the name under which an analysis lists tables of which there is one for each
+    grouping. `is_record` is true of what was done rather than found out.
     """
 
     name: str
@@ -99,6 +121,8 @@ class Table:
     rows: Sequence[Sequence[Any]]
     note: str = ""
     threshold: str = ""
+    family: str = ""
+    is_record: bool = False
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -124,6 +148,49 @@ class Table:
             ]
             for row in self.rows
         ]
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A table as the page shows it: cut to what a page can hold."""
+
+    table: Table
+    limit: int = MAX_ROWS
+
+    @property
+    def rows(self) -> list[list[Cell]]:
+        return replace(self.table, rows=self.table.rows[: self.limit]).cells
+
+    @property
+    def left_out(self) -> int:
+        return max(0, len(self.table.rows) - self.limit)
+
+
+# Heading, kind, where the value is in the entry, and the heading above, if any.
+Field = tuple[str, Kind, str] | tuple[str, Kind, str, str]
+
+
+def table_of_entries(
+    name: str,
+    title: str,
+    labelled: Sequence[tuple[str, Mapping[str, Any]]],
+    fields: Sequence[Field],
+    note: str = "",
+    *,
+    first: str = "Run",
+    is_record: bool = False,
+) -> Table:
+    """A table with one row per entry and one column per field."""
+    columns = [Column(first), *(Column(f[0], f[1], f[3] if len(f) > 3 else "") for f in fields)]
+    rows = [[label, *(_dig(entry, field[2]) for field in fields)] for label, entry in labelled]
+    return Table(name, title, tuple(columns), rows, note, is_record=is_record)
+
+
+def _dig(entry: Mapping[str, Any], path: str) -> Any:
+    value: Any = entry
+    for key in path.split("."):
+        value = value[key]
+    return value
 
 
 def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:

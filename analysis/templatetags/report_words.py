@@ -8,12 +8,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analysis.report import registration
-from analysis.report.text import numbers as words
-from analysis.report.text.sentences import at, pieces, places
+from analysis.report.text import numbers, reasons
+from analysis.report.text.sentences import Text, at
 from studies.money import format_cost
 
 register = template.Library()
-for form in (words.percent, words.decimal, words.p_value, words.reason):
+for form in (numbers.percent, numbers.decimal, numbers.p_value, reasons.reason):
     register.filter(form.__name__, form)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
@@ -26,7 +26,7 @@ def number(
 ) -> SafeString:
     """The number at `path` of the report, as a link to the row that says where it comes from."""
     if not text:
-        from analysis.report.sections.methods.sources import CONSTANTS
+        from analysis.report.sources import CONSTANTS
 
         first, _, name = path.partition(".")
         value = CONSTANTS[name] if first == "constant" else at(context["report"], path)
@@ -35,16 +35,10 @@ def number(
 
 
 @register.filter
-def with_places(headline: Mapping[str, Any]) -> list[SafeString]:
-    """The sentences of a headline, in which every number is such a link."""
-    return [
-        format_html_join(
-            "",
-            "{}",
-            ((_place(text, path) if path else text,) for text, path in pieces(sentence, numbers)),
-        )
-        for sentence, numbers in zip(headline["sentences"], places(headline), strict=True)
-    ]
+def with_links(text: Text) -> SafeString:
+    """A sentence in which every number with a place in report.json is such a link."""
+    pieces = ((_place(words, path) if path else words,) for words, path in text.parts)
+    return format_html_join("", "{}", pieces)
 
 
 def _place(text: str, path: str) -> SafeString:

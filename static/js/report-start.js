@@ -29,7 +29,7 @@ window.addEventListener("resize", () => {
 });
 
 // Paper has a width of its own, and shows what a reader would have to open.
-const closed = () => document.querySelectorAll("#methods details:not([open], .on-screen), #certainty > details:not([open]), #hard > details:not([open])");
+const closed = () => document.querySelectorAll("#methods details:not([open], .on-screen), #certainty > details:not([open]), #groups > details:not([open])");
 let opened = [];
 window.addEventListener("beforeprint", () => {
   isPrinting = true;

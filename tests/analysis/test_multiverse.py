@@ -10,7 +10,7 @@ from analysis.data.arrays import Answers
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
-from analysis.report.sections.choices.multiverse import hasty_or_one_sided
+from analysis.report.sections.choices.universe import hasty_or_one_sided
 from annotation.models import Annotator
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study

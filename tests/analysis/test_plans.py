@@ -16,10 +16,10 @@ from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import request_report
 from analysis.models import AnalysisPlan
 from analysis.report.build import build_report
-from analysis.report.contents import all_tables
-from analysis.report.registration import ANALYSES, CODES, mark_of, table_mark
+from analysis.report.contents import all_tables, analyses
+from analysis.report.registration import mark_of, table_mark
 from analysis.report.render import render_html
-from analysis.report.sentences import late_changes
+from analysis.report.text.thresholds import late_changes
 from studies.models import Item
 from studies.services.settings import save_settings
 from tests.analysis.builders import answer, make_rater, make_run, random_study
@@ -113,6 +113,10 @@ def test_a_report_takes_threshold_seed_and_resamples_from_the_plan(monkeypatch):
     assert registered(study).margin == load_dataset(study.slug).study.equivalence_margin == 0.1
 
 
+def mark_of_table(report, name):
+    return table_mark(report, all_tables(report)[name])
+
+
 def test_without_a_plan_every_number_is_explored():
     report = built(random_study(31), bootstrap=100)
 
@@ -120,7 +124,7 @@ def test_without_a_plan_every_number_is_explored():
     assert (found["plan"], found["plan_reason"]) == (None, "no_plan")
     assert {entry["mark"] for entry in found["analyses"]} == {"explored"}
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert table_mark(report, "table_b") is None
+    assert mark_of_table(report, "table_b") is None
 
 
 def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
@@ -138,9 +142,9 @@ def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
     assert mark_of(report, ["comparison", planned, "difference", "state"]) == "explored"
     assert mark_of(report, ["comparison", planned, "alt_test", "omega"]) == "explored"
     assert mark_of(report, ["judges", planned, "cost", "usd"]) is None
-    assert table_mark(report, "table_b").word == "registered, in part"
-    assert table_mark(report, "agreement").mark == "explored"
-    assert table_mark(report, "cost") is None
+    assert mark_of_table(report, "table_b").word == "registered, in part"
+    assert mark_of_table(report, "agreement").mark == "explored"
+    assert mark_of_table(report, "cost") is None
 
 
 def test_another_threshold_makes_explored_what_depends_on_it_alone():
@@ -267,7 +271,7 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
 
 def test_every_number_of_a_report_has_one_mark_or_is_a_record():
     study = random_study(38)
-    before_data(study, analyses=list(CODES))
+    before_data(study, analyses=[analysis.code for analysis in analyses()])
     report = json.loads(json.dumps(built(study)))
 
     found = {mark_of(report, path) for path in paths(report)}
@@ -290,7 +294,7 @@ def paths(value, so_far=()):
 def test_every_path_of_the_catalogue_is_in_a_report():
     report = built(random_study(39), bootstrap=100)
 
-    for analysis in ANALYSES:
+    for analysis in analyses():
         for pattern in analysis.paths:
             value = report
             for key in pattern.split("."):
@@ -397,7 +401,7 @@ def test_a_plan_after_the_data_that_keeps_the_threshold_registers_nothing():
     assert report["registration"]["late_changes"] == []
     assert report["parameters"]["threshold_chosen"] == "before the data"
     assert all_tables(report)["table_b"].threshold == "80, set before the data"
-    assert table_mark(report, "table_b").word == "planned after the first data, in part"
+    assert mark_of_table(report, "table_b").word == "planned after the first data, in part"
     assert "nothing is registered" in page_words(report)
 
 

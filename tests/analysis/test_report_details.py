@@ -201,7 +201,7 @@ MODELS = ("Dawid-Skene", "one-coin", "MACE", "GLAD")
 
 
 def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
-    monkeypatch.setattr("analysis.report.sections.agreement.aggregation.READ", 900)
+    monkeypatch.setattr("analysis.report.study.MAX_READ", 900)
     monkeypatch.setattr("analysis.report.sections.agreement.aggregation.GLAD_VOTES", 10)
 
     report = built(random_study(2, **SIZE))

@@ -8,9 +8,9 @@ from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
 from analysis.report.build import build_report
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.contents import all_figures
+from analysis.report.contents import all_figures, all_sentences
 from analysis.report.render import render_html
-from analysis.report.sentences import gaps, position
+from analysis.report.sections.position.sides import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study
 
@@ -32,11 +32,15 @@ def answered(study, *, people=2, items=12, choice="r1", certainty=85, **item):
         yield made
 
 
+def missing(report):
+    return [str(sentence.text) for sentence in all_sentences(report, "missing")]
+
+
 def said(study, sentence):
-    """The sentence is among the gaps, and on the page above everything else."""
+    """The sentence is among those on what is missing, and on the page above everything else."""
     report = report_of(study)
     page = render_html(report, date=DATE)
-    found = [gap for gap in gaps(report) if sentence in gap]
+    found = [text for text in missing(report) if sentence in text]
     return bool(found) and "What is missing here" in page.split('id="glance"')[0]
 
 
@@ -127,7 +131,7 @@ def test_a_whole_study_misses_nothing():
 
     report = report_of(study)
 
-    assert gaps(report) == []
+    assert missing(report) == []
     assert "What is missing here" not in render_html(report, date=DATE)
 
 
@@ -140,7 +144,7 @@ def test_the_side_gets_a_light_and_a_sentence():
         judge_item(steady, item, truth, 60, shown_first=first)
         judge_item(lefty, item, first, 60, shown_first=first)
 
-    lights = {light["light"]: light["text"] for light in position(report_of(study))}
+    lights = {light["light"]: light["text"] for light in lights_of(report_of(study))}
 
     assert lights["red"].startswith("lefty leans to side A: chose side A in 100.0 % of 80 answers")
     assert "unknown" in lights or lights["green"].startswith("No sign of a side for steady")
@@ -223,7 +227,7 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
     report = report_of(study)
 
     assert "The majority was right on 1 of 1 item" in methods_paragraph(report)
-    lights = {light["light"]: light["text"] for light in position(report)}
+    lights = {light["light"]: light["text"] for light in lights_of(report)}
     assert lights == {
         "unknown": "steady chose side A in 1 of 1 answer: too few to say whether the side mattered."
     }

@@ -352,7 +352,7 @@ def test_axe_finds_nothing(open_file):
 
 def test_the_items_of_a_group_are_found_by_keyboard(open_file, report):
     page = open_file()
-    page.evaluate("document.querySelectorAll('#hard details').forEach(e => { e.open = true; })")
+    page.evaluate("document.querySelectorAll('#groups details').forEach(e => { e.open = true; })")
     table = next(t for name, t in all_tables(report).items() if name.startswith("group_"))
     name = page.locator(f'table[data-name="{table.name}"] tbody th button').first
 

@@ -7,16 +7,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED
-from analysis.lifecycle.plans import freeze_plan, parse_judge
-from analysis.report.registration import ANALYSES, CODES
+from analysis.lifecycle.plans import catalogue, freeze_plan, parse_judge
 from studies.management.study_lookup import find_study
 
 
 class Command(BaseCommand):
     help = (
         "Freeze the analysis plan of a study, with a hash and the time. It cannot be changed "
-        "afterwards; the report says of each number whether it was registered or explored. "
-        "Analyses: " + "; ".join(f"{a.code} ({a.label})" for a in ANALYSES) + "."
+        "afterwards; the report says of each number whether it was registered or explored."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,8 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("--margin", type=float, help="of equivalence (default: the study's)")
         parser.add_argument(
             "--analyses",
-            default=",".join(CODES),
-            help="codes with commas between (default: all of them)",
+            metavar="CODE,CODE",
+            help="codes with commas between (default: all of them; an unknown code lists them)",
         )
         parser.add_argument(
             "--judge",
@@ -46,10 +44,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
+        codes = list(catalogue())
+        if options["analyses"] is not None:
+            codes = [code.strip() for code in options["analyses"].split(",")]
         try:
             plan = freeze_plan(
                 study_id=study.pk,
-                analyses=[code.strip() for code in options["analyses"].split(",")],
+                analyses=codes,
                 judges=[parse_judge(text) for text in options["judge"]],
                 **{name: options[name] for name in names},
             )

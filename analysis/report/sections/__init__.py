@@ -1,1 +1,30 @@
-"""The chapters of a report, one module or package each."""
+"""The chapters of a report in reading order, one module or package each."""
+
+from analysis.report.section import Section
+from analysis.report.sections.ablations import Ablations
+from analysis.report.sections.accuracy.section import Accuracy
+from analysis.report.sections.agreement.section import Agreement
+from analysis.report.sections.certainty.section import Certainty
+from analysis.report.sections.choices.section import Choices
+from analysis.report.sections.downloads import Downloads
+from analysis.report.sections.glance.section import Glance
+from analysis.report.sections.groups.section import Groups
+from analysis.report.sections.limits import Limits
+from analysis.report.sections.methods.section import Methods
+from analysis.report.sections.position.section import Position
+from analysis.report.sections.record.section import Record
+
+SECTIONS: list[Section] = [
+    Glance(),
+    Accuracy(),
+    Certainty(),
+    Agreement(),
+    Groups(),
+    Ablations(),
+    Position(),
+    Record(),
+    Methods(),
+    Choices(),
+    Limits(),
+    Downloads(),
+]

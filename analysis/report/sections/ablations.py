@@ -1,13 +1,17 @@
-"""Runs that saw less of the persona beside the run of the same judge that saw all of it."""
+"""Runs that saw less of the persona, next to the run of the same judge that saw all of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Run
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.encode import Json, estimate, number, put, put_interval
-from analysis.report.judges import identity
+from analysis.report.section import Analysis, Report, Section
+from analysis.report.study import Study, identity
+from analysis.report.tables import CONDITIONAL, Column, Table, table_of_entries
+from analysis.report.text.names import features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
 from analysis.stats.comparison.paired import count_pairs, mcnemar
@@ -15,8 +19,9 @@ from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.proportions import wilson_proportion
 
 
-def ablations(data: Dataset, verdicts: Sequence[Verdicts], *, seed: int, draws: int) -> list[Json]:
+def ablations(study: Study) -> list[Json]:
     """One entry per run with less than the whole persona; p values adjusted over its siblings."""
+    data, verdicts = study.data, study.judges
     whole = {
         (run.judge, run.setting): index
         for index, run in reversed(list(enumerate(data.runs)))
@@ -29,7 +34,7 @@ def ablations(data: Dataset, verdicts: Sequence[Verdicts], *, seed: int, draws: 
             continue
         entry = identity(run) | {"compared_with": data.runs[base].run}
         entry |= _pair(verdicts[base], verdicts[index])
-        entry["beyond_noise"] = _beyond_noise(data, data.runs[base], run, seed=seed, draws=draws)
+        entry["beyond_noise"] = _beyond_noise(study, data.runs[base], run)
         entries.append(entry)
     for family in {(entry["judge"], entry["setting"]) for entry in entries}:
         members = [entry for entry in entries if (entry["judge"], entry["setting"]) == family]
@@ -60,10 +65,10 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
     return out
 
 
-def _beyond_noise(data: Dataset, full: Run, less: Run, *, seed: int, draws: int) -> Json:
+def _beyond_noise(study: Study, full: Run, less: Run) -> Json:
     """How much more two readings differ across the two runs than within each of them."""
-    one, other = (repeated_readings(data, run) for run in (full, less))
-    change = change_beyond_noise(one, other, n_draws=draws, rng=np.random.default_rng(seed))
+    one, other = (repeated_readings(study.data, run) for run in (full, less))
+    change = change_beyond_noise(one, other, n_draws=study.draws, rng=study.rng())
     # Items asked once cannot tell a change from another reading.
     asked_once = change.excess.reason and min(full.samples, less.samples) < 2
     reason = "one_sample" if asked_once else change.excess.reason
@@ -73,3 +78,116 @@ def _beyond_noise(data: Dataset, full: Run, less: Run, *, seed: int, draws: int)
     if reason is not None:
         out["excess_reason"] = out["ci_reason"] = reason
     return out
+
+
+def ablation_cells(report: Report) -> Table:
+    """As Figure 3 of the source article: judges down; all, fewer and no features across."""
+    runs: dict[tuple[str, str], dict[str, tuple[Report, Report | None]]] = {}
+    for judge in report["judges"]:
+        own = runs.setdefault((judge["judge"], judge["setting"]), {})
+        change = next((e for e in report["ablations"] if e["run"] == judge["run"]), None)
+        if judge["features"] == "all" or change is not None:
+            own.setdefault(judge["features"], (judge, change))
+    ablated = {key: own for key, own in runs.items() if len(own) > 1}
+    features = sorted({name for own in ablated.values() for name in own}, key=_size)
+    columns = [Column("Judge")]
+    for name in features:
+        head = features_words(name)
+        columns += [
+            Column("High", "share", head),
+            Column("Low", "share", head),
+            Column("Share high", "percent", head),
+        ]
+        if name != "all":
+            columns.append(Column("Change", "points", head))
+    several = len({setting for _, setting in ablated}) > 1
+    rows = []
+    for (judge, setting), own in sorted(ablated.items()):
+        row: list[Any] = [f"{judge} ({setting})" if several else judge]
+        for name in features:
+            row += _ablated(*own.get(name, (None, None)), is_whole=name == "all")
+        rows.append(row)
+    return Table(
+        "ablation_cells",
+        "Accuracy and certainty as the judge sees less of the person",
+        tuple(columns),
+        rows,
+        f"High: a certainty of at least {report['parameters']['threshold']}. Share high: of the "
+        "answers with a certainty. Change: accuracy less that with the whole persona, on the items "
+        f"that both decided. {CONDITIONAL}",
+    )
+
+
+NOTHING = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
+
+
+def _ablated(judge: Report | None, change: Report | None, *, is_whole: bool) -> list[Any]:
+    cells: list[Any] = [NOTHING, NOTHING, None]
+    if judge is not None:
+        stated = judge["high"]["n"] + judge["low"]["n"]
+        share = judge["high"]["n"] / stated if stated else None
+        cells = [judge["high"], judge["low"], share]
+    if is_whole:
+        return cells
+    lost = None if change is None else change["accuracy_lost"]
+    return [*cells, None if lost is None else -lost]
+
+
+def _size(features: str) -> tuple[int, int, str]:
+    """The whole persona first, then fewer and fewer features, and none last."""
+    if features in {"all", "none"}:
+        return (0 if features == "all" else 2, 0, features)
+    return (1, -len(features.split(",")), features)
+
+
+def ablations_table(report: Report) -> Table:
+    return table_of_entries(
+        "ablations",
+        "What is lost when the judge sees less of the person",
+        [
+            (entry["judge"], {**entry, "features": features_words(entry["features"])})
+            for entry in report["ablations"]
+        ],
+        [
+            ("Setting", "text", "setting"),
+            ("Features shown", "text", "features"),
+            ("Items", "count", "n"),
+            ("Accuracy lost", "points", "accuracy_lost"),
+            ("95 % interval", "points_range", "ci"),
+            ("McNemar p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
+            ("Same choice", "percent", "same_choice"),
+            ("Certainty lost", "number", "certainty_drop"),
+            ("within a run", "percent", "beyond_noise.within", "Two readings agree"),
+            ("across", "percent", "beyond_noise.across", "Two readings agree"),
+            ("Change beyond noise", "points", "beyond_noise.excess"),
+            ("95 %", "points_range", "beyond_noise.ci"),
+        ],
+        "Each run beside the run of the same judge and setting with every feature, item by item. "
+        "Holm: adjusted over the feature sets of one judge and setting. Where both runs were read "
+        "several times, the last columns tell a change from what another reading would change "
+        "anyway: 0 where the features change nothing, however noisy the judge is.",
+        first="Judge",
+    )
+
+
+class Ablations(Section):
+    """What judges lose with less of the persona."""
+
+    name = "ablations"
+    title = "Ablations"
+    analyses = (
+        Analysis(
+            "ablations",
+            "What judges lose with less of the persona",
+            tables=("ablations", "ablation_cells"),
+            paths=("ablations",),
+        ),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"ablations": ablations(study)}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield ablation_cells(report)
+        yield ablations_table(report)

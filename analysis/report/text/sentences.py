@@ -9,7 +9,7 @@ from analysis.report.encode import Json
 
 
 @dataclass(frozen=True)
-class Said:
+class Text:
     """Words; `parts` are their pieces, each with the path of the number that it shows, or “”."""
 
     parts: tuple[tuple[str, str], ...]
@@ -28,16 +28,16 @@ class Said:
         return found
 
 
-def shown(text: object, path: str) -> Said:
+def shown(text: object, path: str) -> Text:
     """A number as it is written, and where it stands in report.json."""
-    return Said(((str(text), path),))
+    return Text(((str(text), path),))
 
 
-def say(form: str, **values: object) -> Said:
-    """`form` with its fields filled in; a field that is `Said` keeps its places.
+def fill(form: str, **values: object) -> Text:
+    """`form` with its fields filled in; a field that is a `Text` keeps its places.
 
-    >>> said = say("{who} on {n} items.", who="People", n=shown("1,200", "inputs.items"))
-    >>> str(said), said.numbers
+    >>> filled = fill("{who} on {n} items.", who="People", n=shown("1,200", "inputs.items"))
+    >>> str(filled), filled.numbers
     ('People on 1,200 items.', [{'at': 10, 'text': '1,200', 'path': 'inputs.items'}])
     """
     parts: list[tuple[str, str]] = []
@@ -45,13 +45,8 @@ def say(form: str, **values: object) -> Said:
         parts.append((literal, ""))
         if name is not None:
             value = values[name]
-            parts += value.parts if isinstance(value, Said) else [(str(value), "")]
-    return Said(tuple(part for part in parts if part[0]))
-
-
-def places(headline: Mapping[str, Any]) -> list[Any]:
-    """The numbers of each sentence; none in a report of an earlier version."""
-    return headline.get("numbers") or [[] for _ in headline["sentences"]]
+            parts += value.parts if isinstance(value, Text) else [(str(value), "")]
+    return Text(tuple(part for part in parts if part[0]))
 
 
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""Judge and people on the items where both are certain, and where neither is."""
+"""Judge and majority on the items where both are certain, and where neither is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,10 @@ import numpy.typing as npt
 
 from analysis.data.verdicts import Verdicts
 from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import beside_people, run_name
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.paired import count_pairs, mcnemar
 from analysis.stats.core.multiplicity import holm
@@ -15,7 +19,7 @@ from analysis.stats.core.multiplicity import holm
 BANDS = ("high", "low")
 
 
-def by_band(judge: Verdicts, people: Verdicts, *, threshold: float) -> Json:
+def by_band(judge: Verdicts, people: Verdicts, threshold: float) -> Json:
     """Paired comparisons on common items: each side's own high items would not be the same."""
     stated = ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
     judge_high, people_high = judge.certainty >= threshold, people.certainty >= threshold
@@ -65,3 +69,78 @@ def over_studies(
     ]
     adjusted = holm([entry["by_band"][band]["p"] for _, entry, band in found])
     return [(*row, p) for row, p in zip(found, adjusted, strict=True)]
+
+
+_BANDS = {"high": "both certain", "low": "neither certain"}
+
+
+_BAND_FIELDS = ("n", "difference", "ci", "b", "c", "p")
+
+
+_BAND_COLUMNS = (
+    Column("Items where"),
+    Column("Items", "count"),
+    Column("Difference", "points"),
+    Column("95 % interval", "points_range"),
+    Column("Only judge right", "count"),
+    Column("Only people right", "count"),
+    Column("McNemar p", "p"),
+)
+
+
+_BAND_NOTE = (
+    "Paired, on items where both sides are at or above the threshold and where both are below it. "
+    "Tango's intervals and McNemar's tests: they hold for these annotators only. Holm: adjusted "
+    "over every judge and both bands"
+)
+
+
+def by_band_over_studies(reports: Sequence[Report]) -> Table:
+    """The same of several studies, with Holm's p over all of their tests."""
+    rows = [
+        [
+            report["study"]["title"],
+            run_name(versus, report["comparison"]),
+            _BANDS[band],
+            *(versus["by_band"][band][key] for key in _BAND_FIELDS),
+            p,
+        ]
+        for report, versus, band, p in over_studies(reports)
+        if versus["by_band"][band]["n"]
+    ]
+    return Table(
+        "by_band",
+        "Judge beside majority at equal certainty, over all data",
+        (Column("Data"), Column("Run"), *_BAND_COLUMNS, Column("Holm p, all data", "p")),
+        rows,
+        f"{_BAND_NOTE}, of every study in this table.",
+    )
+
+
+class EqualCertainty(Section):
+    """Paired comparisons on common items within either band of certainty."""
+
+    name = "equal_certainty"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        entries = [
+            {"features": run.features, "by_band": by_band(judge, study.people, study.threshold)}
+            for run, judge in zip(study.data.runs, study.judges, strict=True)
+        ]
+        adjust_bands(entries)
+        return {"comparison": [{"by_band": entry["by_band"]} for entry in entries]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        rows = [
+            [name, label, *(versus["by_band"][band][key] for key in (*_BAND_FIELDS, "p_holm"))]
+            for name, versus in beside_people(report)
+            for band, label in _BANDS.items()
+            if versus["by_band"][band]["n"]
+        ]
+        yield Table(
+            "by_band",
+            "Judge beside majority at equal certainty, on common items",
+            (Column("Run"), *_BAND_COLUMNS, Column("Holm p", "p")),
+            rows,
+            f"{_BAND_NOTE}.",
+        )

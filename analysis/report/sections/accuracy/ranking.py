@@ -1,24 +1,23 @@
 """All judges together: do they differ at all, which pairs do, and how do they rank?"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import Dataset
-from analysis.data.verdicts import Verdicts
-from analysis.report.clusters import Shared
 from analysis.report.encode import Json, number, put, put_interval, undefined
-from analysis.report.judges import identity
+from analysis.report.section import Analysis, Report, Section
+from analysis.report.study import Study, identity
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names
 from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 
 
-def several_judges(
-    data: Dataset, judges: Sequence[Verdicts], shared: Shared, *, seed: int, draws: int
-) -> Json:
+def several_judges(study: Study) -> Json:
     """The runs that saw the whole persona, on the items that every one of them decided.
 
     The joint tests come first; pairs and ranks are Holm-adjusted and read only after them.
     """
+    data, judges = study.data, study.judges
     chosen = [
         index
         for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True))
@@ -31,7 +30,7 @@ def several_judges(
         )
     correct = np.stack([judges[index].correct for index in chosen], axis=1)
     found = compare_judges(correct)
-    joint = joint_bootstrap(correct, shared.persona, rng=np.random.default_rng(seed), n_draws=draws)
+    joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
     overall = found.overall
     out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
     put(out, "q", number(overall.statistic), overall.reason)
@@ -52,3 +51,75 @@ def several_judges(
         for index, (best, worst) in zip(chosen, found.ranks, strict=True)
     ]
     return out
+
+
+def pairs_of_judges(report: Report) -> Table:
+    names, found = run_names(report), report["several_judges"]
+    rows = [
+        [
+            names[pair["first"]],
+            names[pair["second"]],
+            pair["difference"],
+            pair["ci"],
+            pair["p"],
+            pair["p_holm"],
+            pair["p_joint"],
+        ]
+        for pair in found["pairs"]
+    ]
+    columns = (
+        Column("First"),
+        Column("Second"),
+        Column("Difference", "points"),
+        Column("95 % interval", "points_range"),
+        Column("McNemar p", "p"),
+        Column("Holm p", "p"),
+        Column("Joint p, by persona", "p"),
+    )
+    return Table(
+        "several_judges",
+        "Judges against one another",
+        columns,
+        rows,
+        f"On the {found['n']} items that all of them decided. Read a pair only by its adjusted p "
+        "values: Holm's over all pairs, and those of the joint bootstrap that draws whole "
+        "personas anew.",
+    )
+
+
+def ranks(report: Report) -> Table:
+    names = run_names(report)
+    rows = [
+        [names[entry["run"]], entry["best"], entry["worst"]]
+        for entry in report["several_judges"]["ranks"]
+    ]
+    columns = (Column("Run"), Column("Best rank", "count"), Column("Worst rank", "count"))
+    return Table(
+        "ranks",
+        "Ranks that the data leave open",
+        columns,
+        rows,
+        "All of them hold together with 95 % confidence.",
+    )
+
+
+class Ranking(Section):
+    """The runs that saw the whole persona, against one another."""
+
+    name = "ranking"
+    analyses = (
+        Analysis(
+            "several",
+            "Which judge is best (Cochran's Q, pairs, ranks)",
+            tables=("several_judges", "ranks"),
+            paths=("several_judges",),
+            uses=("resamples",),
+        ),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"several_judges": several_judges(study)}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield pairs_of_judges(report)
+        yield ranks(report)

@@ -1,37 +1,34 @@
 """Other ways to make one answer of many: the choice of rule is shown, not hidden."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from analysis.report.encode import Json, cell, number, put, undefined
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.text.reasons import reason
 from analysis.stats.accuracy.bands import tie_credit_accuracy
-from analysis.stats.core.fixed_point import MAX_STEPS
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
 from analysis.stats.core.results import IntArray
-from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import log_odds_weights, majority_vote, weighted_vote
-from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
+from analysis.stats.labels.dawid_skene import DawidSkene
 from analysis.stats.labels.label_models import Glad, Mace, glad, mace
 from analysis.stats.labels.one_coin import OneCoin, one_coin
 
-# Votes that a model may read over all its steps; most settle within 150.
-READ = 300_000_000
 # Every step of GLAD climbs in as many dimensions as there are items and people.
 GLAD_VOTES = 50_000
 
 
-def aggregation(
-    votes: Votes, truth: np.ndarray, *, seed: int
-) -> tuple[list[Json], DawidSkene | None]:
-    """Accuracy of every rule, with an interval for these annotators (Wilson).
-
-    Also returns the model of people's own errors, which says what each of them tells; None where
-    it did not settle.
-    """
-    at_random = majority_vote(votes, ties="random", rng=np.random.default_rng(seed))
+def aggregation(study: Study) -> list[Json]:
+    """Accuracy of every rule, with an interval for these annotators (Wilson)."""
+    votes, truth = study.votes, study.truth
+    at_random = majority_vote(votes, ties="random", rng=study.rng())
     rules = [
         ("majority", majority_vote(votes).answer),
         ("majority, ties by certainty", majority_vote(votes, ties="certainty").answer),
-        (f"majority, ties at random (seed {seed})", at_random.answer),
+        (f"majority, ties at random (seed {study.seed})", at_random.answer),
         ("weighted by certainty", weighted_vote(votes).answer),
         (
             "weighted by accuracy on the other items (uses the true answers)",
@@ -41,10 +38,10 @@ def aggregation(
     out: list[Json] = [{"rule": name} | _score(answer, truth) for name, answer in rules]
     half = tie_credit_accuracy(majority_vote(votes, ties="half"), truth)
     put(out[0], "ties_as_half", number(half.value), half.reason)
-    if not votes.n:
-        return out, None
-    steps = min(MAX_STEPS, READ // votes.n)
-    confusions = dawid_skene(votes, max_iterations=steps)
+    confusions = study.confusions
+    if confusions is None:
+        return out
+    steps = study.label_steps
     coins = one_coin(votes, max_iterations=steps)
     spammers = mace(votes, max_iterations=steps)
     for name, fitted in (("Dawid-Skene", confusions), ("one-coin", coins), ("MACE", spammers)):
@@ -54,7 +51,7 @@ def aggregation(
         out.append({"rule": "GLAD"} | unknown | _nothing("too_large"))
     else:
         out.append({"rule": "GLAD"} | _settled(glad(votes), truth))
-    return out, confusions if confusions.converged else None
+    return out
 
 
 def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
@@ -73,3 +70,51 @@ def _score(answer: IntArray, truth: np.ndarray) -> Json:
     scored = (answer >= 0) & (truth >= 0)
     right = wilson_proportion((answer == truth)[scored])
     return {"undecided": int((answer < 0).sum())} | cell(right)
+
+
+def aggregation_table(report: Report) -> Table:
+    rows = [
+        [entry["rule"], entry, entry["undecided"], _reached(entry)]
+        for entry in report["human"]["aggregation"]
+    ]
+    columns = (
+        Column("Rule"),
+        Column("Accuracy", "share"),
+        Column("Undecided", "count"),
+        Column("Steps"),
+    )
+    return Table(
+        "aggregation",
+        "One answer of many, by other rules",
+        columns,
+        rows if report["human"]["answers"] else [],
+        "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
+        "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
+        "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
+        "either know or spam). GLAD adds how hard each item is. None of these four knows the "
+        "truth: mistakes that most people share are right answers to them. The vote weighted by "
+        "accuracy does know it, of all items but the one that it answers, so it is no rule for "
+        f"items without known answers. {CONDITIONAL}",
+    )
+
+
+def _reached(entry: Report) -> str | None:
+    """Steps that a model was given, and whether it settled; other rules take none."""
+    if "steps" not in entry:
+        return None
+    if entry["steps"] is None:
+        return reason(entry["steps_reason"])
+    steps = f"{entry['steps']}"
+    return steps if entry["converged"] else f"{steps}, {reason('not_settled')}: no result"
+
+
+class Aggregation(Section):
+    """Accuracy of every rule that makes one answer of many."""
+
+    name = "aggregation"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"human": {"aggregation": aggregation(study)}}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield aggregation_table(report)

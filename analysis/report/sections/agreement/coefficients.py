@@ -1,8 +1,9 @@
-"""How far people agree: in what they choose, in how certain they are, and beyond their accuracy."""
+"""How far annotators agree: in what they choose, and in how certain they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+import plotly.graph_objects as go
 
 from analysis.data.arrays import TIE
 from analysis.report.encode import (
@@ -15,6 +16,22 @@ from analysis.report.encode import (
     put_interval,
     undefined,
 )
+from analysis.report.figures import (
+    PEOPLE,
+    REFERENCE,
+    Figure,
+    Variant,
+    axis,
+    label,
+    panel,
+    share_axis,
+    vertical,
+)
+from analysis.report.section import Analysis, Report, Section, Sentence, Source
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.numbers import decimal, decimal_range, percent
+from analysis.report.text.reasons import reason
 from analysis.stats.agreement.alpha import certainty_alpha, krippendorff_alpha
 from analysis.stats.agreement.coefficients import (
     brennan_prediger,
@@ -29,6 +46,8 @@ from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import unanimity
 
 SHEET = 30  # items on one person's sheet in the source article's draw
+
+
 BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values
 
 
@@ -105,3 +124,194 @@ def from_accuracy(
     put(out, "majority", number(model.majority_accuracy.value), model.majority_accuracy.reason)
     put(out, "majority_observed", number(majority), "empty_group")
     return out
+
+
+def agreement_table(report: Report) -> Table:
+    found = report["human"]["agreement"]
+    sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
+    # Name, where the value lies, its key, and the key of its interval.
+    measures: list[tuple[str, Report, str, str | None]] = [
+        ("Pairs of people who agree", found, "percent", "percent_ci"),
+        ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
+        ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
+        ("… with pairs drawn anew, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
+        ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
+        ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
+        ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
+        ("Items with one voice", found["unanimous"], "share", None),
+        (f"{name}: mean agreement", sheets, "mean", "ci"),
+        (f"{name}: standard deviation", sheets, "sd", None),
+        (f"{name}, all pairs: standard deviation", sheets["all_pairs"], "sd", None),
+        ("Alpha of certainty (interval)", found, "certainty_alpha", "certainty_alpha_ci"),
+        (
+            "Alpha of certainty (ordinal)",
+            found,
+            "certainty_alpha_ordinal",
+            "certainty_alpha_ordinal_ci",
+        ),
+        ("AC2 of the five certainty bands", found, "certainty_bands_ac2", "certainty_bands_ac2_ci"),
+    ]
+    if report["study"]["allow_tie"]:
+        alpha = ("Krippendorff's alpha, without ties", found["without_ties"], "value", "ci")
+        measures.insert(4, alpha)
+    rows = [
+        [
+            label,
+            where[key],
+            where[interval] if interval else None,
+            "" if where[key] is not None else reason(where[f"{key}_reason"]),
+        ]
+        for label, where, key, interval in measures
+    ]
+    columns = [Column("Measure"), Column("Value", "decimal"), Column("95 % interval", "range")]
+    if any(row[-1] for row in rows):
+        columns.append(Column("Why undefined"))
+    rows = [row[: len(columns)] for row in rows]
+    return Table(
+        "agreement",
+        "How far people agree",
+        tuple(columns),
+        rows if report["human"]["answers"] else [],
+        "Intervals resample items. AC1 and Brennan-Prediger count the options that were offered, "
+        "chosen or not, and AC2 weighs bands by their squared distance. A sheet is one annotator "
+        "pair on each of 30 items drawn without replacement: its standard deviation is the spread "
+        "of one sheet, not the error of the mean. With all pairs of its items a sheet is steadier. "
+        "Drawing pairs anew takes those of one item for independent: its interval is too narrow.",
+    )
+
+
+# Agreement on sheets of 30 in the source article: mean and standard deviation.
+PUBLISHED = (0.597, 0.087)
+
+
+def sheets(report: Report) -> Figure | None:
+    """The source article's bootstrap: agreement on sheets of 30."""
+    found = report["human"]["agreement"]
+    draws = found["bootstrap"]
+    if draws["mean"] is None:
+        return None
+    size = draws["size"]
+    expected = found["from_accuracy"]["agreement"]
+    lines = [vertical(draws["mean"], PEOPLE, "solid")]
+    labels = [label(draws["mean"], f"mean {percent(draws['mean'])}", 1.0)]
+    if expected is not None:
+        lines.append(vertical(expected, REFERENCE))
+        labels.append(label(expected, f"from accuracy alone {percent(expected)}", 1.09))
+    counts = draws["histogram"]
+    drawing = panel(
+        "",
+        f"Agreement of two people on {draws['draws']} sheets of {size} items: mean "
+        f"{percent(draws['mean'])}, standard deviation {percent(draws['sd'])}.",
+        [
+            go.Bar(
+                x=[hits / size for hits in range(size + 1)],
+                y=counts,
+                width=0.9 / size,
+                marker_color=PEOPLE,
+                opacity=0.75,
+                hovertemplate="%{x:.1%} agree: %{y} sheets<extra></extra>",
+            )
+        ],
+        height=300,
+        margin={"l": 52, "r": 16, "t": 48, "b": 44},
+        xaxis=share_axis("agreement on one sheet", range=[0.0, 1.02]),
+        yaxis=axis("sheets"),
+        shapes=lines,
+        annotations=labels,
+    )
+    dashed = " Dashed: agreement of people of this accuracy whose errors have nothing in common."
+    if found["from_accuracy"]["agreement"] is None:
+        dashed = ""
+    alpha = found["krippendorff_alpha"]["value"]
+    tail = "" if alpha is None else f", alpha is {decimal(alpha, 2)}"
+    return Figure(
+        "sheets",
+        f"Two people agree in {percent(found['percent'])} of pairs{tail}",
+        f"{draws['draws']:,} draws of {size} items, one pair of people on each, without "
+        f"replacement (unit {draws['unit']}).{dashed}",
+        "agreement",
+        [drawing],
+        variant=_beside_the_article(lines, labels),
+    )
+
+
+def _beside_the_article(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
+    """The published mean, and one standard deviation to either side of it."""
+    mean, sd = PUBLISHED
+    band = {
+        "type": "rect", "x0": mean - sd, "x1": mean + sd, "yref": "paper", "y0": 0, "y1": 1,
+        "fillcolor": REFERENCE, "opacity": 0.12, "line": {"width": 0}, "layer": "below",
+    }  # fmt: skip
+    words = label(mean, f"source article {decimal(mean)} ± {decimal(sd)}", 1.18)
+    return Variant(
+        f"The source article's {decimal(mean)} ± {decimal(sd)} beside it",
+        {
+            "shapes": [*lines, band, vertical(mean, REFERENCE, "dot")],
+            "annotations": [*labels, words],
+            "margin.t": 68,
+        },
+        {"shapes": list(lines), "annotations": list(labels), "margin.t": 48},
+    )
+
+
+class Coefficients(Section):
+    """Every coefficient that is customary, and the source article's bootstrap."""
+
+    name = "agreement_coefficients"
+    needs = ("accuracies",)
+    analyses = (
+        Analysis(
+            "agreement",
+            "Agreement among people, and of judges with them",
+            tables=(
+                "agreement",
+                "aggregation",
+                "agreement_matrix",
+                "agreement_matrix_alpha",
+            ),
+            paths=(
+                "human.agreement",
+                "human.aggregation",
+                "matrix",
+                "comparison.*.agreement_with_majority",
+                "comparison.*.agreement_ci",
+                "comparison.*.cohen_kappa",
+                "comparison.*.cohen_kappa_ci",
+            ),
+            uses=("resamples",),
+        ),
+    )
+    sources = (Source("human.agreement", "agreement"),)
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        human = earlier["human"]
+        found = agreement(study.votes, seed=study.seed, draws=study.draws)
+        found["from_accuracy"] = from_accuracy(
+            found["percent"],
+            human["individual"]["accuracy"],
+            human["majority"]["accuracy"],
+            study.votes,
+        )
+        return {"human": {"agreement": found}}
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        yield from _methods(report)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield agreement_table(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield sheets(report)
+
+
+def _methods(report: Report) -> Iterator[Sentence]:
+    agreement = report["human"]["agreement"]
+    alpha = agreement["krippendorff_alpha"]
+    if alpha["value"] is not None:
+        interval = f" (95 % CI {decimal_range(alpha['ci'], 2)})" if alpha["ci"] else ""
+        yield Sentence.of(
+            "methods",
+            f"Two people who judged the same item gave the same answer in "
+            f"{percent(agreement['percent'])} of pairs; Krippendorff's alpha is "
+            f"{decimal(alpha['value'], 2)}{interval}.",
+        )

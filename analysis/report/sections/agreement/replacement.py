@@ -1,178 +1,21 @@
-"""Each run set beside the people, on the items that both answered."""
+"""Could the judge sit among the annotators? Two tests, and a description."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
-from analysis.data.arrays import CHOICES, Dataset, Run
 from analysis.data.verdicts import Verdicts, run_options
-from analysis.report.encode import Json, number, pick, put, put_estimate, put_interval
-from analysis.report.judges import identity
-from analysis.report.sections.accuracy.equal_certainty import adjust_bands, by_band
-from analysis.report.sections.certainty.comparison import certainty_beside
-from analysis.report.sections.glance.crowd_equivalence import worth_entry
-from analysis.stats.accuracy.bounds import difference_bounds
-from analysis.stats.agreement.alpha import krippendorff_alpha
-from analysis.stats.agreement.coefficients import cohen_kappa
+from analysis.report.encode import Json, number, pick, put, put_interval
+from analysis.report.section import RUN, Analysis, Report, Section, Source
+from analysis.report.study import Study
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import named_entries
 from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
-from analysis.stats.comparison.differences import equivalence, paired_difference
 from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.comparison.leave_one_out import leave_one_out, pooled_replacement_test
-from analysis.stats.comparison.mistakes import error_consistency
-from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
-from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.comparison.leave_one_out import pooled_replacement_test
 from analysis.stats.core.votes import Votes
 
 # The advantage that crowd workers are granted over a model, by the authors of the test.
 EPSILON = 0.1
-CONDITIONAL = "these annotators and items only"
-
-
-def comparison_entry(
-    data: Dataset,
-    run: Run,
-    judge: Verdicts,
-    people: Verdicts,
-    likeness: HumanLikeness,
-    *,
-    threshold: float,
-    seed: int,
-    draws: int,
-) -> Json:
-    votes = replace(
-        people.majority.votes, n_options=max(people.majority.votes.n_options, run_options(run))
-    )
-    pairs = count_pairs(judge.correct, people.correct)
-    out = identity(run)
-    out |= _agreement(judge, people, votes.n_options)
-    out["mcnemar"] = _mcnemar(pairs)
-    out["difference"] = _difference(pairs, data.study.equivalence_margin)
-    out["difference"]["bounds"] = _bounds(judge, people)
-    out["by_band"] = by_band(judge, people, threshold=threshold)
-    out["same_mistakes"] = _same_mistakes(judge, people, seed=seed, draws=draws)
-    out |= _in_place_of_a_person(votes, judge, likeness)
-    out["leave_one_out"] = _leave_one_out(votes, judge)
-    out |= worth_entry(data, judge, people, seed=seed, draws=draws)
-    out["certainty"] = certainty_beside(
-        data, run, judge, people, threshold=threshold, seed=seed, draws=draws
-    )
-    return out
-
-
-def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
-    """Holm's p values over the runs that compete with one another: more judges, more luck."""
-    for positions in families:
-        family = [entries[index] for index in positions]
-        adjusted = holm([entry["mcnemar"]["p"] for entry in family])
-        for entry, p in zip(family, adjusted, strict=True):
-            put(entry["mcnemar"], "p_holm", number(p), entry["mcnemar"].get("p_reason"))
-            entry["mcnemar"]["family"] = len(family)
-    adjust_bands(entries)
-
-
-def agreement_matrix(
-    people: Verdicts, judges: Sequence[Verdicts], truth: npt.ArrayLike
-) -> list[list[Json]]:
-    """Agreement of majority, every run and the truth with one another, in that order."""
-    sides = [people.answer, *(judge.answer for judge in judges), np.asarray(truth, np.int64)]
-    matrix: list[list[Json]] = [[{} for _ in sides] for _ in sides]
-    for row, one in enumerate(sides):
-        for column in range(row, len(sides)):
-            matrix[row][column] = matrix[column][row] = _pair(one, sides[column])
-    return matrix
-
-
-def _pair(one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> Json:
-    both = (one >= 0) & (other >= 0)
-    kappa = cohen_kappa(one, other, n_options=len(CHOICES))
-    out: Json = {"n": int(both.sum())}
-    put(out, "agreement", float((one == other)[both].mean()) if both.any() else None)
-    put(out, "kappa", number(kappa.value), kappa.reason)
-    options = np.arange(len(CHOICES))
-    alpha = krippendorff_alpha(
-        (one[both, None] == options).astype(np.int64) + (other[both, None] == options)
-    )
-    put(out, "alpha", number(alpha.value), alpha.reason)
-    return out
-
-
-def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
-    both = (judge.answer >= 0) & (people.answer >= 0)
-    same = wilson_proportion((judge.answer == people.answer)[both])
-    kappa = cohen_kappa(people.answer, judge.answer, n_options=n_options)
-    out: Json = {"common_items": int(both.sum())}
-    put(out, "agreement_with_majority", number(same.value), same.reason)
-    put_interval(out, "agreement_ci", same.interval, same.reason)
-    put_estimate(out, "cohen_kappa", kappa)
-    return out
-
-
-def _mcnemar(pairs: PairedCounts) -> Json:
-    test = mcnemar(pairs)
-    out: Json = {"holds_for": CONDITIONAL, "n": pairs.n, "b": pairs.b, "c": pairs.c}
-    put(out, "p", number(test.p), test.reason)
-    put(out, "p_mid", number(test.p_mid), test.reason)
-    return out
-
-
-def _difference(pairs: PairedCounts, margin: float) -> Json:
-    """Judge less people for these annotators only; no verdict rests on it."""
-    difference = paired_difference(pairs)
-    verdict = equivalence(pairs, margin=margin)
-    out: Json = {"holds_for": CONDITIONAL, "n": pairs.n}
-    put(out, "value", number(difference.value), difference.reason)
-    put_interval(out, "ci", difference.interval, difference.reason)
-    # Wald's standard error is 0 where no item, or every item in one way, is discordant.
-    wald = difference.wald
-    if wald is not None and wald.low == wald.high:
-        wald = None
-    put_interval(out, "wald_ci", wald, difference.reason or "no_variation")
-    out["margin"] = margin
-    put(out, "state", verdict.state, verdict.reason)
-    put(out, "equivalence_p", number(verdict.p), verdict.reason)
-    put_interval(out, "equivalence_ci", verdict.interval, verdict.reason)
-    return out
-
-
-def _bounds(judge: Verdicts, people: Verdicts) -> Json:
-    """The least and the greatest difference that missing answers of either side allow."""
-    asked = (judge.scored | people.scored).nonzero()[0]
-    found = difference_bounds(judge.correct[asked], people.correct[asked])
-    out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
-    return out | {"n_excluded": found.n_excluded}
-
-
-def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:
-    """Whether both are right and wrong on the same items, beyond what their accuracies give."""
-    found = error_consistency(
-        judge.correct, people.correct, n_draws=draws, rng=np.random.default_rng(seed)
-    )
-    out: Json = {
-        "n": found.n,
-        "both_right": found.n_both_right,
-        "only_judge": found.n_first_only,
-        "only_people": found.n_second_only,
-        "both_wrong": found.n_both_wrong,
-    }
-    kappa = found.kappa
-    put(out, "kappa", number(kappa.value), kappa.reason)
-    put_interval(out, "ci", kappa.interval, kappa.interval_reason or kappa.reason)
-    return out
-
-
-def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
-    """The judge and each person against the majority of the other people, on the same items."""
-    found = leave_one_out(votes, judge.answer)
-    difference = found.difference
-    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
-    put(out, "difference", number(difference.value), difference.reason)
-    put_interval(out, "ci", difference.interval, difference.interval_reason or difference.reason)
-    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
-    put(out, "people_agreement", number(found.human_agreement), difference.reason)
-    return out
 
 
 def _alt_test(test: AltTest) -> Json:
@@ -180,17 +23,15 @@ def _alt_test(test: AltTest) -> Json:
     return out | {"tested": len(test.annotators), "skipped": test.n_skipped}
 
 
-def likenesses(
-    data: Dataset, judges: Sequence[Verdicts], people: Verdicts, *, seed: int, draws: int
-) -> tuple[HumanLikeness, ...]:
+def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
     """Every run's kappa with people beside theirs with each other, on the same resamples."""
-    votes = people.majority.votes
-    options = max([votes.n_options, *(run_options(run) for run in data.runs)])
+    votes = study.votes
+    options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
     return human_likeness_of_several(
         replace(votes, n_options=options),
-        [judge.answer for judge in judges],
-        n_draws=draws,
-        rng=np.random.default_rng(seed),
+        [judge.answer for judge in study.judges],
+        n_draws=study.draws,
+        rng=study.rng(),
     )
 
 
@@ -219,3 +60,64 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
     put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")
     out["human_likeness"] = kappas
     return out
+
+
+def replacement(report: Report) -> Table:
+    return table_of_entries(
+        "replacement",
+        "Could the judge sit among the annotators?",
+        named_entries(report, "comparison") if report["human"]["answers"] else [],
+        [
+            ("Agrees with majority", "percent", "agreement_with_majority"),
+            ("Kappa", "decimal", "cohen_kappa"),
+            ("ω", "decimal", "alt_test.omega", "alt-test, ε = .1"),
+            ("ρ", "decimal", "alt_test.rho", "alt-test, ε = .1"),
+            ("tested", "count", "alt_test.tested", "alt-test, ε = .1"),
+            ("skipped", "count", "alt_test.skipped", "alt-test, ε = .1"),
+            ("ω", "decimal", "alt_test.certainty.omega", "the same of certainty"),
+            ("ρ", "decimal", "alt_test.certainty.rho", "the same of certainty"),
+            ("people's advantage", "points", "pooled_replacement.advantage_of_people", "pooled"),
+            ("p", "p", "pooled_replacement.p", "pooled"),
+            ("z", "decimal", "human_likeness_z", "kappa with people"),
+            ("difference", "decimal", "human_likeness.difference", "kappa with people"),
+        ],
+        "The alternative annotator test skips people with fewer than 30 usable items; with 30 "
+        "items each it rarely passes. The pooled test asks about the average annotator.",
+    )
+
+
+class Replacement(Section):
+    """The alternative annotator test, the pooled test, and kappa with annotators."""
+
+    name = "replacement"
+    analyses = (
+        Analysis(
+            "replacement",
+            "Whether the judge could sit among the people (alt-test, kappa, leave one out)",
+            tables=("replacement", "leave_one_out"),
+            paths=(
+                "comparison.*.alt_test",
+                "comparison.*.pooled_replacement",
+                "comparison.*.human_likeness",
+                "comparison.*.human_likeness_z",
+                "comparison.*.leave_one_out",
+            ),
+            uses=("resamples",),
+        ),
+    )
+    sources = (
+        Source("comparison.*.agreement", "replacement", RUN),
+        Source("comparison.*.agreement_with_majority", "replacement", RUN),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
+        return {
+            "comparison": [
+                _in_place_of_a_person(study.votes_beside(run), judge, likeness)
+                for run, judge, likeness in found
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield replacement(report)

@@ -1,30 +1,31 @@
-"""What every side's certainty is worth, said the same way for people and for judges."""
+"""What a stated certainty is worth: calibration, discrimination and reliability."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import plotly.graph_objects as go
 
-from analysis.report.encode import Json, cell, number, pick, put, put_interval
+from analysis.data.verdicts import Floats, Ints
+from analysis.report.encode import Json, cell, number, pick, put
+from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis, whiskers
+from analysis.report.rules import TOO_SMALL
+from analysis.report.section import Analysis, Report, Section
+from analysis.report.sections.certainty.sides import certain_sides, drawn_sides, on_every_side
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.numbers import percent
 from analysis.stats.certainty.calibration import (
     Binning,
     brier_score,
     calibration_error,
     discrimination,
 )
-from analysis.stats.certainty.held_out import unreachable_thresholds
-from analysis.stats.certainty.risk_coverage import check_threshold, risk_coverage, threshold_sweep
+from analysis.stats.certainty.risk_coverage import risk_coverage
 from analysis.stats.core.proportions import wilson_proportion
-from studies.prompts import BANDS
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Equally many answers per bin, and a bin per value: few values are said, and said often.
 OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
-# Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 lies
-# with the nineties.
-BIN_STARTS = tuple(range(0, 100, 10))
 
 
 def calibration(certainty: Floats, correct: Ints) -> Json:
@@ -56,25 +57,6 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     return out
 
 
-def histogram(certainty: Floats, correct: Ints) -> list[Json]:
-    """Right and wrong answers by certainty in bins of ten, empty bins included."""
-    rows = ~np.isnan(certainty) & (correct >= 0)
-    start = np.minimum(np.floor(certainty[rows] / 10).astype(np.int64), len(BIN_STARTS) - 1)
-    right = correct[rows]
-    bins = []
-    for number_, low in enumerate(BIN_STARTS):
-        inside = start == number_
-        bin_: Json = {
-            "from": max(low, 1),
-            "to": low + 9 if low < BIN_STARTS[-1] else 100,
-            "n": int(inside.sum()),
-            "correct": int(right[inside].sum()),
-        }
-        put(bin_, "accuracy", float(right[inside].mean()) if inside.any() else None)
-        bins.append(bin_)
-    return bins
-
-
 def reliability(certainty: Floats, correct: Ints) -> list[Json]:
     """Points of the reliability diagram: equal width, non-empty bins, with Wilson intervals."""
     points = []
@@ -84,72 +66,217 @@ def reliability(certainty: Floats, correct: Ints) -> list[Json]:
     return points
 
 
-def by_band(certainty: Floats, correct: Ints) -> list[Json]:
-    """Accuracy in each of the five named bands; a fraction belongs to the band above it."""
-    rows = ~np.isnan(certainty) & (correct >= 0)
-    value, right = certainty[rows], correct[rows]
-    out = []
-    for band in BANDS:
-        inside = (value > band.low - 1) & (value <= band.high)
-        facts = {"slug": band.slug, "name": band.name, "from": band.low, "to": band.high}
-        out.append(facts | cell(wilson_proportion(right[inside])))
-    return out
+def certainty_table(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        summary, calibration = side["certainty"]["summary"], side["calibration"]
+        rows.append(
+            [who, summary["n"], summary["mean"], summary["sd"], summary["distinct"]]
+            + [side["certainty"]["rules"]["at"], summary["multiples_of_5"]]
+            + [calibration[key] for key in ("ece", "brier", "auroc", "aurc")]
+        )
+    columns = (
+        Column("Who"),
+        Column("n", "count"),
+        Column("Mean", "number"),
+        Column("SD", "number"),
+        Column("Distinct values", "count"),
+        Column("Exactly at the threshold", "count"),
+        Column("Multiples of 5", "percent"),
+        Column("ECE", "decimal"),
+        Column("Brier", "decimal"),
+        Column("AUROC", "decimal"),
+        Column("AURC", "decimal"),
+    )
+    return Table(
+        "certainty",
+        "How certainty is used, and what it is worth",
+        columns,
+        rows,
+        "Certainty is read as a probability of certainty / 100. ECE: ten bins of equal width. "
+        "Lower is better for ECE, Brier and AURC; AUROC .5 means that certainty says nothing.",
+    )
 
 
-def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
-    """Coverage and accuracy at every certainty that occurs, with a band that covers the choice."""
-    rng = np.random.default_rng(seed)
-    points = []
-    for point in threshold_sweep(certainty, correct, n_draws=draws, rng=rng):
-        entry: Json = {
-            "threshold": point.threshold,
-            "at": point.n_at,
-            "coverage": point.coverage,
-            **cell(point.accuracy),
-        }
-        put_interval(entry, "band", point.band, "too_few_items")
-        points.append(entry)
-    return points
+def reliability_table(report: Report) -> Table:
+    rows = [
+        [who, f"{point['from']:g}–{point['to']:g}", point["confidence"], point]
+        for who, side in certain_sides(report)
+        for point in side["certainty"]["reliability"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Certainty"),
+        Column("Mean certainty", "percent"),
+        Column("Right", "share"),
+    )
+    return Table("reliability", "Accuracy against stated certainty", columns, rows)
 
 
-def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
-    """High certainty read as "at least" (ours) and as "above", and how many lie exactly at it."""
-    check = check_threshold(certainty, correct, threshold)
-    return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
+def measures(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        found = side["calibration"]
+        rows.append(
+            [who, found["right"], found["wrong"]]
+            + [found[key] for key in ("ece", "ece_mass", "ece_distinct", "ece_half_scale", "mce")]
+            + [found["brier_parts"][key] for key in ("reliability", "resolution", "uncertainty")]
+            + [found[key] for key in ("auprc_correct", "auprc_error", "base_rate", "e_aurc")]
+        )
+    columns = (
+        Column("Who"),
+        Column("right", "count", "Answers"),
+        Column("wrong", "count", "Answers"),
+        Column("ten bins", "decimal", "ECE"),
+        Column("equal numbers", "decimal", "ECE"),
+        Column("by value", "decimal", "ECE"),
+        Column("0 as a coin flip", "decimal", "ECE"),
+        Column("largest gap", "decimal", "ECE"),
+        Column("reliability", "decimal", "Brier score ="),
+        Column("− resolution", "decimal", "Brier score ="),
+        Column("+ uncertainty", "decimal", "Brier score ="),
+        Column("right", "decimal", "AUPRC"),
+        Column("wrong", "decimal", "AUPRC"),
+        Column("Share right", "decimal"),
+        Column("E-AURC", "decimal"),
+    )
+    return Table(
+        "certainty_measures",
+        "More measures of certainty",
+        columns,
+        rows,
+        "Few certainties are said, and said often: ECE by value has one bin for each. Read as a "
+        "coin flip, certainty 0 means one half. AUPRC has to be read beside the share right (for "
+        "right answers) or one less that (for wrong ones). E-AURC is what the best order of the "
+        "same answers would save.",
+    )
 
 
-def chapter(certainty: Floats, correct: Ints, *, threshold: float, seed: int, draws: int) -> Json:
-    """Everything that the certainty chapter shows of one side."""
+# Differences that a title may speak of.
+NOTICEABLE = 0.05
+
+
+def reliability_figure(report: Report) -> Figure | None:
+    """Accuracy against stated certainty, with the line of a perfect match."""
+    found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
+    found = [(side, points) for side, points in found if points]
+    if not found:
+        return None
+    return Figure(
+        "reliability",
+        _reliability_title([_gap(points) for _, points in found]),
+        "Share of right answers against mean stated certainty in ten bins of equal width, with "
+        "95 % intervals; the area of a dot is its number of answers, the dashed line a perfect "
+        "match. Certainty 80 is read as a probability of .80.",
+        "reliability",
+        [_reliability(side.name, points, side.colour) for side, points in found],
+    )
+
+
+def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
+    largest = max(point["n"] for point in points)
+    diagonal = go.Scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        hoverinfo="skip",
+        line={"color": REFERENCE, "dash": "dash", "width": 1},
+    )
+    dots = go.Scatter(
+        x=[point["confidence"] for point in points],
+        y=[point["accuracy"] for point in points],
+        mode="markers",
+        marker={
+            "color": colour,
+            "size": [6 + 16 * (point["n"] / largest) ** 0.5 for point in points],
+            "opacity": 0.85,
+            "line": {"color": "#ffffff", "width": 1},
+        },
+        error_y=whiskers(points),
+        customdata=[point["n"] for point in points],
+        hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
+    )
+    told = (
+        f"{point['confidence'] * 100:.0f}: {_right(point)} of {point['n']} right"
+        for point in points
+    )
+    return panel(
+        name,
+        f"{name}, by certainty: " + ", ".join(told),
+        [diagonal, dots],
+        height=250,
+        xaxis=share_axis("stated certainty", range=[0, 1.03]),
+        yaxis=share_axis("right", range=[0, 1.03]),
+    )
+
+
+def _gap(points: Sequence[Report]) -> float:
+    """Mean certainty less accuracy: how much more is promised than kept."""
+    n = sum(point["n"] for point in points)
+    return sum(point["n"] * (point["confidence"] - point["accuracy"]) for point in points) / n
+
+
+def _reliability_title(gaps: Sequence[float]) -> str:
+    over, under = max(gaps) > NOTICEABLE, min(gaps) < -NOTICEABLE
     return {
-        "histogram": histogram(certainty, correct),
-        "reliability": reliability(certainty, correct),
-        "bands": by_band(certainty, correct),
-        "sweep": sweep(certainty, correct, seed=seed, draws=draws),
-        "unreachable": list(unreachable_thresholds(certainty, correct)),
-        "rules": both_rules(certainty, correct, threshold),
-        "distribution": distribution(certainty),
-        "summary": summary(certainty),
-    }
+        (True, False): "Certainty promises more than it keeps",
+        (False, True): "Answers are better than their certainty",
+        (True, True): "Some promise too much, some too little",
+        (False, False): "On average, certainty keeps its promise",
+    }[over, under]
 
 
-def distribution(certainty: Floats) -> list[list[float]]:
-    """Each certainty that occurs, with the share of answers that are at most as certain."""
-    values, counts = np.unique(certainty[~np.isnan(certainty)], return_counts=True)
-    shares = np.cumsum(counts) / max(int(counts.sum()), 1)
-    return [[float(value), float(share)] for value, share in zip(values, shares, strict=True)]
+def _right(point: Mapping[str, Any]) -> str:
+    """How many of a point's answers are right: in percent where there are enough of them."""
+    return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])
 
 
-def summary(certainty: Floats) -> Json:
-    """Where the certainties lie."""
-    values = certainty[~np.isnan(certainty)]
-    out: Json = {"n": int(values.size), "distinct": int(np.unique(values).size)}
-    facts: dict[str, Any] = {"mean": None, "sd": None, "median": None, "multiples_of_5": None}
-    if values.size:
-        facts["mean"] = float(values.mean())
-        facts["median"] = float(np.median(values))
-        facts["multiples_of_5"] = float(np.mean(values % 5 == 0))
-    if values.size > 1:
-        facts["sd"] = float(values.std(ddof=1))
-    for key, value in facts.items():
-        put(out, key, value, "too_few_items" if values.size else "empty_group")
-    return out
+class Calibration(Section):
+    """Calibration of every side."""
+
+    name = "calibration"
+    analyses = (
+        Analysis(
+            "calibration",
+            "Whether certainty tells right from wrong (ECE, Brier, AUROC, risk and coverage)",
+            tables=(
+                "certainty",
+                "certainty_histogram",
+                "reliability",
+                "thresholds",
+                "coverage",
+                "bands",
+                "certainty_measures",
+                "other_certainties",
+                "certified",
+            ),
+            paths=(
+                "human.majority.calibration",
+                "human.majority.certainty",
+                "human.individual.calibration",
+                "human.individual.certainty",
+                "judges.*.calibration",
+                "judges.*.certainty",
+                "judges.*.other_certainties",
+                "selective",
+            ),
+            uses=("threshold", "resamples"),
+        ),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return on_every_side(
+            study,
+            lambda side: {
+                "calibration": calibration(side.certainty, side.correct),
+                "certainty": {"reliability": reliability(side.certainty, side.correct)},
+            },
+        )
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield certainty_table(report)
+        yield measures(report)
+        yield reliability_table(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield reliability_figure(report)

@@ -1,6 +1,7 @@
 """From which certainty on a judge's answers may be trusted, with a certificate or without."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,8 +9,12 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Verdicts
 from analysis.report.clusters import Shared
 from analysis.report.encode import Json, cell, number, put
-from analysis.report.judges import identity
-from analysis.report.sections.certainty.validation import TARGET
+from analysis.report.rules import TARGET
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study, identity
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names
+from analysis.report.text.reasons import reason
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import BoolArray
 from analysis.stats.selection.certified_thresholds import (
@@ -22,6 +27,8 @@ from analysis.stats.selection.certified_thresholds import (
 
 # Probability with which any certificate of a report may be wrong, over all of its runs.
 DELTA = 0.1
+
+
 # Answers that the first threshold tested is to accept.
 FEWEST_AT_START = 30
 
@@ -105,3 +112,85 @@ def _entry(
 def _stated(verdicts: Verdicts) -> BoolArray:
     """Items on which the run gave a certainty and can be right or wrong."""
     return np.asarray(verdicts.scored & ~np.isnan(verdicts.certainty), dtype=np.bool_)
+
+
+def certified(report: Report) -> Table:
+    rows = []
+    for name, found in zip(run_names(report), report["selective"], strict=True):
+        certificate = found["certificate"]
+        if not certificate["items"]:
+            continue
+        tested = certificate["tested"]
+        rows.append(
+            [
+                name,
+                "none" if found["threshold"] is None else f"{found['threshold']:.0f}",
+                found["coverage"],
+                found,
+                certificate["items"],
+                tested[-1]["n"] if tested else None,
+                tested[-1]["errors"] if tested else None,
+                tested[-1]["p"] if tested else None,
+                reason(found["threshold_reason"]) if found["threshold"] is None else "",
+            ]
+        )
+    columns = (
+        Column("Run"),
+        Column("Certified from"),
+        Column("Coverage", "percent", "Over all items"),
+        Column("right", "share", "Over all items"),
+        Column("Items tested", "count"),
+        Column("accepted", "count", "Last test"),
+        Column("wrong", "count", "Last test"),
+        Column("p", "p", "Last test"),
+        Column("Why none"),
+    )
+    first = report["selective"][0] if report["selective"] else None
+    return Table(
+        "certified",
+        "From which certainty on the judge may be trusted, with a certificate",
+        columns,
+        rows,
+        "" if first is None else _certificate_note(first),
+    )
+
+
+def _certificate_note(first: Mapping[str, Any]) -> str:
+    made = first["certificate"]
+    return (
+        f"Certified: with {1 - made['delta']:.0%} confidence, over all runs together, at least "
+        f"{first['target']:.0%} of the answers that the threshold accepts are right on new items "
+        "drawn as these were. Items that share a persona or a question are right or wrong "
+        "together, so one item of each is tested; the others count only in coverage and accuracy, "
+        "whose interval is no certificate. Thresholds are tested from strict to lenient until "
+        f"one fails; p has to be at most {made['delta'] / made['judges']:.3g}, which takes at "
+        f"least {made['fewest']} accepted answers. None certified: trust no answer on its "
+        "certainty alone."
+    )
+
+
+def _limit(report: Report) -> str:
+    found = zip(run_names(report), report["selective"], strict=True)
+    names = [name for name, entry in found if entry["threshold"] is not None]
+    if not names:
+        return "No threshold is certified, so no accuracy is promised for items outside this study."
+    return (
+        f"A threshold is certified for {', '.join(names)} alone, and for items that are drawn as "
+        "these were; nothing else is promised for items outside this study."
+    )
+
+
+class Certified(Section):
+    """Certified thresholds of every run."""
+
+    name = "certified"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        entries = selective(study.data, study.judges, study.shared, threshold=study.threshold)
+        return {"selective": entries}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield certified(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        yield Sentence.of("limit", _limit(report), "certified")

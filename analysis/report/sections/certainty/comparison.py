@@ -1,19 +1,17 @@
-"""People's certainty beside a run's: the chapter that the comparison stands or falls with."""
+"""Annotators' certainty and a run's: item by item, as distributions, and by equal rules."""
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Run
+from analysis.data.arrays import Run
 from analysis.data.verdicts import Verdicts, run_votes
-from analysis.report.encode import (
-    Json,
-    cell,
-    estimate,
-    number,
-    put,
-    put_estimate,
-    put_interval,
-)
-from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.report.encode import Json, cell, number, put, put_estimate, put_interval
+from analysis.report.section import RUN, Analysis, Report, Section, Source
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names
 from analysis.stats.certainty.human_llm import compare_certainty, compare_certainty_distributions
 from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from analysis.stats.core.results import Estimate
@@ -21,18 +19,9 @@ from analysis.stats.core.results import Estimate
 MAJORITY = 3
 
 
-def certainty_beside(
-    data: Dataset,
-    run: Run,
-    judge: Verdicts,
-    people: Verdicts,
-    *,
-    threshold: float,
-    seed: int,
-    draws: int,
-) -> Json:
-    """Item by item, as distributions, by equal rules, and on each side's own high items."""
-    votes = people.majority.votes
+def certainty_beside(study: Study, run: Run, judge: Verdicts) -> Json:
+    """Item by item, as distributions, and by equal rules."""
+    data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
     # Distributions are compared answer by answer: the mean of three people varies less than one
     # reply, whoever gives it.
@@ -54,22 +43,11 @@ def certainty_beside(
         votes,
         run_votes(data, run),
         truth,
-        threshold=threshold,
+        threshold=study.threshold,
         votes_per_item=MAJORITY,
-        rng=np.random.default_rng(seed),
+        rng=study.rng(),
     )
     out["like_for_like"] = _panel(panel)
-    out["high_sets"] = _high_sets(
-        compare_high_sets(
-            people.certainty,
-            people.correct,
-            judge.certainty,
-            judge.correct,
-            threshold=threshold,
-            rng=np.random.default_rng(seed),
-            n_draws=draws,
-        )
-    )
     return out
 
 
@@ -90,15 +68,113 @@ def _side(side: PanelSide) -> Json:
     return out
 
 
-def _high_sets(sets: HighSets) -> Json:
-    """Each side on its own high items, and both on the four sets that these cut."""
-    return {
-        "n": sets.n,
-        "difference": estimate(sets.difference),
-        "judge_on_own": cell(sets.model_on_own),
-        "people_on_own": cell(sets.human_on_own),
-        "cells": {
-            name: {"people": cell(people), "judge": cell(judge)}
-            for name, (people, judge) in sets.cells.items()
-        },
-    }
+def like_for_like_table(report: Report) -> Table:
+    people: list[list[Any]] = []
+    judges: list[list[Any]] = []
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        panel = versus["certainty"]["like_for_like"]
+        if versus["certainty"]["judgments"] == 0:
+            continue
+        for rows, key, label in (
+            (people, "human_single", "One person"),
+            (people, "human_majority", "Three people, majority"),
+            (judges, "model_single", f"{name}, one reply"),
+            (judges, "model_majority", f"{name}, three replies, majority"),
+        ):
+            side = panel[key]
+            row = [label, side["overall"], side["high_share"], side["high"]]
+            row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
+            # People are the same beside every run, unless a run scores true ties.
+            if side["overall"]["n"] and row not in rows:
+                rows.append(row)
+    rows = people + judges
+    columns = (
+        Column("Who"),
+        Column("Overall", "share"),
+        Column("Share high", "percent"),
+        Column("High", "share"),
+        Column("At people's coverage", "percent"),
+        Column("95 % interval", "percent_range"),
+    )
+    return Table(
+        "like_for_like",
+        "Like for like: one person beside one reply, majority beside majority",
+        columns,
+        rows,
+        "The mean of three certainties varies less than one: equal judges look different when a "
+        "majority is set beside a single reply. “At people's coverage”: accuracy of the most "
+        "certain answers, as large a share of all as single people's high answers are; its "
+        "interval allows for that share being estimated.",
+    )
+
+
+_BY_ITEM = (
+    "pearson",
+    "spearman",
+    "kendall",
+    "concordance",
+    "mean_difference",
+    "wilcoxon_p",
+    "human_mean",
+    "model_mean",
+    "ks",
+    "wasserstein",
+)
+
+
+def item_by_item(report: Report) -> Table:
+    rows = []
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        found = versus["certainty"]
+        if found["items"] and found["judgments"]:
+            rows.append([name, found["items"], *(found[key] for key in _BY_ITEM)])
+    columns = (
+        Column("Run"),
+        Column("Items", "count"),
+        Column("Pearson", "decimal", "Correlation over items"),
+        Column("Spearman", "decimal", "Correlation over items"),
+        Column("Kendall", "decimal", "Correlation over items"),
+        Column("Lin", "decimal", "Correlation over items"),
+        Column("mean", "number", "Judge less majority"),
+        Column("Wilcoxon p", "p", "Judge less majority"),
+        Column("people", "number", "Mean of single answers"),
+        Column("judge", "number", "Mean of single answers"),
+        Column("KS", "decimal", "Distance of distributions"),
+        Column("points", "number", "Distance of distributions"),
+    )
+    return Table(
+        "certainty_by_item",
+        "Certainty of judge and people, item by item and as distributions",
+        columns,
+        rows,
+        "Item by item the majority's certainty is the mean of those who gave its answer; "
+        "distributions are of single answers. Lin's concordance falls where one side is more "
+        "certain throughout, which the other three do not see. Wilcoxon's test leaves out items "
+        "on which both are equally certain.",
+    )
+
+
+class CertaintyComparison(Section):
+    """The certainty of annotators next to that of every run."""
+
+    name = "certainty_comparison"
+    analyses = (
+        Analysis(
+            "certainty_beside",
+            "People's certainty beside the judge's, and both where they are certain",
+            tables=("like_for_like", "high_sets", "interaction", "certainty_by_item", "by_band"),
+            paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
+            uses=("threshold", "resamples"),
+        ),
+    )
+    sources = (Source("comparison.*.certainty", "certainty_by_item", RUN),)
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "comparison": [{"certainty": certainty_beside(study, *run)} for run in runs],
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield item_by_item(report)
+        yield like_for_like_table(report)

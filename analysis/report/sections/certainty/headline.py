@@ -1,27 +1,17 @@
-"""What the certainty chapter found, in a few sentences chosen by rule."""
+"""What the chapter on certainty found, in a few sentences chosen by rule."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.report.encode import Json
-from analysis.report.sections.glance.headline import (
-    LEVEL,
-    THRESHOLD,
-    holm_words,
-    state_with,
-    who_of,
-)
-from analysis.report.text.numbers import (
-    TOO_SMALL,
-    decimal,
-    decimal_range,
-    percent,
-    points,
-    points_range,
-    reason,
-    run_name,
-)
-from analysis.report.text.sentences import Said, say, shown
+from analysis.report.rules import LEVEL, TOO_SMALL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study
+from analysis.report.text.names import run_name
+from analysis.report.text.numbers import decimal, decimal_range, percent, points, points_range
+from analysis.report.text.reasons import reason
+from analysis.report.text.sentences import Text, fill, shown
+from analysis.report.text.verdicts import THRESHOLD, holm_words, state_with, texts, who_of
 
 
 def certainty_headline(report: Mapping[str, Any]) -> Json:
@@ -60,7 +50,7 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
     return "No run states a certainty on enough of the items that people do."
 
 
-def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
+def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
     ends = found["spearman_ci"]
     rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
     said: dict[str, object] = {
@@ -70,21 +60,21 @@ def _together(name: str, found: Mapping[str, Any], path: str) -> Said:
     }
     if ends is not None:
         interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
-        said["found"] = say("{rho} (95 % interval {ends})", rho=rho, ends=interval)
+        said["found"] = fill("{rho} (95 % interval {ends})", rho=rho, ends=interval)
     tail = "over {items} items Spearman's correlation is {found}."
     if ends is None or ends[0] <= 0 <= ends[1]:
-        return say(
+        return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
             **said,
         )
     moves = "rises with" if ends[0] > 0 else "falls with"
-    return say(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
+    return fill(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
 
 
-def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
+def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
     if found["model_mean"] is None:
         return "Too few certainties were stated to compare their means."
-    return say(
+    return fill(
         "On average a reply of {name} states a certainty of {model} and a person's answer one of "
         "{human} (distance of the distributions {distance} points, KS {ks}).",
         name=name,
@@ -97,7 +87,7 @@ def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Said:
 
 def _on_own_ground(
     name: str, sets: Mapping[str, Any], path: str, threshold: float
-) -> tuple[str, Said]:
+) -> tuple[str, Text]:
     difference, judge = sets["difference_general"], sets["judge_on_own"]
     people = sets["people_on_own"]
     said: dict[str, object] = {
@@ -107,7 +97,7 @@ def _on_own_ground(
         "n_people": shown(people["n"], f"{path}.people_on_own.n"),
     }
     if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
-        return "too_few", say(
+        return "too_few", fill(
             "Too few items are highly certain (≥ {threshold}) to compare the two there "
             "({n_judge} of {name}, {n_people} of people).",
             **said,
@@ -122,7 +112,7 @@ def _on_own_ground(
         "{people} of {n_people}, a difference of {gap} points {tail}."
     )
     if difference["ci"] is None:
-        return "cannot_tell", say(
+        return "cannot_tell", fill(
             form,
             words=CERTAIN_WORDS["cannot_tell"],
             tail=f"(no interval: {reason(difference['ci_reason'])})",
@@ -130,12 +120,12 @@ def _on_own_ground(
         )
     differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
     state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
-    tail = say(
+    tail = fill(
         "(95 % interval {ci}{holm}) on items that both decided",
         ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
         holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
     )
-    return state, say(form, words=CERTAIN_WORDS[state], tail=tail, **said)
+    return state, fill(form, words=CERTAIN_WORDS[state], tail=tail, **said)
 
 
 CERTAIN_WORDS = {
@@ -143,3 +133,17 @@ CERTAIN_WORDS = {
     "worse": "is right less often than people where they are",
     "cannot_tell": "cannot be told apart from people where they are",
 }
+
+
+class CertaintyHeadline(Section):
+    """The finding on certainty, for the run of the headline."""
+
+    name = "certainty_headline"
+    needs = ("headline", "accuracies", "certainty_comparison", "high_sets")
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"certainty_headline": certainty_headline(earlier)}
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for text in texts(report["certainty_headline"]):
+            yield Sentence("finding", text)

@@ -1,9 +1,6 @@
-"""Certainty held to account: with intervals, corrected out of sample, a threshold on other items.
+"""Certainty held to account: intervals, corrections and thresholds measured on other items."""
 
-Everything is about one side's answers, said the same way for people and for judges.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +8,15 @@ import numpy.typing as npt
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Floats, Ints
 from analysis.report.encode import Json, cell, estimate, number, put
-from analysis.stats.certainty.calibration import discrimination
+from analysis.report.rules import FOLDS, TARGET
+from analysis.report.section import Report, Section
+from analysis.report.sections.certainty.sides import Stated, certain_sides, on_every_side
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.thresholds import chosen
 from analysis.stats.certainty.held_out import held_out_threshold
 from analysis.stats.certainty.intervals import certainty_quality
 from analysis.stats.certainty.recalibration import folds_by_key, recalibrate
-from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
-from analysis.stats.core.votes import Votes
-
-FOLDS = 5
-# Accuracy that the held-out threshold has to reach on the half that chooses it.
-TARGET = 0.8
 
 
 def item_folds(data: Dataset) -> Ints:
@@ -33,38 +29,6 @@ def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
     personas = [item.persona for item in data.items]
     keys = personas if len(set(personas)) > 1 else [item.key for item in data.items]
     return np.asarray(folds_by_key(keys, 2) == 1, dtype=np.bool_)
-
-
-def checks(
-    certainty: Floats,
-    correct: Ints,
-    item: Ints,
-    *,
-    folds: Ints,
-    held_out: npt.NDArray[np.bool_],
-    seed: int,
-    draws: int,
-) -> Json:
-    """One entry of `certainty`, `correct` and `item` per answer; folds and halves by item."""
-    return {
-        "measures": _measures(certainty, correct, item, seed=seed, draws=draws),
-        "recalibration": _recalibration(certainty, correct, folds[item]),
-        "held_out": _held_out(certainty, correct, held_out[item]),
-    }
-
-
-def scale_use(votes: Votes, correct: Ints) -> Json:
-    """How far certainty belongs to the item, and what a person's own level hides."""
-    centred = centred_certainty(votes)
-    out: Json = {
-        "icc": estimate(certainty_icc(votes)),
-        "icc_centred": estimate(certainty_icc(votes, centred=True)),
-    }
-    # Only the order counts for the area, so differences of -100 to 100 may be put on the scale.
-    for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
-        found = discrimination(values, correct)
-        put(out, key, number(found.auroc), found.reason)
-    return out
 
 
 def _measures(certainty: Floats, correct: Ints, item: Ints, *, seed: int, draws: int) -> Json:
@@ -96,3 +60,101 @@ def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_])
     put(out, "coverage", number(found.coverage), found.reason)
     out |= {"n_choosing": found.n_choosing, "n_held_out": found.n_held_out}
     return out | {"chosen_on": cell(found.chosen_on), "measured_on": cell(found.measured_on)}
+
+
+def recalibration(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        found, measures = side["certainty"]["recalibration"], side["certainty"]["measures"]
+        rows.append(
+            [who, found["n"]]
+            + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
+            # Where nothing varies, resamples are all alike: that is no certainty.
+            + [measures["skill"]["ci"] if found["raw"] is not None else None]
+            + [measures["auroc"]["value"], measures["auroc"]["ci"]]
+        )
+    columns = (
+        Column("Who"),
+        Column("n", "count"),
+        Column("as stated", "decimal", "Brier score"),
+        Column("isotonic", "decimal", "Brier score"),
+        Column("logistic", "decimal", "Brier score"),
+        Column("a constant", "decimal", "Brier score"),
+        Column("Constant less stated, 95 %", "range"),
+        Column("AUROC", "decimal"),
+        Column("95 % interval", "range"),
+    )
+    return Table(
+        "recalibration",
+        "What certainty is worth, as stated and corrected",
+        columns,
+        rows,
+        "Lower Brier scores are better. Corrections are fitted on four fifths of the items and "
+        "measured on the rest; the constant is the share of right answers there. A stated "
+        "certainty above the constant is worth less than saying the same number every time. "
+        "Intervals draw items anew.",
+    )
+
+
+def threshold_rules(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        rules, held = side["certainty"]["rules"], side["certainty"]["held_out"]
+        rows.append(
+            [
+                who,
+                rules["at"],
+                rules["at_least"],
+                rules["above"],
+                held["threshold"],
+                held["chosen_on"],
+                held["measured_on"],
+                held["coverage"],
+            ]
+        )
+    tau = report["parameters"]["threshold"]
+    columns = (
+        Column("Who"),
+        Column(f"Exactly {tau}", "count"),
+        Column(f"≥ {tau}", "share"),
+        Column(f"> {tau}", "share"),
+        Column("Threshold", "number", "Chosen on half, measured on the other"),
+        Column("choosing half", "share", "Chosen on half, measured on the other"),
+        Column("other half", "share", "Chosen on half, measured on the other"),
+        Column("Coverage", "percent", "Chosen on half, measured on the other"),
+    )
+    return Table(
+        "threshold_rules",
+        f"The threshold {tau} ({chosen(report)}), both ways to read it, and one that saw half",
+        columns,
+        rows,
+        "The lowest certainty that reaches 80 % on one half of the personas, with at least 30 "
+        "answers; what it gives on the other half is the only honest one of the two.",
+    )
+
+
+class Validation(Section):
+    """Measures with intervals, and corrections and thresholds measured on other items."""
+
+    name = "validation"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        folds, held_out = item_folds(study.data), held_out_items(study.data)
+
+        def checks(side: Stated) -> Json:
+            certainty, correct = side.certainty, side.correct
+            return {
+                "certainty": {
+                    "measures": _measures(
+                        certainty, correct, side.item, seed=study.seed, draws=study.draws
+                    ),
+                    "recalibration": _recalibration(certainty, correct, folds[side.item]),
+                    "held_out": _held_out(certainty, correct, held_out[side.item]),
+                }
+            }
+
+        return on_every_side(study, checks)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield threshold_rules(report)
+        yield recalibration(report)

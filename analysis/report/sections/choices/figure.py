@@ -6,18 +6,21 @@ from typing import Any
 import plotly.graph_objects as go
 
 from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
-from analysis.report.sections.choices.multiverse import EXCLUSIONS, TIES, UNITS
+from analysis.report.section import Report
 from analysis.report.sections.choices.table import CLAIMS
+from analysis.report.sections.choices.universe import EXCLUSIONS, TIES, UNITS
 from analysis.report.text.numbers import points
 
-Report = Mapping[str, Any]
-
 MARGIN = {"l": 46, "r": 12, "t": 12, "b": 12}
+
+
 CURVE, ROW = 200, 26
+
+
 WORDS: Mapping[str, Mapping[Any, str]] = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
 
 
-def multiverse(report: Report) -> Figure | None:
+def specification_curve(report: Report) -> Figure | None:
     """One panel for each claim of the headline that can be compared."""
     claims = [claim for claim in report["multiverse"]["claims"] if claim["of"] > 1]
     if not claims:

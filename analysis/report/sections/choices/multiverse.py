@@ -6,175 +6,46 @@ and named, so that they cannot make a finding look firmer than it is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, Answers, Dataset, Run
-from analysis.data.verdicts import Floats, people_votes, run_votes
+from analysis.data.arrays import MISSING, Dataset
+from analysis.data.verdicts import Floats
 from analysis.report.clusters import Shared
 from analysis.report.competition import families
 from analysis.report.encode import Json, put, undefined
-from analysis.report.sections.glance.headline import LEVEL, MIN_COMPARED
-from analysis.report.sections.position.sides import on_side
-from analysis.report.text.numbers import TOO_SMALL
+from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
+from analysis.report.sections.choices.universe import EXCLUSIONS, TIES, UNITS, Universe
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.comparison.differences import equivalence
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
     general_difference,
-    why_not,
 )
 from analysis.stats.comparison.multiverse import (
     Clusters,
     Contrast,
-    Unit,
     paired_contrast,
     set_contrast,
-    shared_people,
 )
 from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
-from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import TiePolicy, majority_vote
 
 THRESHOLDS = (70, 80, 90)
-MIN_BLOCKS = 8
-# Signs that somebody did not read: a pace, and a side of the screen.
-HASTE = 1 / 3
-ONE_SIDED, SIDED_ANSWERS = 0.9, 10
 
-TIES: Mapping[str, str] = {
-    "exclude": "ties left out",
-    "half": "ties count half",
-    "certainty": "ties go to the more certain",
-    "random": "ties broken by lot",
-}
-EXCLUSIONS: Mapping[str, str] = {
-    "as_reported": "answers as in this report",
-    "with_excluded": "excluded people counted too",
-    "without_hasty": "without hasty and one-sided people",
-    "missing_wrong": "a judge's missing answers count as wrong",
-}
-UNITS: Mapping[str, str] = {
-    "general": "items, people, personas and questions vary",
-    "item": "items vary",
-    "persona": "personas vary",
-    "question": "questions vary",
-    "people": "people vary",
-}
+
 LABELS = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
+
+
 TOO_FEW = {"n": 0, "n_people": 0, "state": "too_few"} | undefined(
     "too_few_items", "difference", "ci"
 )
+
+
 DECIDED = ("better", "worse", "equivalent", "cannot_tell")
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """One side under one way of breaking ties: credit and certainty, shape (items,)."""
-
-    credit: Floats
-    certainty: Floats
-
-
-@dataclass(eq=False)
-class Universe:
-    """What the specifications are made of, computed once for each option."""
-
-    data: Dataset
-    shared: Shared
-    seed: int
-    runs: Sequence[Run]
-    _sides: dict[tuple[str, ...], Side] = field(default_factory=dict)
-    _votes: dict[str, Votes] = field(default_factory=dict)
-    _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
-
-    def people(self, ties: str, exclusions: str) -> Side:
-        # What counts against judges leaves people as they are.
-        kept = "as_reported" if exclusions == "missing_wrong" else exclusions
-        key = ("people", ties, kept)
-        if key not in self._sides:
-            truth = self.data.scored_truth(offers_tie=self.data.study.allow_tie)
-            self._sides[key] = self._side(self.votes(kept), truth, ties)
-        return self._sides[key]
-
-    def judge(self, run: Run, ties: str, exclusions: str) -> Side:
-        strict = exclusions == "missing_wrong"
-        key = (run.run, ties, str(strict))
-        if key not in self._sides:
-            truth = self.data.scored_truth(offers_tie=run.offers_tie)
-            side = self._side(run_votes(self.data, run), truth, ties)
-            if strict:
-                asked = np.zeros(truth.size, dtype=np.bool_)
-                asked[run.judgments.item] = True
-                missing = asked & (truth >= 0) & np.isnan(side.credit)
-                side = Side(np.where(missing, 0.0, side.credit), side.certainty)
-            self._sides[key] = side
-        return self._sides[key]
-
-    def unit(self, name: str, exclusions: str) -> Unit | Sharing | None:
-        """What varies; None where it comes in too few independent pieces."""
-        by_people = name in {"general", "people"} and exclusions != "missing_wrong"
-        kept = exclusions if by_people else "as_reported"
-        if (name, kept) not in self._units:
-            self._units[name, kept] = self._make_unit(name, kept)
-        return self._units[name, kept]
-
-    def votes(self, kept: str) -> Votes:
-        if kept not in self._votes:
-            self._votes[kept] = _votes(self.data, kept)
-        return self._votes[kept]
-
-    def _side(self, votes: Votes, truth: Any, ties: str) -> Side:
-        # The lot is about right or wrong: it must not depend on which response is called r1.
-        policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
-        majority = majority_vote(votes, ties=policy)
-        credit = majority.credit(truth.astype(np.int64))
-        if ties == "random":
-            lot = np.random.default_rng(self.seed).random(credit.size)
-            credit = np.where(np.isnan(credit), np.nan, lot < credit)
-        return Side(credit, majority.certainty)
-
-    def _make_unit(self, name: str, kept: str) -> Unit | Sharing | None:
-        n = len(self.data.items)
-        if name == "general":
-            clusters = {"persona": self.shared.persona, "question": self.shared.question}
-            sharing = Sharing.of_items(n, clusters, self.votes(kept))
-            return None if why_not(sharing) else sharing
-        if name == "people":
-            votes = self.votes(kept)
-            blocks = annotator_blocks(votes)
-            enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
-            return Clusters.of(blocks) if enough else shared_people(votes)
-        codes = {"item": np.arange(n), "persona": self.shared.persona,
-                 "question": self.shared.question}[name]  # fmt: skip
-        unit = Clusters.of(codes)
-        return unit if unit.n >= MIN_BLOCKS else None
-
-    def is_same(self, claim: str, ties: str, exclusions: str) -> bool:
-        """Whether breaking ties so, or else excluding so, leaves what a claim rests on alone."""
-        kept = exclusions if ties != "exclude" else "as_reported"
-        pairs = [(self.people(ties, exclusions), self.people("exclude", kept))]
-        for run in self.runs if claim == "all" else self.runs[:1]:
-            pairs.append((self.judge(run, ties, exclusions), self.judge(run, "exclude", kept)))
-        return all(_are_same(claim, one, other) for one, other in pairs)
-
-
-def _are_same(claim: str, one: Side, other: Side) -> bool:
-    if claim == "all":
-        return np.array_equal(one.credit, other.credit, equal_nan=True)
-    # Who is certain where matters too, and an answer without a certainty does not.
-    ours, theirs = (
-        np.where(np.isnan(side.certainty), np.nan, [side.credit, side.certainty])
-        for side in (one, other)
-    )
-    return np.array_equal(ours, theirs, equal_nan=True)
 
 
 def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json:
@@ -374,35 +245,6 @@ def _told(contrast: Contrast, state: str, method: str) -> Json:
     if contrast.ends is not None:
         out["ci_made"] = {"method": method, "level": 1 - LEVEL, "n_items": contrast.n}
     return out | {"state": state}
-
-
-def _votes(data: Dataset, kept: str) -> Votes:
-    """People's answers under one rule of exclusion."""
-    votes = people_votes(data, with_excluded=kept == "with_excluded")
-    if kept != "without_hasty":
-        return votes
-    doubtful = hasty_or_one_sided(data.answers, len(data.raters))
-    return votes.take(~doubtful[votes.annotator])
-
-
-def hasty_or_one_sided(answers: Answers, n_raters: int) -> npt.NDArray[np.bool_]:
-    """Raters whose median time is under a third of the median one, or who keep to one side."""
-    medians = np.full(n_raters, np.nan)
-    order = np.argsort(answers.rater, kind="stable")
-    starts = np.flatnonzero(np.diff(answers.rater[order], prepend=-1))
-    for rows in np.split(order, starts[1:]):
-        seconds = answers.seconds[rows]
-        if rows.size and not np.isnan(seconds).all():
-            medians[answers.rater[rows[0]]] = np.nanmedian(seconds)
-    known = ~np.isnan(medians)
-    pace = float(np.median(medians[known])) if known.any() else 0.0
-    side = on_side(answers.choice.astype(np.int64), answers.shown_first)
-    sided = side >= 0
-    n = np.bincount(answers.rater[sided], minlength=n_raters)
-    n_a = np.bincount(answers.rater[sided & (side == 0)], minlength=n_raters)
-    most = np.maximum(n_a, n - n_a)
-    one_sided = (n >= SIDED_ANSWERS) & (most >= ONE_SIDED * n)
-    return np.asarray((known & (medians < HASTE * pace)) | one_sided)
 
 
 def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:

@@ -1,14 +1,15 @@
-"""The multiverse as a table, and the limits that every report states."""
+"""The multiverse as a table."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.report.sections.choices.multiverse import EXCLUSIONS, TIES, UNITS
+from analysis.report.section import Report
+from analysis.report.sections.choices.universe import EXCLUSIONS, TIES, UNITS
 from analysis.report.tables import Column, Table
 
-Report = Mapping[str, Any]
-
 CLAIMS = {"all": "all items", "certain": "where certain"}
+
+
 STATES = {
     "better": "judge better",
     "worse": "judge worse",
@@ -18,7 +19,7 @@ STATES = {
 }
 
 
-def multiverse(report: Report) -> Table:
+def multiverse_table(report: Report) -> Table:
     rows = [
         [
             CLAIMS[claim["claim"]],

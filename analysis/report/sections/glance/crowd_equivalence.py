@@ -1,35 +1,18 @@
-"""What a judge is worth in people, what it shares with them, and how both do together."""
+"""Crowd equivalence: how many annotators a judge is worth."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.data.arrays import TIE, Dataset
 from analysis.data.verdicts import Verdicts
-from analysis.report.clusters import Shared
-from analysis.report.encode import Json, estimate, number, put, put_interval, undefined
-from analysis.stats.certainty.interaction import certainty_by_source
-from analysis.stats.comparison.cost_accuracy import price_mixes
+from analysis.report.encode import Json, number, put, undefined
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import beside_people
+from analysis.report.text.reasons import reason
 from analysis.stats.comparison.crowd_equivalence import worth_in_people
-from analysis.stats.comparison.mistakes import shared_guess
 from analysis.stats.core.votes import Votes
-
-
-def worth_entry(data: Dataset, judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:
-    """Defined between two options; a tie that only one side could say has no place here."""
-    votes = people.majority.votes
-    if votes.n_options != 2 or (judge.answer == TIE).any():
-        return {
-            "worth": undefined("not_offered", "people", "place", "ceiling", "judge_accuracy")
-            | {"n": 0, "curve": []},
-            "mixes": [],
-            "shared_guess": {"n": 0}
-            | {key: undefined("not_offered", "value", "ci") for key in _GUESS},
-        }
-    truth = data.scored_truth(offers_tie=False).astype(np.int64)
-    return {
-        "worth": _worth(votes, judge, truth, seed=seed, draws=draws),
-        "mixes": _mixes(votes, judge, truth, seed=seed, draws=draws),
-        "shared_guess": _shared_guess(votes, judge, truth, seed=seed, draws=draws),
-    }
 
 
 def _worth(votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int) -> Json:
@@ -51,67 +34,67 @@ def _worth(votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws
     return out
 
 
-def _mixes(
-    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
-) -> list[Json]:
-    """The mixes that nothing cheaper reaches; the price is people's answers per item."""
-    mixes = price_mixes(
-        votes,
-        judge.answer,
-        judge.certainty,
-        truth,
-        price_person=1.0,
-        price_judge=0.0,
-        rng=np.random.default_rng(seed),
-        n_draws=draws,
+def worth(report: Report) -> Table:
+    rows = []
+    for name, versus in beside_people(report):
+        found = versus["worth"]
+        if found["judge_accuracy"] is not None:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["judge_accuracy"],
+                    _people(found),
+                    _range(found),
+                    found["ceiling"],
+                ]
+            )
+    columns = (
+        Column("Run"),
+        Column("Items", "count"),
+        Column("Accuracy", "percent"),
+        Column("Worth people"),
+        Column("95 % interval"),
+        Column("Majority of very many", "percent"),
     )
-    out = []
-    for mix in mixes:
-        if mix.best:
-            entry: Json = {"policy": mix.policy, "people": mix.people}
-            put(entry, "threshold", mix.threshold, "no_threshold")
-            entry |= {"answers_per_item": mix.price, "accuracy": mix.accuracy}
-            put_interval(entry, "ci", mix.interval, "no_variation")
-            put(entry, "often_best", number(mix.often_best), "too_few_items")
-            out.append(entry)
-    return out
-
-
-_GUESS = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
-
-
-def _shared_guess(
-    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
-) -> Json:
-    found = shared_guess(votes, judge.answer, truth, n_draws=draws, rng=np.random.default_rng(seed))
-    return {"n": found.n} | {key: estimate(getattr(found, key)) for key in _GUESS}
-
-
-def interaction(
-    judge: Verdicts, votes: Votes, alone: np.ndarray, shared: Shared, *, threshold: float
-) -> Json:
-    """Does high certainty raise the judge's odds of being right more than a person's?
-
-    Single answers of people beside the run's verdicts; `alone` says which of the former are
-    right.
-    """
-    items = np.arange(judge.correct.size)
-    item = np.concatenate([votes.item, items])
-    is_model = np.arange(item.size) >= votes.n
-    annotator = np.concatenate([votes.annotator, np.full(items.size, votes.n_annotators)])
-    found = certainty_by_source(
-        np.concatenate([alone, judge.correct]),
-        np.concatenate([votes.certainty, judge.certainty]),
-        is_model,
-        {
-            "item": item,
-            "annotator": annotator,
-            "persona": shared.persona[item],
-            "question": shared.question[item],
-        },
-        threshold=threshold,
+    return Table(
+        "worth",
+        "How many people a judge is worth",
+        columns,
+        rows,
+        "The number of people whose majority is as accurate on the same items: counted as far as "
+        "items have answers, beyond that from a beta distribution of the items' difficulty. "
+        "Intervals draw items anew and take people as a random sample.",
     )
-    out: Json = {"n": found.n}
-    out |= {key: estimate(getattr(found, key)) for key in ("people", "model", "interaction")}
-    put(out, "p", number(found.p), found.interaction.reason or found.interaction.interval_reason)
-    return out
+
+
+def _people(found: Report) -> str:
+    if found["people"] is None:
+        return {"below one": "less than one", "above any": "more than any number"}.get(
+            found["place"], reason(found["people_reason"])
+        )
+    return f"{found['people']:.1f}"
+
+
+def _range(found: Report) -> str:
+    low = "less than one" if found["low"] is None else f"{found['low']:.1f}"
+    high = "any number" if found["high"] is None else f"{found['high']:.1f}"
+    return f"{low} to {high}"
+
+
+class CrowdEquivalence(Section):
+    """The number of annotators whose majority is as accurate as each run."""
+
+    name = "crowd_equivalence"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"comparison": [{"worth": self._of_run(study, judge)} for judge in study.judges]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield worth(report)
+
+    def _of_run(self, study: Study, judge: Verdicts) -> Json:
+        if not study.is_binary(judge):
+            unknown = undefined("not_offered", "people", "place", "ceiling", "judge_accuracy")
+            return unknown | {"n": 0, "curve": []}
+        return _worth(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)

@@ -1,26 +1,20 @@
-"""The one sentence that everybody will quote, chosen by rule and never by hand."""
+"""The headline: the one sentence that everybody will quote, chosen by rule and never by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.report.competition import best_run
 from analysis.report.encode import Json
-from analysis.report.text.numbers import (
-    TOO_SMALL,
-    listed,
-    p_value,
-    percent,
-    percent_range,
-    points,
-    points_range,
-    reason,
-    run_name,
-)
-from analysis.report.text.sentences import Said, say, shown
+from analysis.report.rules import MIN_COMPARED, TOO_SMALL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.study import Study
+from analysis.report.text.names import listed, run_name
+from analysis.report.text.numbers import p_value, percent, percent_range, points, points_range
+from analysis.report.text.reasons import reason
+from analysis.report.text.sentences import Text, fill, shown
+from analysis.report.text.verdicts import THRESHOLD, holm_words, state_with, texts, who_of
 
-LEVEL = 0.05
-MIN_COMPARED = 30  # items in common below which no comparison is made
-PEOPLE, THRESHOLD = "human.majority", "parameters.threshold"
+MAJORITY = "human.majority"
 
 
 def headline(report: Mapping[str, Any]) -> Json:
@@ -73,9 +67,9 @@ def _many(people: Mapping[str, Any]) -> str:
     return "the only person" if people["annotators"] == 1 else "the majority"
 
 
-def _people(people: Mapping[str, Any]) -> Said:
+def _people(people: Mapping[str, Any]) -> Text:
     majority, path = people["majority"], "human.majority"
-    return say(
+    return fill(
         "{who} was right on {accuracy} of {n} {items} ({ci}).",
         who="The only person" if people["annotators"] == 1 else "The majority of people",
         accuracy=_accuracy(majority, path),
@@ -85,7 +79,7 @@ def _people(people: Mapping[str, Any]) -> Said:
     )
 
 
-def _accuracy(cell: Mapping[str, Any], path: str) -> Said:
+def _accuracy(cell: Mapping[str, Any], path: str) -> Text:
     """A percentage; of fewer than ten a count, as in every table."""
     if cell["n"] < TOO_SMALL:
         return shown(cell["correct"], f"{path}.correct")
@@ -96,10 +90,12 @@ def _items(n: int) -> str:
     return "item" if n == 1 else "items"
 
 
-def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Said) -> Said:
-    return say(
+def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
+    return fill(
         "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
-        who=name if str(of) == "1" else say("The best of {runs} runs, {name},", runs=of, name=name),
+        who=name
+        if str(of) == "1"
+        else fill("The best of {runs} runs, {name},", runs=of, name=name),
         accuracy=_accuracy(judge, path),
         n=shown(judge["n"], f"{path}.n"),
         ci=_general_interval(judge, path, "ci_as_best"),
@@ -108,27 +104,27 @@ def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Said) -> Said:
 
 def _general_interval(
     cell: Mapping[str, Any], path: str, key: str, *, before: str = ""
-) -> Said | str:
+) -> Text | str:
     """The interval of an accuracy that allows for people, personas and questions in common."""
     found = cell["clusters"]
     if found[key] is None:
         return f"no interval: {reason(found[f'{key}_reason'])}"
     ends = shown(percent_range(found[key]), f"{path}.clusters.{key}")
-    return say("{before}{ends}", before=before, ends=ends)
+    return fill("{before}{ends}", before=before, ends=ends)
 
 
-def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Said:
+def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Text:
     n = shown(difference["n"], f"{path}.n")
     if state == "too_few":
-        return say("They have {n} items in common: too few to compare them.", n=n)
+        return fill("They have {n} items in common: too few to compare them.", n=n)
     said: dict[str, object] = {"name": name, "people": people}
-    gap = say(
+    gap = fill(
         "on the {n} items that both decided the difference is {value} points",
         n=n,
         value=shown(points(difference["value"]), f"{path}.value"),
     )
     if difference["ci"] is None:
-        return say(
+        return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}, and there is no "
             "interval for it ({why}).",
             **said,
@@ -140,38 +136,38 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
         "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
         "holm": holm_words(difference, "equivalence_p_holm", path),
-        "gap": say("{gap} (95 % interval {ci})", gap=gap, ci=ci),
+        "gap": fill("{gap} (95 % interval {ci})", gap=gap, ci=ci),
     }
     if state in {"better", "worse"}:
-        said["gap"] = say(
+        said["gap"] = fill(
             "{gap} (95 % interval {ci}{holm})",
             gap=gap,
             ci=ci,
             holm=holm_words(difference, "p_holm", path),
         )
-        return say(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
+        return fill(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
     if state == "equivalent":
-        return say(
+        return fill(
             "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
             "interval lies inside the margin ({narrow}{holm}).",
             **said,
         )
     ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
     if ends[0] > 0 or ends[1] < 0:
-        return say(
+        return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
             "best of several runs may show by luck (Holm-adjusted p {p}).",
             **said,
             p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
         )
     if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
-        return say(
+        return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % interval "
             "({narrow}) lies inside the {margin} points within which the two would count as "
             "equivalent, which is what the best of several runs may show by luck{holm}.",
             **said,
         )
-    return say(
+    return fill(
         "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
         "the 90 % interval ({narrow}) reaches beyond the {margin} points within which the two "
         "would count as equivalent.",
@@ -179,20 +175,9 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     )
 
 
-def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Said | str:
-    """The adjusted p value, where several runs compete."""
-    if difference["family"] < 2 or difference[key] is None:
-        return ""
-    return say(
-        "; Holm-adjusted p {p} over {family} runs",
-        p=shown(p_value(difference[key]), f"{path}.{key}"),
-        family=shown(difference["family"], f"{path}.family"),
-    )
-
-
 def _estimand(
     name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
-) -> list[Said]:
+) -> list[Text]:
     """What the verdict is about, and of what the study has too little to say more."""
     if difference["value"] is None:
         return []
@@ -200,7 +185,7 @@ def _estimand(
     fixed = difference["one"]
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
     sentences = [
-        say(
+        fill(
             f"The verdict is about one number: how often {{name}} is right minus how often {many} "
             f"is right. It and all intervals are for {listed(['items', *kinds])} "
             f"like those of this study"
@@ -215,19 +200,19 @@ def _estimand(
     ):
         for kind in difference[key]:
             n = shown(difference["clusters"][kind], f"{path}.clusters.{kind}")
-            sentences.append(say(words, n=n, kind=kind))
+            sentences.append(fill(words, n=n, kind=kind))
     return sentences
 
 
 def _when_certain(
     threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
-) -> list[Said]:
+) -> list[Text]:
     """How both did on what they were certain of; different items, so no comparison."""
     is_one = people["annotators"] == 1
     who, verb = ("the only person", "was") if is_one else ("people", "were")
     sides = (
         (name, judge, f"{path}.high", "was"),
-        (who, people["majority"], f"{PEOPLE}.high", verb),
+        (who, people["majority"], f"{MAJORITY}.high", verb),
     )
     # Who states no certainty is not spoken of.
     asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
@@ -237,7 +222,7 @@ def _when_certain(
     few = [shown(side["high"]["n"], f"{where}.n") for _, side, where, _ in sides]
     if len(asked) == 2 and max(side["high"]["n"] for _, side, _, _ in asked) < TOO_SMALL:
         return [
-            say(
+            fill(
                 "Neither {name} nor {who} {verb} certain (≥ {limit}) often enough to say how "
                 "often they were right then (n = {judge} and n = {people}).",
                 name=name,
@@ -252,16 +237,16 @@ def _when_certain(
     form = "When certain (≥ {limit}), {first}, and {second}."
     if len(told) == 1:
         form = "When certain (≥ {limit}), {first}."
-    return [say(form, limit=limit, first=told[0], second=told[-1])]
+    return [fill(form, limit=limit, first=told[0], second=told[-1])]
 
 
-def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Said:
+def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Text:
     high = side["high"]
     n = shown(high["n"], f"{path}.n")
     if high["n"] < TOO_SMALL:
-        return say("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
-    key = "ci" if path.startswith(PEOPLE) else "ci_as_best"
-    return say(
+        return fill("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
+    key = "ci" if path.startswith(MAJORITY) else "ci_as_best"
+    return fill(
         "{who} {verb} right on {accuracy} of {n} ({ci})",
         who=who,
         verb=verb,
@@ -271,14 +256,14 @@ def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Sa
     )
 
 
-def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
+def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     agreement, path = report["human"]["agreement"], "human.agreement"
-    sentences: list[str | Said] = [
+    sentences: list[str | Text] = [
         "Nobody knows the right answers of this study, so nobody can be right or wrong."
     ]
     if agreement["percent"] is not None:
         sentences.append(
-            say(
+            fill(
                 "Two people gave the same answer to an item in {percent} of the pairs "
                 "(95 % interval {ci}).",
                 percent=shown(percent(agreement["percent"]), f"{path}.percent"),
@@ -294,7 +279,7 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
         best, index = max(agreeing)
         entry, path = report["comparison"][index], f"comparison.{index}"
         sentences.append(
-            say(
+            fill(
                 f"{{name}} agreed with their majority on {{share}} of {{n}} "
                 f"{_items(entry['common_items'])} ({{ci}}).",
                 name=run_name(entry, report["comparison"]),
@@ -308,29 +293,30 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Said]:
     return sentences
 
 
-def _no_people(majority: Mapping[str, Any]) -> str | Said:
+def _no_people(majority: Mapping[str, Any]) -> str | Text:
     if majority["ties"]:
-        return say(
+        return fill(
             "People decided no item: their answers tie on {ties}.",
-            ties=shown(majority["ties"], f"{PEOPLE}.ties"),
+            ties=shown(majority["ties"], f"{MAJORITY}.ties"),
         )
     if majority["no_truth"]:
-        return say(
+        return fill(
             "People decided {items} items, but none of them has a right answer that people were "
             "offered, so there is no accuracy to compare with.",
-            items=shown(majority["no_truth"], f"{PEOPLE}.no_truth"),
+            items=shown(majority["no_truth"], f"{MAJORITY}.no_truth"),
         )
     return "No answer of people counts, so there is nobody to compare with."
 
 
-def state_with(state: str, *sentences: str | Said) -> Json:
-    """The state, its sentences, and for each of them where its numbers stand in report.json."""
-    return {
-        "state": state,
-        "sentences": [str(sentence) for sentence in sentences],
-        "numbers": [s.numbers if isinstance(s, Said) else [] for s in sentences],
-    }
+class Headline(Section):
+    """The finding over all items, for the best run."""
 
+    name = "headline"
+    needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")
 
-def who_of(judge: Mapping[str, Any]) -> Json:
-    return {key: judge[key] for key in ("judge", "run", "setting", "features")}
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"headline": headline(earlier)}
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for text in texts(report["headline"]):
+            yield Sentence("headline", text)

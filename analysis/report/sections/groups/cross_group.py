@@ -1,7 +1,7 @@
-"""Who judges whom: are people better at guessing those who are like them?"""
+"""Cross-group accuracy: are annotators better at guessing those who are like them?"""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -9,14 +9,24 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Ints
 from analysis.report.clusters import Shared
 from analysis.report.encode import Json, cell, put
+from analysis.report.section import Report, Section
+from analysis.report.sections.groups.comparison import FAMILY
+from analysis.report.study import Study
+from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.votes import Votes
 
 # A group of fewer annotators could tell who somebody is; their answers are in no cell.
 FEWEST_PEOPLE = 5
+
+
 # A characteristic with more values sorts people into groups of one.
 MOST_VALUES = 8
+
+
 MOST_TABLES = 6
+
+
 # Different words for one characteristic.
 SAME = {
     "sex": "gender",
@@ -113,3 +123,72 @@ def _table(
     put(out, "own", share(known & alike) if comparable else None, "empty_group")
     put(out, "other", share(known & ~alike) if comparable else None, "empty_group")
     return out
+
+
+def who_judges_whom_tables(report: Report) -> list[Table]:
+    """One table per pair of characteristics: annotators down, personas across."""
+    return [
+        Table(
+            f"whom_{number}",
+            f"Who judges whom: {found['annotator']} of the annotator, {found['persona']} of the "
+            "persona",
+            (
+                Column(f"Annotator: {found['annotator']}"),
+                Column("People", "count"),
+                *(
+                    Column(value, "share", f"Persona: {found['persona']}")
+                    for value in found["columns"]
+                ),
+            ),
+            [[row["value"], row["people"], *row["cells"]] for row in found["rows"]],
+            _whom_note(found),
+            family=FAMILY,
+        )
+        for number, found in enumerate(report["who_judges_whom"], start=1)
+    ]
+
+
+def _whom_note(found: Report) -> str:
+    n = found["left_out"]
+    who = "1 person" if n == 1 else f"{n} people"
+    left_out = f" Left out: {who} of smaller or unknown groups." if n else ""
+    return (
+        "Single answers. Intervals allow for items, people, personas and questions in common. "
+        f"Groups of at least five annotators.{left_out} {CONDITIONAL}"
+    )
+
+
+def own_group(report: Report) -> Table:
+    """Personas of the annotator's own group beside all others."""
+    rows = [
+        [f"{found['annotator']} / {found['persona']}", found["own"], found["other"]]
+        for found in report["who_judges_whom"]
+        if found["own"] is not None
+    ]
+    columns = (
+        Column("Annotator / persona"),
+        Column("Same group", "share"),
+        Column("Another group", "share"),
+    )
+    return Table(
+        "own_group",
+        "Are people better at judging for those who are like them?",
+        columns,
+        rows,
+        "Same group: both have the same word for the characteristic. Single answers. "
+        + CONDITIONAL,
+    )
+
+
+class CrossGroupAccuracy(Section):
+    """Accuracy by group of the annotator and group of the persona."""
+
+    name = "cross_group"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        found = who_judges_whom(study.data, study.votes, study.correct_alone, study.shared)
+        return {"who_judges_whom": found}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield from who_judges_whom_tables(report)
+        yield own_group(report)

@@ -1,16 +1,16 @@
 """Heat maps of topics and of persona features, in points from each side's own overall accuracy."""
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
 from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
-from analysis.report.text.numbers import SMALL, TOO_SMALL, points, run_names, whole_runs
-
-Report = Mapping[str, Any]
+from analysis.report.rules import LEVEL, SMALL, TOO_SMALL
+from analysis.report.section import Report
+from analysis.report.text.names import run_names, whole_runs
+from analysis.report.text.numbers import points
 
 # From far below to far above; the text on every one of them is dark enough to read.
 SCALE = (
@@ -20,16 +20,25 @@ SCALE = (
     (0.15, "#C5DCEC", "5 to 15 above"),
     (1.01, "#8FBAD9", "15 points or more above"),
 )
+
+
 EMPTY = "#FFFFFF"
+
+
 ROW_HEIGHT = 36
+
+
 CELL = (0.96, 0.94)  # width and height
+
+
 WRAP = 11
+
+
 MOST_ROWS = 20
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Row:
+class HeatRow:
     """A group of items: its name, its place in the filters of the page, and a cell per side."""
 
     name: str
@@ -47,7 +56,7 @@ def topics(report: Report) -> Figure | None:
     return _figure(report, "heat_topics", tables, "topics", "group_1")
 
 
-def personas(report: Report) -> Figure | None:
+def persona_features(report: Report) -> Figure | None:
     tables = [(n, table) for n, table in enumerate(report["groups"]) if table["by"] == "feature"]
     return _figure(report, "heat_personas", tables, "features of the persona", "personas")
 
@@ -79,7 +88,7 @@ def _figure(
     )
 
 
-def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
+def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
     """As many rows as a printed page holds."""
     told = (
         f"{row.name}: "
@@ -121,7 +130,7 @@ def _panel(rows: Sequence[Row], heads: Sequence[str], what: str) -> Panel:
 
 def _rows(
     report: Report, number: int, table: Report, shown: Sequence[int], sides: Sequence[Report]
-) -> list[Row]:
+) -> list[HeatRow]:
     """Rows of one grouping, hardest for people first."""
     found = []
     for code, row in enumerate(table["rows"]):
@@ -132,11 +141,11 @@ def _rows(
         ]
         value = row["value"] or "(not said)"
         name = value if table["by"] == "topic" else f"{table['label']}: {value}"
-        found.append(Row(name, f"{number}.{code}", cells, gaps))
+        found.append(HeatRow(name, f"{number}.{code}", cells, gaps))
     return sorted(found, key=lambda row: row.people)
 
 
-def _column(rows: Sequence[Row], index: int) -> go.Bar:
+def _column(rows: Sequence[HeatRow], index: int) -> go.Bar:
     """One side's cells: bars of equal length that begin where the last column ended."""
     return go.Bar(
         orientation="h",
@@ -152,7 +161,7 @@ def _column(rows: Sequence[Row], index: int) -> go.Bar:
     )
 
 
-def _hatching(rows: Sequence[Row], columns: int) -> go.Scatter:
+def _hatching(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
     """Stripes over the cells of fewer than 30 items."""
     across, down = CELL[0] / 2, CELL[1] / 2
     return stripes(
@@ -167,7 +176,7 @@ def _hatching(rows: Sequence[Row], columns: int) -> go.Scatter:
     )
 
 
-def _words(rows: Sequence[Row], columns: int) -> go.Scatter:
+def _words(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
     """What stands in the cells, above their stripes."""
     places = [(index, number) for number in range(len(rows)) for index in range(columns)]
     return go.Scatter(
@@ -180,7 +189,7 @@ def _words(rows: Sequence[Row], columns: int) -> go.Scatter:
     )
 
 
-def _cell(row: Row, index: int) -> str:
+def _cell(row: HeatRow, index: int) -> str:
     return f"{points(row.gaps[index])}<br>n {row.cells[index]['n']}"
 
 

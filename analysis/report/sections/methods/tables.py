@@ -1,12 +1,8 @@
-"""Tables of what a report was told: the bands of certainty, and what was planned."""
-
-from collections.abc import Mapping
-from typing import Any
+"""The bands of certainty, and what was planned, as tables."""
 
 from analysis.report.registration import mark_word
+from analysis.report.section import Report
 from analysis.report.tables import Column, Table
-
-Report = Mapping[str, Any]
 
 
 def band_definitions(report: Report) -> Table:
@@ -17,7 +13,7 @@ def band_definitions(report: Report) -> Table:
     rows = [[band["name"], band["from"], band["to"], band["meaning"]] for band in report["bands"]]
     columns = (Column("Band"), Column("From", "count"), Column("To", "count"), Column("Meaning"))
     title = "Certainty bands, the same words for people and models"
-    return Table("band_definitions", title, columns, rows if is_asked else [])
+    return Table("band_definitions", title, columns, rows if is_asked else [], is_record=True)
 
 
 def registered(report: Report) -> Table:
@@ -28,4 +24,4 @@ def registered(report: Report) -> Table:
     ]
     columns = (Column("Analysis"), Column("Mark"), Column("Why"))
     title = "What was registered and what was explored"
-    return Table("registered", title, columns, rows if found["plan"] else [])
+    return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)

@@ -1,16 +1,23 @@
-"""Is the longer response chosen more often than it is right? Said of people and of judges."""
+"""Is the longer response chosen more often than it is right?"""
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, TIE, Dataset
+from analysis.data.arrays import MISSING, TIE
 from analysis.data.verdicts import Verdicts
-from analysis.report.clusters import Shared
 from analysis.report.encode import Json, estimate, number, put
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names
 from analysis.stats.accuracy.verbosity import length_pull, verbosity_bias
 
 
-def verbosity(data: Dataset, verdicts: Verdicts, shared: Shared, *, by_people: bool) -> Json:
+def verbosity(study: Study, verdicts: Verdicts) -> Json:
     """From the verdicts of one side; ties of either kind have no longer response."""
+    data = study.data
     lengths = np.array([item.lengths for item in data.items], dtype=np.int64).reshape(-1, 2)
     answer, truth = (
         np.where(choice == TIE, MISSING, choice).astype(np.int64)
@@ -18,10 +25,61 @@ def verbosity(data: Dataset, verdicts: Verdicts, shared: Shared, *, by_people: b
     )
     columns = (lengths[:, 0], lengths[:, 1], answer, truth)
     found = verbosity_bias(*columns)
-    clusters = shared.of_items(np.arange(len(data.items)), by_people=by_people)
+    items = np.arange(len(data.items))
+    clusters = study.shared.of_items(items, by_people=verdicts is study.people)
     out: Json = {"n": found.n, "equal": found.n_equal}
     put(out, "longer_chosen", number(found.longer_chosen), found.difference.reason)
     put(out, "longer_true", number(found.longer_true), found.difference.reason)
     out["difference"] = estimate(found.difference)
     out["per_doubling"] = estimate(length_pull(*columns, clusters=clusters).per_doubling)
     return out
+
+
+def verbosity_table(report: Report) -> Table:
+    human = report["human"]
+    sides = [("People, majority", human["verbosity"])]
+    sides += [
+        (name, judge["verbosity"])
+        for name, judge in zip(run_names(report), report["judges"], strict=True)
+    ]
+    rows = []
+    for who, found in sides:
+        if found["n"]:
+            row: list[Any] = [who, found["n"], found["longer_chosen"], found["longer_true"]]
+            for part in (found["difference"], found["per_doubling"]):
+                row += [part["value"], part["ci"]]
+            rows.append(row)
+    columns = (
+        Column("Who"),
+        Column("Items", "count"),
+        Column("is chosen", "percent", "The longer response"),
+        Column("is right", "percent", "The longer response"),
+        Column("Difference", "points"),
+        Column("95 % interval", "points_range"),
+        Column("Log odds per doubling", "decimal"),
+        Column("95 %", "range"),
+    )
+    return Table(
+        "verbosity",
+        "Is the longer response chosen more often than it is right?",
+        columns,
+        rows,
+        "Length in characters; responses of one length are left out. The difference (Tango) takes "
+        "items as independent. Log odds of choosing a response for each time it is twice as long, "
+        "among items with the same right response: above 0 length itself pulls.",
+    )
+
+
+class Length(Section):
+    """The pull of the longer response, for the majority and every run."""
+
+    name = "length"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {
+            "human": {"verbosity": verbosity(study, study.people)},
+            "judges": [{"verbosity": verbosity(study, judge)} for judge in study.judges],
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield verbosity_table(report)

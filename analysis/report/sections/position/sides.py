@@ -1,13 +1,35 @@
-"""Does the side decide? Said the same way for people and for judges."""
+"""Does the side of the screen decide? For annotators and judges alike."""
+
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
+import plotly.graph_objects as go
 
-from analysis.data.arrays import MISSING, TIE
-from analysis.report.encode import Json, number, put
+from analysis.data.arrays import MISSING, Dataset, Run
+from analysis.data.verdicts import (
+    Ints,
+)
+from analysis.report.encode import Json, number, put, undefined
+from analysis.report.figures import (
+    PEOPLE,
+    REFERENCE,
+    ROW_MARGIN,
+    Figure,
+    panel,
+    plain,
+    row_axis,
+    row_label,
+    share_axis,
+    styled_runs,
+    vertical,
+)
+from analysis.report.rules import LEVEL, SMALL
+from analysis.report.section import Analysis, Report, Section
+from analysis.report.study import Study, on_side
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.text.names import named_entries, run_name
+from analysis.report.text.numbers import p_value, percent, share_of
 from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
-
-Ints = npt.NDArray[np.integer]
 
 
 def single_order(choice: Ints, shown_first: Ints, truth: Ints) -> Json:
@@ -46,13 +68,174 @@ def both_orders(choice: Ints, shown_first: Ints, item: Ints, n_items: int) -> Js
     return out
 
 
-def on_side(choice: Ints, shown_first: Ints) -> npt.NDArray[np.int64]:
-    """0 where the response on side A is meant, 1 for side B, -1 for a tie or nothing."""
-    placed = (choice >= 0) & (choice != TIE) & (shown_first >= 0)
-    return np.where(placed, (choice != shown_first).astype(np.int64), MISSING)
-
-
 def _share(correct: int, n: int) -> Json:
     out: Json = {"n": n, "correct": correct}
     put(out, "accuracy", correct / n if n else None)
     return out
+
+
+def _position(data: Dataset, run: Run) -> Json:
+    """From the first sample of each item and order: later ones repeat the same question."""
+    rows = run.judgments
+    first = rows.sample == (rows.sample.min() if len(rows) else 0)
+    item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
+    out = single_order(choice, shown_first, data.truth[item])
+    out["both_orders"] = both_orders(choice, shown_first, item, len(data.items))
+    return out
+
+
+def position(report: Report) -> Table:
+    people = report["human"]["position"]
+    entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
+    return table_of_entries(
+        "position",
+        "Does the side decide?",
+        [(who, found) for who, found in [("People", people), *entries] if found["n"]],
+        [
+            ("Answers", "count", "n"),
+            ("Share A", "percent", "share_a"),
+            ("A is right", "percent", "truth_share_a"),
+            ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
+            ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
+            ("McNemar p", "p", "p"),
+            ("Same choice in both orders", "percent", "both_orders.consistency"),
+        ],
+        "From one order, a liking for a side and for what stood there cannot be told apart; both "
+        "orders can.",
+        first="Who",
+    )
+
+
+def position_figure(report: Report) -> Figure | None:
+    """Share of side A, beside the share of items where A is right."""
+    rows = []
+    if report["human"]["position"]["n"]:
+        rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
+    for name, judge, (colour, _, symbol) in styled_runs(report):
+        if judge["position"]["n"]:
+            rows.append((name, judge["position"], colour, symbol))
+    rows = [row for row in rows if row[1]["share_a"] is not None]
+    if not rows:
+        return None
+    traces = [
+        go.Scatter(
+            x=[found["share_a"]],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            hovertemplate=f"{plain(name)}<br>side A in %{{x:.1%}} of {found['n']}<extra></extra>",
+        )
+        for row, (name, found, colour, symbol) in enumerate(rows)
+    ]
+    traces.append(
+        go.Scatter(
+            x=[found["truth_share_a"] for _, found, *_ in rows],
+            y=list(range(len(rows))),
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 16, "color": REFERENCE, "line": {"width": 2}},
+            hovertemplate="side A is right in %{x:.1%}<extra></extra>",
+        )
+    )
+    leaning = [
+        (abs(found["share_a"] - found["truth_share_a"]), name, found)
+        for name, found, *_ in rows
+        if found["truth_share_a"] is not None and found["p"] is not None and found["p"] <= 0.05
+    ]
+    if leaning:
+        _, name, found = max(leaning)
+        side = "A" if found["share_a"] > found["truth_share_a"] else "B"
+        title = f"{name} leans to side {side}"
+    else:
+        title = "Nobody clearly leans to a side"
+    return Figure(
+        "position",
+        title,
+        "Share of answers for the response on side A; the bar across is the share of items where "
+        "side A is right.",
+        "position",
+        [
+            panel(
+                "",
+                "Share of side A: "
+                + "; ".join(f"{name} {percent(found['share_a'])}" for name, found, *_ in rows),
+                traces,
+                height=70 + 44 * len(rows),
+                xaxis=share_axis("answers for side A", range=[0, 1]),
+                yaxis=row_axis(len(rows)),
+                shapes=[vertical(0.5, "#9aa7b2")],
+                annotations=[
+                    row_label(row, name, percent(found["share_a"]))
+                    for row, (name, found, *_) in enumerate(rows)
+                ],
+                margin=ROW_MARGIN,
+            )
+        ],
+    )
+
+
+# A difference from the share of right answers on side A that is worth a warning.
+NOTICEABLE = 0.05
+
+
+def lights(report: Report) -> list[dict[str, str]]:
+    """One sentence per side on whether the place of a response mattered, with its light."""
+    sides = [("People", report["human"]["position"])]
+    sides += [(run_name(j, report["judges"]), j["position"]) for j in report["judges"]]
+    return [_light(name, found) for name, found in sides if found["share_a"] is not None]
+
+
+def _light(name: str, found: Report) -> dict[str, str]:
+    share, truth, p, n = found["share_a"], found["truth_share_a"], found["p"], found["n"]
+    chose = f"chose side A in {share_of(share, n, 'answer')}"
+    if n < SMALL:
+        told = f"{name} {chose}: too few to say whether the side mattered."
+        return {"light": "unknown", "text": told}
+    if truth is None or p is None:
+        return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
+    test = f"it was right in {percent(truth)} (McNemar p {p_value(p)})"
+    if p > LEVEL:
+        return {"light": "green", "text": f"No sign of a side for {name}: {chose}, and {test}."}
+    if abs(share - truth) < NOTICEABLE:
+        return {"light": "amber", "text": f"{name} leans a little: {chose}, and {test}."}
+    side = "A" if share > truth else "B"
+    return {"light": "red", "text": f"{name} leans to side {side}: {chose}, and {test}."}
+
+
+def _of_people(data: Dataset) -> Json:
+    answers = data.answers
+    out = single_order(answers.choice, answers.shown_first, data.truth[answers.item])
+    # A person answers an item once, in one order.
+    out["both_orders"] = {"n": 0} | undefined("no_pairs", "consistency", "index", "p")
+    return out
+
+
+class Sides(Section):
+    """How often side A was chosen, and how often it was right."""
+
+    name = "sides"
+    analyses = (
+        Analysis(
+            "position",
+            "Whether the side of the screen matters",
+            tables=("position", "ties", "verbosity"),
+            paths=(
+                "human.position",
+                "judges.*.position",
+                "judges.*.ties",
+                "human.verbosity",
+                "judges.*.verbosity",
+            ),
+        ),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {
+            "human": {"position": _of_people(study.data)},
+            "judges": [{"position": _position(study.data, run)} for run in study.data.runs],
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield position(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield position_figure(report)

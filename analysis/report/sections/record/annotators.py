@@ -1,26 +1,31 @@
 """How each person worked, by pseudonym: signs to look at, never grounds to reject."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from analysis.data.arrays import Dataset
 from analysis.report.encode import Json, cell, number, put
-from analysis.report.sections.position.sides import on_side
+from analysis.report.section import Report, Section, Source
+from analysis.report.study import Study, on_side
+from analysis.report.tables import Column, Kind, Table
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.core.results import Estimate
-from analysis.stats.core.votes import Votes
-from analysis.stats.labels.dawid_skene import DawidSkene
 
 MIN_EACH = 10  # right and wrong answers below which an area under the curve is chance
+
+
 MEASURES = (
-    "pair_agreement", "certainty_mean", "certainty_sd", "favourite_share", "median_seconds",
-)  # fmt: skip
+    "pair_agreement",
+    "certainty_mean",
+    "certainty_sd",
+    "favourite_share",
+    "median_seconds",
+)
 
 
-def raters(data: Dataset, votes: Votes, truth: np.ndarray, labels: DawidSkene | None) -> list[Json]:
-    """One row per person; `labels` says what their answers tell about each
-    other's, and is None where nobody answered or that model did not settle."""
+def raters(study: Study) -> list[Json]:
+    """One row per person, with what their answers tell by the model of their errors."""
+    data, votes, truth, labels = study.data, study.votes, study.truth, study.confusions
     known = (truth >= 0)[votes.item]
     right = votes.choice == truth[votes.item]
     stated = known & ~np.isnan(votes.certainty)
@@ -37,7 +42,7 @@ def raters(data: Dataset, votes: Votes, truth: np.ndarray, labels: DawidSkene | 
     found = annotator_quality(
         votes, truth, side=side, position=data.answers.position, seconds=data.answers.seconds
     )
-    bits = None if labels is None else labels.informativeness
+    bits = labels.informativeness if labels is not None and labels.converged else None
     unknown = "not_settled" if votes.n else "no_votes"
     rows = []
     for index, (pseudonym, quality) in enumerate(zip(data.raters, found, strict=True)):
@@ -64,3 +69,55 @@ def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:
     put(row, "share_a", own["a"] / own["sided"] if own["sided"] else None)
     put(row, "longest_run", quality.longest_run if own["sided"] else None)
     return row
+
+
+def raters_table(report: Report) -> Table:
+    fields: tuple[tuple[str, Kind, str], ...] = (
+        ("Answers", "count", "answers"),
+        ("As the majority of others", "percent", "with_others"),
+        ("As another person", "percent", "pair_agreement"),
+        ("Mean certainty", "number", "certainty_mean"),
+        ("SD", "number", "certainty_sd"),
+        ("AUROC", "decimal", "auroc"),
+        ("Favourite option", "percent", "favourite_share"),
+        ("Share A", "percent", "share_a"),
+        ("Longest run on a side", "count", "longest_run"),
+        ("Bits per answer", "decimal", "bits"),
+        ("Median seconds", "number", "median_seconds"),
+    )
+    columns = (
+        Column("Person"),
+        Column("Accuracy", "share"),
+        *(Column(heading, kind) for heading, kind, _ in fields),
+        Column("seen", "count", "Attention checks"),
+        Column("failed", "count", "Attention checks"),
+    )
+    rows = [
+        [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
+        for row in report["human"]["raters"]
+    ]
+    return Table(
+        "raters",
+        "How each person worked, by pseudonym",
+        columns,
+        rows,
+        "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
+        "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
+        "of answers on one side of the screen, in the order in which the person saw the items. "
+        "Bits: what one answer tells of the right one by the model of Dawid and Skene, 0 for "
+        "somebody who ignores the items; from a few dozen answers it is rough.",
+        is_record=True,
+    )
+
+
+class Annotators(Section):
+    """One row for each annotator."""
+
+    name = "annotators"
+    sources = (Source("human.checks", "raters"),)
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"human": {"raters": raters(study)}}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield raters_table(report)

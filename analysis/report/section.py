@@ -1,0 +1,142 @@
+"""What a section of a report is: it owns its subject from the arrays to the page.
+
+A chapter of the page is a section with a title and a template. A large chapter has parts: sections
+without a page of their own, which compute and show what the chapter's template lays out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date as Date
+from typing import Any, Literal
+
+from analysis.report.encode import Json
+from analysis.report.figures import Figure
+from analysis.report.study import Study
+from analysis.report.tables import ShownTable, Table
+from analysis.report.text.sentences import Text
+
+Report = Mapping[str, Any]
+# The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
+Place = Literal["headline", "finding", "missing", "methods", "limit"]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the report, where it belongs, and the code that report.json gives a limit."""
+
+    place: Place
+    text: Text
+    code: str = ""
+
+    @classmethod
+    def of(cls, place: Place, words: str, code: str = "") -> "Sentence":
+        """A sentence none of whose numbers leads to its place in report.json."""
+        return cls(place, Text(((words, ""),)), code)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Something that a plan can name: the tables and the keys of report.json that show it.
+
+    `paths` begin keys of report.json, with `*` for any place in a list; `uses` names the
+    parameters that change its numbers.
+    """
+
+    code: str
+    label: str
+    tables: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+
+
+# Whose row of its table shows a number: that of the run, or no single one.
+RUN, WHOLE = "run", ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table that shows the numbers whose path in report.json begins so, and whose row it is."""
+
+    path: str
+    table: str
+    row: str = WHOLE
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that a section is shown on."""
+
+    report: Report
+    tables: Mapping[str, ShownTable]
+    figures: Mapping[str, Figure]
+    date: Date
+    asked_on: Mapping[str, str]
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether anybody can be right or wrong."""
+        inputs: Mapping[str, Any] = self.report["inputs"]
+        return bool(inputs["truth"]["unknown"] < inputs["items"])
+
+
+class Section:
+    """One subject of a report. `name` is its anchor in the page and the name of its template.
+
+    `needs` names the sections whose results `compute` reads; sections are computed in reading
+    order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
+    """
+
+    name: str
+    title: str = ""
+    needs: Sequence[str] = ()
+    parts: Sequence["Section"] = ()
+    analyses: Sequence[Analysis] = ()
+    sources: Sequence[Source] = ()
+    has_threshold = False
+
+    @property
+    def template(self) -> str:
+        return f"analysis/report/sections/{self.name}.html"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        """What the section adds to report.json; lists of runs are merged entry by entry."""
+        return {}
+
+    def tables(self, report: Report) -> Iterable[Table]:
+        return ()
+
+    def figures(self, report: Report) -> Iterable[Figure | None]:
+        return ()
+
+    def sentences(self, report: Report) -> Iterable[Sentence]:
+        return ()
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        """What the template needs beside the report, its tables and its figures."""
+        return {}
+
+
+def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
+    """Every section, followed by its parts."""
+    for section in sections:
+        yield section
+        yield from section.parts
+
+
+def merge(report: Json, more: Mapping[str, Any], path: str = "") -> None:
+    """Add what a section computed to `report`.
+
+    Raises `ValueError` where two sections compute the same key.
+    """
+    for key, value in more.items():
+        if key not in report:
+            report[key] = value
+            continue
+        where, there = f"{path}.{key}" if path else key, report[key]
+        pairs = [(there, value)]
+        if isinstance(there, list) and isinstance(value, list) and len(there) == len(value):
+            pairs = list(zip(there, value, strict=True))
+        for entry, addition in pairs:
+            if not (isinstance(entry, dict) and isinstance(addition, Mapping)):
+                raise ValueError(f"two sections compute {where}")
+            merge(entry, addition, where)

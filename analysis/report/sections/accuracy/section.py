@@ -1,0 +1,51 @@
+"""The chapter on accuracy."""
+
+from collections.abc import Iterator
+
+from analysis.report.rules import SMALL
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.sections.accuracy.equal_certainty import EqualCertainty
+from analysis.report.sections.accuracy.high_and_low import HighAndLow
+from analysis.report.sections.accuracy.paired_difference import PairedDifference
+from analysis.report.sections.accuracy.ranking import Ranking
+from analysis.report.sections.accuracy.single_answers import SingleAnswers
+from analysis.report.text.names import run_names
+
+MAX_NAMED = 8
+
+
+def _small_cells(report: Report) -> Iterator[Sentence]:
+    """Which of the main cells rest on fewer than 30 items."""
+    sides = [("the majority", report["human"]["majority"])]
+    sides += zip(run_names(report), report["judges"], strict=True)
+    small = [
+        f"{name}, {band} certainty ({side[band]['n']})"
+        for name, side in sides
+        for band in ("high", "low")
+        if 0 < side[band]["n"] < SMALL
+    ]
+    if small:
+        more = f" and {len(small) - MAX_NAMED} more" if len(small) > MAX_NAMED else ""
+        text = (
+            f"These cells hold fewer than {SMALL} items and are rough: "
+            f"{'; '.join(small[:MAX_NAMED])}{more}."
+        )
+        yield Sentence.of("limit", text, "small_cells")
+
+
+class Accuracy(Section):
+    """Accuracy by certainty, on common items, and of judges against one another."""
+
+    name = "accuracy"
+    title = "Accuracy by certainty"
+    has_threshold = True
+    parts = (
+        HighAndLow(),
+        PairedDifference(),
+        SingleAnswers(),
+        EqualCertainty(),
+        Ranking(),
+    )
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        yield from _small_cells(report)

@@ -1,0 +1,75 @@
+"""Judge and person against the majority of the others."""
+
+from collections.abc import Iterator
+
+from analysis.data.verdicts import Verdicts
+from analysis.report.encode import Json, number, put, put_interval
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import beside_people
+from analysis.stats.comparison.leave_one_out import leave_one_out
+from analysis.stats.core.votes import Votes
+
+
+def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
+    """The judge and each person against the majority of the other people, on the same items."""
+    found = leave_one_out(votes, judge.answer)
+    difference = found.difference
+    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
+    put(out, "difference", number(difference.value), difference.reason)
+    put_interval(out, "ci", difference.interval, difference.interval_reason or difference.reason)
+    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
+    put(out, "people_agreement", number(found.human_agreement), difference.reason)
+    return out
+
+
+def leave_one_out_table(report: Report) -> Table:
+    rows = []
+    for name, versus in beside_people(report):
+        found = versus["leave_one_out"]
+        if found["n"]:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["judge_agreement"],
+                    found["people_agreement"],
+                    found["difference"],
+                    found["ci"],
+                ]
+            )
+    columns = (
+        Column("Run"),
+        Column("Answers", "count"),
+        Column("Judge", "percent", "As the majority of the others"),
+        Column("Person", "percent", "As the majority of the others"),
+        Column("Difference", "points"),
+        Column("95 % interval", "points_range"),
+    )
+    return Table(
+        "leave_one_out",
+        "Judge and person against the majority of the others",
+        columns,
+        rows,
+        "For every answer of a person, the majority of the other people of the item; where they "
+        "tie the answer is left out. The interval allows for items and people in common.",
+    )
+
+
+class LeaveOneOut(Section):
+    """The judge and each person against the majority of the other annotators."""
+
+    name = "leave_one_out"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "comparison": [
+                {"leave_one_out": _leave_one_out(study.votes_beside(run), judge)}
+                for run, judge in runs
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield leave_one_out_table(report)

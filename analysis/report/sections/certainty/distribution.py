@@ -1,0 +1,291 @@
+"""How each side uses the scale of certainty, and how often it is right there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis.data.verdicts import Floats, Ints
+from analysis.report.encode import Json, cell, put
+from analysis.report.figures import (
+    REFERENCE,
+    RIGHT_AND_WRONG,
+    Figure,
+    Panel,
+    Variant,
+    axis,
+    panel,
+    plain,
+    right_and_wrong,
+    share_axis,
+    vertical,
+)
+from analysis.report.rules import TOO_SMALL
+from analysis.report.section import Report, Section
+from analysis.report.sections.certainty.sides import Side, certain_sides, drawn_sides, on_every_side
+from analysis.report.study import Study
+from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.text.numbers import percent
+from analysis.stats.core.proportions import wilson_proportion
+from studies.prompts import BANDS
+
+# Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 lies
+# with the nineties.
+BIN_STARTS = tuple(range(0, 100, 10))
+
+
+def histogram(certainty: Floats, correct: Ints) -> list[Json]:
+    """Right and wrong answers by certainty in bins of ten, empty bins included."""
+    rows = ~np.isnan(certainty) & (correct >= 0)
+    start = np.minimum(np.floor(certainty[rows] / 10).astype(np.int64), len(BIN_STARTS) - 1)
+    right = correct[rows]
+    bins = []
+    for number_, low in enumerate(BIN_STARTS):
+        inside = start == number_
+        bin_: Json = {
+            "from": max(low, 1),
+            "to": low + 9 if low < BIN_STARTS[-1] else 100,
+            "n": int(inside.sum()),
+            "correct": int(right[inside].sum()),
+        }
+        put(bin_, "accuracy", float(right[inside].mean()) if inside.any() else None)
+        bins.append(bin_)
+    return bins
+
+
+def bands(certainty: Floats, correct: Ints) -> list[Json]:
+    """Accuracy in each of the five named bands; a fraction belongs to the band above it."""
+    rows = ~np.isnan(certainty) & (correct >= 0)
+    value, right = certainty[rows], correct[rows]
+    out = []
+    for band in BANDS:
+        inside = (value > band.low - 1) & (value <= band.high)
+        facts = {"slug": band.slug, "name": band.name, "from": band.low, "to": band.high}
+        out.append(facts | cell(wilson_proportion(right[inside])))
+    return out
+
+
+def distribution(certainty: Floats) -> list[list[float]]:
+    """Each certainty that occurs, with the share of answers that are at most as certain."""
+    values, counts = np.unique(certainty[~np.isnan(certainty)], return_counts=True)
+    shares = np.cumsum(counts) / max(int(counts.sum()), 1)
+    return [[float(value), float(share)] for value, share in zip(values, shares, strict=True)]
+
+
+def summary(certainty: Floats) -> Json:
+    """Where the certainties lie."""
+    values = certainty[~np.isnan(certainty)]
+    out: Json = {"n": int(values.size), "distinct": int(np.unique(values).size)}
+    facts: dict[str, Any] = {"mean": None, "sd": None, "median": None, "multiples_of_5": None}
+    if values.size:
+        facts["mean"] = float(values.mean())
+        facts["median"] = float(np.median(values))
+        facts["multiples_of_5"] = float(np.mean(values % 5 == 0))
+    if values.size > 1:
+        facts["sd"] = float(values.std(ddof=1))
+    for key, value in facts.items():
+        put(out, key, value, "too_few_items" if values.size else "empty_group")
+    return out
+
+
+def bands_table(report: Report) -> Table:
+    sides = certain_sides(report)
+    rows = [
+        [f"{band['name']} ({band['from']}–{band['to']})"]
+        + [side["certainty"]["bands"][index] for _, side in sides]
+        for index, band in enumerate(report["bands"])
+    ]
+    columns = (Column("Band"), *(Column(who, "share") for who, _ in sides))
+    return Table("bands", "Accuracy by certainty band", columns, rows if sides else [], CONDITIONAL)
+
+
+def histogram_table(report: Report) -> Table:
+    rows = [
+        [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], _percent_of(bar)]
+        for who, side in certain_sides(report)
+        for bar in side["certainty"]["histogram"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Certainty"),
+        Column("Answers", "count"),
+        Column("Right", "count"),
+        Column("Accuracy", "percent"),
+    )
+    return Table(
+        "certainty_histogram",
+        "Right and wrong answers by certainty",
+        columns,
+        rows,
+        f"Accuracy from {TOO_SMALL} answers on.",
+    )
+
+
+def _percent_of(bar: Mapping[str, Any]) -> float | None:
+    """The accuracy of a bar that is high enough to have one."""
+    return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
+
+
+POINTS = 5
+
+
+def histograms(report: Report) -> Figure | None:
+    """As Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
+    sides = drawn_sides(report)
+    if not any(bar["n"] for side in sides for bar in side.bars):
+        return None
+    # Sides that count items share one scale; single answers are several per item.
+    tallest = {
+        unit: max((bar["n"] for side in sides if side.unit == unit for bar in side.bars), default=0)
+        for unit in ("item", "answer")
+    }
+    return Figure(
+        "histograms",
+        _histograms_title(sides),
+        "Answers by stated certainty in bins of ten; the accuracy in % stands on each bar of ten "
+        "answers or more. Answers without a truth to score them by are not shown.",
+        "certainty_histogram",
+        [_histogram(side, max(1, tallest[side.unit])) for side in sides],
+        key=RIGHT_AND_WRONG,
+        neutral="Right and wrong answers by certainty",
+        variant=Variant(
+            "From 40 on only, as the source article draws it",
+            {"xaxis.range": [3.5, 9.6]},
+            {"xaxis.range": [-0.6, 9.6]},
+        ),
+    )
+
+
+def _histograms_title(sides: Sequence[Side]) -> str:
+    apart = [
+        side.entry["high"]["ci"][0] > side.entry["low"]["ci"][1]
+        for side in sides
+        if side.entry["high"]["ci"] and side.entry["low"]["ci"]
+    ]
+    if not apart:
+        return "How certainty is spread"
+    if all(apart) and len(apart) == len(sides):
+        return "Everybody is more often right when certain"
+    # That intervals overlap shows no difference, and not that there is none.
+    return "Some are more often right when certain" if any(apart) else "How certainty is spread"
+
+
+def _histogram(side: Side, top: int) -> Panel:
+    bars = [
+        (
+            f"{bar['from']}–{bar['to']}",
+            bar["correct"],
+            bar["n"] - bar["correct"],
+            f"{bar['accuracy'] * 100:.0f}" if bar["n"] >= TOO_SMALL else "",
+        )
+        for bar in side.bars
+    ]
+    parts = (("All", side.entry), ("High", side.entry["high"]), ("Low", side.entry["low"]))
+    corner = "<br>".join(
+        f"{label} {percent(part['accuracy'] if part['n'] >= TOO_SMALL else None)} "
+        f"({part['correct']}/{part['n']})"
+        for label, part in parts
+    )
+    told = (f"{bin_}: {hits} right, {misses} wrong" for bin_, hits, misses, _ in bars)
+    return right_and_wrong(
+        side.name,
+        f"{side.name}, by certainty: " + ", ".join(told),
+        bars,
+        top=top,
+        unit=f"{side.unit}s",
+        note=corner,
+        marks={
+            "kind": "corner",
+            "all": [side.entry["correct"], side.entry["n"]],
+            "steps": [
+                [step["from"]]
+                + [step[part][key] for part in ("high", "low") for key in ("correct", "n")]
+                for step in side.steps
+            ],
+        },
+    )
+
+
+def certainty_curves(report: Report) -> Figure | None:
+    """Distribution functions of certainty: single answers of people and replies of each run."""
+    # Single answers against single replies: the mean of three people varies less than one reply.
+    sides = [side for side in drawn_sides(report) if side.name != "People, majority"]
+    traces = []
+    for side in sides:
+        points = side.entry["certainty"]["distribution"]
+        traces.append(
+            go.Scatter(
+                x=[point[0] for point in points],
+                y=[point[1] for point in points],
+                name=plain(side.name),
+                mode="lines",
+                line={"color": side.colour, "dash": side.dash, "width": 2, "shape": "hv"},
+                hovertemplate=plain(side.name) + "<br>%{y:.0%} are at most %{x:.0f}<extra></extra>",
+            )
+        )
+    if len(traces) < 2:
+        return None
+    tau = report["parameters"]["threshold"]
+    drawing = panel(
+        "",
+        "Share of answers with at most a given certainty: "
+        + "; ".join(
+            f"{side.name} mean {side.entry['certainty']['summary']['mean']:.0f}" for side in sides
+        ),
+        traces,
+        height=340,
+        marks={"kind": "line"},
+        xaxis=axis("certainty", range=[0, 101], dtick=20),
+        yaxis=share_axis("answers at most as certain", range=[0, 1.02]),
+        shapes=[vertical(tau, REFERENCE)],
+    )
+    return Figure(
+        "certainty_curves",
+        _curves_title(report),
+        "Cumulative share of single answers by stated certainty; the dashed line marks the "
+        "threshold of high certainty. A line further right is a more certain rater.",
+        "certainty",
+        [drawing],
+        key=[side.key for side in sides],
+    )
+
+
+def _curves_title(report: Report) -> str:
+    gaps = [
+        versus["certainty"]["model_mean"] - versus["certainty"]["human_mean"]
+        for versus in report["comparison"]
+        if versus["certainty"]["model_mean"] is not None
+    ]
+    if gaps and min(gaps) > POINTS:
+        return "Judges state more certainty than people on average"
+    if gaps and max(gaps) < -POINTS:
+        return "Judges state less certainty than people on average"
+    return "How certain people and judges are"
+
+
+class Distribution(Section):
+    """Certainties in bins of ten, in the named bands, and cumulated."""
+
+    name = "certainty_distribution"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return on_every_side(
+            study,
+            lambda side: {
+                "certainty": {
+                    "histogram": histogram(side.certainty, side.correct),
+                    "bands": bands(side.certainty, side.correct),
+                    "distribution": distribution(side.certainty),
+                    "summary": summary(side.certainty),
+                }
+            },
+        )
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield bands_table(report)
+        yield histogram_table(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield histograms(report)
+        yield certainty_curves(report)

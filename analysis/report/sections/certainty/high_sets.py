@@ -1,0 +1,140 @@
+"""Each side on the items that it is itself certain of: different items that overlap."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.data.verdicts import Floats, Verdicts
+from analysis.report.clusters import IN_GENERAL
+from analysis.report.competition import families
+from analysis.report.encode import Json, cell, estimate, number, put, put_interval
+from analysis.report.section import RUN, Report, Section, Source
+from analysis.report.study import Study
+from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.text.names import run_names
+from analysis.stats.accuracy.general_accuracy import general_contrast
+from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import Interval
+
+
+def _high_sets(sets: HighSets) -> Json:
+    """Each side on its own high items, and both on the four sets that these cut."""
+    return {
+        "n": sets.n,
+        "difference": estimate(sets.difference),
+        "judge_on_own": cell(sets.model_on_own),
+        "people_on_own": cell(sets.human_on_own),
+        "cells": {
+            name: {"people": cell(people), "judge": cell(judge)}
+            for name, (people, judge) in sets.cells.items()
+        },
+    }
+
+
+def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]) -> None:
+    """Each side on what it is itself certain of, among items that both state a certainty for."""
+    people, threshold = study.people, study.threshold
+    found = []
+    for index in family:
+        judge = study.judges[index]
+        known = judge.scored & people.scored
+        known &= ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
+        found.append(
+            general_contrast(
+                _credit(judge),
+                known & (judge.certainty >= threshold),
+                _credit(people),
+                known & (people.certainty >= threshold),
+                study.shared.items,
+                among=len(family),
+            )
+        )
+    for index, result, p in zip(family, found, holm([one.p for one in found]), strict=True):
+        out: Json = {"holds_for": IN_GENERAL, "family": len(family)}
+        reason = result.interval_reason or result.reason
+        put(out, "value", number(result.value), result.reason)
+        intervals: tuple[tuple[str, Interval | None], ...] = (
+            ("ci", result.interval),
+            ("ci_as_best", result.as_best),
+        )
+        for key, interval in intervals:
+            put_interval(out, key, interval, reason)
+        put(out, "p", number(result.p), reason)
+        put(out, "p_holm", number(p), reason)
+        entries[index]["difference_general"] = out
+
+
+def _credit(side: Verdicts) -> Floats:
+    return np.where(side.scored, side.correct, np.nan)
+
+
+OWN = "each on its own certain ones"
+
+
+def high_sets(report: Report) -> Table:
+    rows = []
+    labels = {
+        "both": "both certain",
+        "human_only": "only people certain",
+        "model_only": "only the judge certain",
+        "neither": "neither certain",
+    }
+    for name, versus in zip(run_names(report), report["comparison"], strict=True):
+        sets = versus["certainty"]["high_sets"]
+        if sets["n"]:
+            for key, label in labels.items():
+                cells = sets["cells"][key]
+                rows.append([name, label, cells["people"], cells["judge"], None, None, None])
+            gap = sets["difference_general"]
+            own = [sets["people_on_own"], sets["judge_on_own"]]
+            rows.append([name, OWN, *own, gap["value"], gap["ci"], gap["p_holm"]])
+    columns = (
+        Column("Run"),
+        Column("Items where"),
+        Column("People", "share"),
+        Column("Judge", "share"),
+        Column("Difference", "points"),
+        Column("95 % in general", "points_range"),
+        Column("Holm p", "p"),
+    )
+    return Table(
+        "high_sets",
+        "Who is certain where, and right how often",
+        columns,
+        rows,
+        "Each side's own high items are different items that overlap; in the first four rows both "
+        "are scored on the same ones. The difference of the last row allows for people, personas "
+        f"and questions in common; Holm: over the runs that compete. {CONDITIONAL}",
+    )
+
+
+class HighSets(Section):
+    """Accuracy of judge and annotators on their own high items."""
+
+    name = "high_sets"
+    needs = ("accuracies",)
+    sources = (Source("comparison.*.certainty.high_sets", "high_sets", RUN),)
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        people = study.people
+        found = [
+            _high_sets(
+                compare_high_sets(
+                    people.certainty,
+                    people.correct,
+                    judge.certainty,
+                    judge.correct,
+                    threshold=study.threshold,
+                    rng=study.rng(),
+                    n_draws=study.draws,
+                )
+            )
+            for judge in study.judges
+        ]
+        for family in families(earlier["judges"]):
+            _add_in_general(found, study, family)
+        return {"comparison": [{"certainty": {"high_sets": sets}} for sets in found]}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield high_sets(report)

@@ -1,0 +1,90 @@
+"""Does high certainty raise a judge's odds of being right more than a person's?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.verdicts import Verdicts
+from analysis.report.encode import Json, estimate, number, put
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import beside_people
+from analysis.stats.certainty.interaction import certainty_by_source
+
+
+def interaction(study: Study, judge: Verdicts) -> Json:
+    """Single answers of people and the run's verdicts in one regression."""
+    votes, shared = study.votes, study.shared
+    items = np.arange(judge.correct.size)
+    item = np.concatenate([votes.item, items])
+    is_model = np.arange(item.size) >= votes.n
+    annotator = np.concatenate([votes.annotator, np.full(items.size, votes.n_annotators)])
+    found = certainty_by_source(
+        np.concatenate([study.correct_alone, judge.correct]),
+        np.concatenate([votes.certainty, judge.certainty]),
+        is_model,
+        {
+            "item": item,
+            "annotator": annotator,
+            "persona": shared.persona[item],
+            "question": shared.question[item],
+        },
+        threshold=study.threshold,
+    )
+    out: Json = {"n": found.n}
+    out |= {key: estimate(getattr(found, key)) for key in ("people", "model", "interaction")}
+    put(out, "p", number(found.p), found.interaction.reason or found.interaction.interval_reason)
+    return out
+
+
+def interaction_table(report: Report) -> Table:
+    rows = []
+    for name, versus in beside_people(report):
+        found = versus["certainty"]["interaction"]
+        if found["interaction"]["value"] is not None:
+            rows.append(
+                [
+                    name,
+                    found["n"],
+                    found["people"]["value"],
+                    found["model"]["value"],
+                    found["interaction"]["value"],
+                    found["interaction"]["ci"],
+                    found["p"],
+                ]
+            )
+    columns = (
+        Column("Run"),
+        Column("Answers", "count"),
+        Column("people", "decimal", "Log odds ratio of high certainty"),
+        Column("judge", "decimal", "Log odds ratio of high certainty"),
+        Column("Judge less people", "decimal"),
+        Column("95 % interval", "range"),
+        Column("p", "p"),
+    )
+    return Table(
+        "interaction",
+        "Does high certainty say more from the judge than from a person?",
+        columns,
+        rows,
+        "A sensitivity analysis: logistic regression of being right on who answers, high "
+        "certainty, and both, over single answers; its variance allows for items, people, "
+        "personas and questions in common. Above 0: the judge's high certainty says more.",
+    )
+
+
+class Interaction(Section):
+    """Logistic regression of being right on who answers and high certainty."""
+
+    name = "interaction"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {
+            "comparison": [
+                {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield interaction_table(report)

@@ -1,0 +1,76 @@
+"""Certainty that nobody asked for in words: probabilities, and agreement of readings."""
+
+from collections.abc import Iterator
+
+from analysis.data.arrays import Dataset, Run
+from analysis.data.verdicts import (
+    Verdicts,
+    agreement_certainty,
+    probability_certainty,
+)
+from analysis.report.encode import Json
+from analysis.report.section import Report, Section
+from analysis.report.sections.certainty.calibration import calibration
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names
+
+
+def _other_certainties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
+    """How much two certainties that nobody asked the model for in words are worth."""
+    return {
+        "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
+        "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),
+    }
+
+
+def other_certainties(report: Report) -> Table:
+    labels = {
+        "probabilities": "probability of its answer",
+        "agreement": "agreement of its readings",
+    }
+    rows = []
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        found = judge["other_certainties"]
+        kinds = [(label, found[key]) for key, label in labels.items() if found[key]["n"]]
+        if kinds:
+            kinds.insert(0, ("in words", judge["calibration"]))
+        for label, kind in kinds:
+            if kind["n"]:
+                row = [kind[key] for key in ("ece", "brier", "auroc", "aurc")]
+                rows.append([name, label, kind["n"], *row])
+    columns = (
+        Column("Run"),
+        Column("Certainty as"),
+        Column("n", "count"),
+        Column("ECE", "decimal"),
+        Column("Brier", "decimal"),
+        Column("AUROC", "decimal"),
+        Column("AURC", "decimal"),
+    )
+    return Table(
+        "other_certainties",
+        "Certainty that no judge was asked for",
+        columns,
+        rows,
+        "What a judge says of its certainty beside the probability that the model gave its answer, "
+        "and beside the share of its readings that gave it. Lower is better except for AUROC.",
+    )
+
+
+class OtherCertainties(Section):
+    """Calibration of the probability of an answer, and of the agreement of a run's readings."""
+
+    name = "other_certainties"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, strict=True)
+        return {
+            "judges": [
+                {"other_certainties": _other_certainties(study.data, run, verdicts)}
+                for run, verdicts in runs
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield other_certainties(report)

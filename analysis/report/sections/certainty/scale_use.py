@@ -1,0 +1,65 @@
+"""How far certainty belongs to the item, and what a person's own level hides."""
+
+from collections.abc import Iterator
+
+from analysis.data.verdicts import Ints
+from analysis.report.encode import Json, estimate, number, put
+from analysis.report.section import Report, Section
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.stats.certainty.calibration import discrimination
+from analysis.stats.certainty.scale_use import centred_certainty, certainty_icc
+from analysis.stats.core.votes import Votes
+
+
+def scale_use(votes: Votes, correct: Ints) -> Json:
+    """How far certainty belongs to the item, and what a person's own level hides."""
+    centred = centred_certainty(votes)
+    out: Json = {
+        "icc": estimate(certainty_icc(votes)),
+        "icc_centred": estimate(certainty_icc(votes, centred=True)),
+    }
+    # Only the order counts for the area, so differences of -100 to 100 may be put on the scale.
+    for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
+        found = discrimination(values, correct)
+        put(out, key, number(found.auroc), found.reason)
+    return out
+
+
+def scale_use_table(report: Report) -> Table:
+    found = report["human"]["scale_use"]
+    rows = [
+        ["As stated", found["icc"]["value"], found["icc"]["ci"], found["auroc"]],
+        [
+            "Less each person's mean",
+            found["icc_centred"]["value"],
+            found["icc_centred"]["ci"],
+            found["auroc_centred"],
+        ],
+    ]
+    columns = (
+        Column("People's certainty"),
+        Column("ICC(1,1)", "decimal"),
+        Column("95 % interval", "range"),
+        Column("AUROC", "decimal"),
+    )
+    return Table(
+        "scale_use",
+        "How people use the scale",
+        columns,
+        rows if any(row[1] is not None for row in rows) else [],
+        "ICC: the share of the variance of certainty that lies between items and not between the "
+        "people who answered them.",
+    )
+
+
+class ScaleUse(Section):
+    """The share of certainty that lies between items."""
+
+    name = "scale_use"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"human": {"scale_use": scale_use(study.votes, study.correct_alone)}}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield scale_use_table(report)

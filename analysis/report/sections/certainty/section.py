@@ -1,0 +1,87 @@
+"""The chapter on certainty."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.limits import certainty_limit
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.sections.certainty.calibration import Calibration
+from analysis.report.sections.certainty.certified import Certified
+from analysis.report.sections.certainty.comparison import CertaintyComparison
+from analysis.report.sections.certainty.distribution import Distribution
+from analysis.report.sections.certainty.headline import CertaintyHeadline
+from analysis.report.sections.certainty.high_sets import HighSets
+from analysis.report.sections.certainty.interaction import Interaction
+from analysis.report.sections.certainty.other_certainties import OtherCertainties
+from analysis.report.sections.certainty.scale_use import ScaleUse
+from analysis.report.sections.certainty.thresholds import Thresholds
+from analysis.report.sections.certainty.validation import Validation
+from analysis.report.text.names import run_names, whole_runs
+
+
+def _of_certainty(report: Report) -> Iterator[str]:
+    threshold = report["parameters"]["threshold"]
+    people = report["human"]["majority"]
+    sides = [("people", people)] if report["human"]["answers"] else []
+    names = run_names(report)
+    sides += [(names[index], report["judges"][index]) for index in whole_runs(report)]
+    scored = [(name, side) for name, side in sides if side["n"]]
+    stating = [(name, side) for name, side in scored if side["high"]["n"] + side["low"]["n"]]
+    never = [name for name, side in stating if not side["high"]["n"]]
+    always = [name for name, side in stating if not side["low"]["n"]]
+    if scored and not stating:
+        yield "Nobody whose answers can be scored stated a certainty: nothing is high or low."
+    if never:
+        yield (
+            f"No certainty of {_list(never)} reaches {threshold}: "
+            "the cells of high certainty are empty, not zero."
+        )
+    if always:
+        yield (
+            f"{_list(always)} always {'states' if len(always) == 1 else 'state'} {threshold} or "
+            f"more, so this threshold separates none of {'its' if len(always) == 1 else 'their'} "
+            "answers. Whether higher certainty goes with right answers is another question: see "
+            "AUROC."
+        )
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _certainty(report: Mapping[str, Any]) -> str:
+    at = report["human"]["individual"]["at_threshold"]
+    told = certainty_limit(report["parameters"]["threshold"])
+    if at:
+        told += f" {at:,} single answers of people stand exactly there."
+    return (
+        f"{told} High and low are chosen by each side's own certainty: their cells hold different "
+        "items and must not be subtracted."
+    )
+
+
+class Certainty(Section):
+    """How each side uses certainty, what it is worth, and what it buys."""
+
+    name = "certainty"
+    title = "Certainty of people and judges"
+    has_threshold = True
+    parts = (
+        CertaintyHeadline(),
+        Distribution(),
+        Calibration(),
+        CertaintyComparison(),
+        HighSets(),
+        Interaction(),
+        Validation(),
+        OtherCertainties(),
+        Thresholds(),
+        Certified(),
+        ScaleUse(),
+    )
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for text in _of_certainty(report):
+            yield Sentence.of("missing", text)
+        if report["study"]["ask_certainty"]:
+            yield Sentence.of("limit", _certainty(report), "certainty")

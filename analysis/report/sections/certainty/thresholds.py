@@ -1,0 +1,295 @@
+"""Accuracy and coverage at every threshold of certainty."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis.data.verdicts import Floats, Ints
+from analysis.report.encode import Json, cell, put_interval
+from analysis.report.figures import Figure, Key, panel, plain, share_axis, styles
+from analysis.report.rules import SMALL, TOO_SMALL
+from analysis.report.section import Report, Section
+from analysis.report.sections.certainty.calibration import NOTICEABLE
+from analysis.report.sections.certainty.sides import Side, certain_sides, drawn_sides, on_every_side
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.report.text.names import run_names, whole_runs
+from analysis.report.text.numbers import percent
+from analysis.stats.certainty.held_out import unreachable_thresholds
+from analysis.stats.certainty.risk_coverage import check_threshold, threshold_sweep
+
+
+def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
+    """Coverage and accuracy at every certainty that occurs, with a band that covers the choice."""
+    rng = np.random.default_rng(seed)
+    points = []
+    for point in threshold_sweep(certainty, correct, n_draws=draws, rng=rng):
+        entry: Json = {
+            "threshold": point.threshold,
+            "at": point.n_at,
+            "coverage": point.coverage,
+            **cell(point.accuracy),
+        }
+        put_interval(entry, "band", point.band, "too_few_items")
+        points.append(entry)
+    return points
+
+
+def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
+    """High certainty read as "at least" (ours) and as "above", and how many lie exactly at it."""
+    check = check_threshold(certainty, correct, threshold)
+    return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
+
+
+def sweep_table(report: Report) -> Table:
+    rows: list[list[Any]] = []
+    for who, side in certain_sides(report):
+        below = 0.0
+        for point in side["certainty"]["sweep"]:
+            tau = point["threshold"]
+            gap = [t for t in side["certainty"]["unreachable"] if below < t < tau]
+            rows.append([who, tau, _span(gap), point["at"], point["coverage"], point])
+            rows[-1].append(point["band"])
+            below = tau
+    columns = (
+        Column("Who"),
+        Column("Certainty from", "number"),
+        Column("Unreachable below"),
+        Column("Exactly there", "count"),
+        Column("Coverage", "percent"),
+        Column("Accuracy", "share"),
+        Column("Simultaneous band", "range"),
+    )
+    return Table(
+        "thresholds",
+        "Every threshold that these answers allow",
+        columns,
+        rows,
+        "A threshold chosen from this table is chosen after the data: its pointwise interval is "
+        "too narrow, the simultaneous band is not. Unreachable: no answer has this certainty, so "
+        "as a threshold it accepts the same answers as the row, read as ≥ or as >; above the "
+        "last row nothing is accepted.",
+    )
+
+
+def coverage(report: Report) -> Table:
+    rows = []
+    for who, side in certain_sides(report):
+        # From the strictest threshold to the most lenient.
+        points = side["certainty"]["sweep"][::-1]
+        if points:
+            rows.append([who, *(_first_to_accept(points, tenth / 10) for tenth in range(1, 11))])
+    columns = (
+        Column("Who"),
+        *(Column(f"{tenth}0 %", "share", "Most certain answers") for tenth in range(1, 11)),
+    )
+    return Table(
+        "coverage",
+        "How often the most certain answers are right",
+        columns,
+        rows,
+        "Italics: fewer than 30 answers. “too few”: fewer than 10. Each cell is at the first "
+        "threshold that accepts at least so many: equal certainties come in together, so "
+        "neighbours may be the same.",
+    )
+
+
+def _first_to_accept(points: Sequence[Report], share: float) -> Report:
+    return next((point for point in points if point["coverage"] >= share), points[-1])
+
+
+def _span(neighbours: Sequence[int]) -> str | None:
+    """Neighbouring whole numbers as people write them."""
+    if len(neighbours) < 2:
+        return str(neighbours[0]) if neighbours else None
+    return f"{neighbours[0]}–{neighbours[-1]}"
+
+
+def paper_compat(report: Report) -> Table:
+    rows = [
+        [who, side["no_certainty"], side["low"], side["paper_compat"]["low"]]
+        for who, side in certain_sides(report)
+        if side["no_certainty"]
+    ]
+    columns = (
+        Column("Who"),
+        Column("Without certainty", "count"),
+        Column("Low", "share"),
+        Column("Low, with those", "share"),
+    )
+    return Table(
+        "paper_compat",
+        "Low certainty, and what it is if a missing certainty counts as low",
+        columns,
+        rows,
+        "Everywhere else an answer without certainty is neither high nor low. The code released "
+        "with the source article reads it as 0, that is, as low (“paper_compat”).",
+    )
+
+
+def risk_coverage_figure(report: Report) -> Figure | None:
+    """Accuracy of the accepted answers as the threshold falls."""
+    tau = report["parameters"]["threshold"]
+    traces, words, shown = [], [], []
+    for side in drawn_sides(report):
+        points = [p for p in side.entry["certainty"]["sweep"] if p["n"] >= TOO_SMALL]
+        if side.unit != "item" or not points:
+            continue
+        name, colour = side.name, side.colour
+        shown += [p["accuracy"] for p in points]
+        traces.append(
+            go.Scatter(
+                x=[p["coverage"] for p in points],
+                y=[p["accuracy"] for p in points],
+                name=plain(name),
+                meta="line",
+                mode="lines" if len(points) > 1 else "markers",
+                marker={"color": colour},
+                line={"color": colour, "dash": side.dash, "width": 2, "shape": "linear"},
+                customdata=[[p["threshold"], p["n"]] for p in points],
+                hovertemplate=plain(name)
+                + "<br>≥ %{customdata[0]:.0f}: %{y:.1%} of %{customdata[1]}<extra></extra>",
+            )
+        )
+        marked = [p for p in points if p["threshold"] >= tau][:1]
+        words += [f"{name} {percent(at['accuracy'])} at {percent(at['coverage'])}" for at in marked]
+        traces.append(
+            go.Scatter(
+                x=[at["coverage"] for at in marked],
+                y=[at["accuracy"] for at in marked],
+                name=plain(name),
+                meta="mark",
+                mode="markers",
+                marker={
+                    "color": colour,
+                    "symbol": side.symbol,
+                    "size": 12,
+                    "line": {"color": "#0b0c0c", "width": 1.5},
+                },
+                showlegend=False,
+                hovertemplate=f"{plain(name)} at the threshold: %{{y:.1%}}<extra></extra>",
+            )
+        )
+    if not traces:
+        return None
+    stars = certified_marks(report)
+    traces += stars
+    alt = f"Accuracy against the share of answers accepted. {certified_words(report)}"
+    drawing = panel(
+        "",
+        f"{alt} At certainty {tau}: {'; '.join(words) or 'too few answers to mark'}",
+        traces,
+        height=380,
+        marks={"kind": "coverage", "alt": alt},
+        xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
+        yaxis=share_axis(
+            "right among them", range=[min(shown) - 0.05, min(1.0, max(shown) + 0.05) + 0.005]
+        ),
+    )
+    return Figure(
+        "risk_coverage",
+        _coverage_title(report),
+        "Accuracy of the most certain answers as more are accepted; the marks are at the "
+        "threshold of high certainty"
+        + (", stars at a certified one. " if stars else "; no threshold is certified. ")
+        + "Thresholds that accept fewer than 10 answers are not drawn. "
+        "AURC: the mean share of wrong answers over all coverages, lower is better.",
+        "thresholds",
+        [drawing],
+        key=[
+            Key(f"{side.name}{_area(side)}", side.colour, side.dash)
+            for side in drawn_sides(report)
+            if side.unit == "item"
+        ],
+        neutral="Accuracy when only certain answers are accepted",
+    )
+
+
+def _area(side: Side) -> str:
+    area = side.entry["calibration"]["aurc"]
+    return "" if area is None else f" (AURC {area:.3f})"
+
+
+def _coverage_title(report: Report) -> str:
+    gains = [
+        side.entry["high"]["accuracy"] - side.entry["accuracy"]
+        for side in drawn_sides(report)
+        if side.unit == "item" and side.entry["high"]["n"] >= SMALL
+    ]
+    if not gains:
+        return "Accuracy when only certain answers are accepted"
+    if min(gains) > NOTICEABLE:
+        return "Accepting only certain answers raises accuracy"
+    if max(gains) > NOTICEABLE:
+        return "Certainty raises accuracy for some, not for all"
+    return "Accepting only certain answers gains little"
+
+
+def certified_marks(report: Report) -> list[go.Scatter]:
+    """A star where the certified threshold of a run lies; it stays when a reader tries another."""
+    names, drawn = run_names(report), styles(report)
+    return [
+        go.Scatter(
+            x=[found["coverage"]],
+            y=[found["accuracy"]],
+            name=plain(names[index]),
+            meta="certified",
+            mode="markers",
+            marker={
+                "color": drawn[index][0],
+                "symbol": "star",
+                "size": 16,
+                "line": {"color": "#0b0c0c", "width": 1.5},
+            },
+            showlegend=False,
+            hovertemplate=f"{plain(names[index])}, certified from {found['threshold']:.0f}: "
+            "%{y:.1%} of %{x:.1%}<extra></extra>",
+        )
+        for index, found in _certified(report)
+    ]
+
+
+def certified_words(report: Report) -> str:
+    """The same for whoever does not see the stars."""
+    names = run_names(report)
+    told = [
+        f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
+        f"{percent(found['coverage'])}"
+        for index, found in _certified(report)
+    ]
+    return f"Certified: {'; '.join(told)}." if told else "No threshold is certified."
+
+
+def _certified(report: Report) -> list[tuple[int, Report]]:
+    found = [(index, report["selective"][index]) for index in whole_runs(report)]
+    return [(index, entry) for index, entry in found if entry["threshold"] is not None]
+
+
+class Thresholds(Section):
+    """What every threshold would accept, and how often that is right."""
+
+    name = "thresholds"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return on_every_side(
+            study,
+            lambda side: {
+                "certainty": {
+                    "sweep": sweep(
+                        side.certainty, side.correct, seed=study.seed, draws=study.draws
+                    ),
+                    "unreachable": list(unreachable_thresholds(side.certainty, side.correct)),
+                    "rules": both_rules(side.certainty, side.correct, study.threshold),
+                }
+            },
+        )
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield sweep_table(report)
+        yield coverage(report)
+        yield paper_compat(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield risk_coverage_figure(report)

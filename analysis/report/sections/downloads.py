@@ -1,0 +1,10 @@
+"""The chapter on citing and downloading."""
+
+from analysis.report.section import Section
+
+
+class Downloads(Section):
+    """How to cite the report, and its method in words."""
+
+    name = "downloads"
+    title = "Cite and download"

@@ -1,0 +1,277 @@
+"""How often annotators and every run are right, and what these accuracies rest on."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import plotly.graph_objects as go
+
+from analysis.data.arrays import Run
+from analysis.data.verdicts import (
+    Verdicts,
+    run_options,
+)
+from analysis.report.clusters import add_as_best, add_clusters
+from analysis.report.competition import families
+from analysis.report.encode import Json, cells
+from analysis.report.figures import (
+    PEOPLE,
+    ROW_MARGIN,
+    Figure,
+    panel,
+    plain,
+    row_axis,
+    row_label,
+    share_axis,
+    styled_runs,
+    vertical,
+    whiskers,
+)
+from analysis.report.section import RUN, Analysis, Report, Section, Sentence, Source
+from analysis.report.study import Study, identity
+from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.text.names import run_names
+from analysis.report.text.numbers import percent, percent_range, share_of
+from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
+
+
+def in_general(side: Report) -> Report:
+    """An accuracy with the interval that allows for people, personas and questions in common."""
+    # Reports of early versions, which are compared with later ones, have no such interval.
+    return {**side, "ci": side.get("clusters", side)["ci"]}
+
+
+# What the rows of annotators are called.
+MAJORITY, SINGLE = "People, majority", "People, single answers"
+
+
+def at_a_glance(report: Report) -> Table:
+    people = report["human"]
+    majority, single = (in_general(people[key]) for key in ("majority", "individual"))
+    rows = [
+        ["People, majority", majority, None, None, majority["ties"]],
+        ["People, single answers", single, None, None, None],
+    ]
+    for name, judge, versus in zip(
+        run_names(report), report["judges"], report["comparison"], strict=True
+    ):
+        gap, share = versus["difference_general"], in_general(judge)
+        rows.append([name, share, gap["value"], gap["ci"], judge["excluded"]["tie"]])
+    columns = (
+        Column("Who"),
+        Column("Accuracy", "share"),
+        Column("Less the majority", "points"),
+        Column("95 % interval", "points_range"),
+        Column("Undecided", "count"),
+    )
+    return Table(
+        "at_a_glance",
+        "Accuracy of people and of every run",
+        columns,
+        rows,
+        CONDITIONAL + " The difference is taken on the items that both decided. All intervals "
+        "allow for people, personas and questions in common: they are about others like these.",
+    )
+
+
+def clusters(report: Report) -> Table:
+    human = report["human"]
+    sides = [("People, majority", human["majority"])]
+    sides += [("People, single answers", human["individual"])]
+    sides += zip(run_names(report), report["judges"], strict=True)
+    rows = []
+    for who, side in sides:
+        for part, cell in (("overall", side), ("high", side["high"]), ("low", side["low"])):
+            found = cell["clusters"]
+            if cell["n"]:
+                kinds = (found["personas"], found["questions"], found.get("people"))
+                as_best = found.get("ci_as_best")
+                rows.append([who, part, cell, *kinds, found["ci"], as_best])
+    columns = (
+        Column("Who"),
+        Column("Certainty"),
+        Column("Accuracy", "share"),
+        Column("Personas", "count"),
+        Column("Questions", "count"),
+        Column("People", "count"),
+        Column("95 % in general", "percent_range"),
+        Column("as the best", "percent_range"),
+    )
+    return Table(
+        "clusters",
+        "How many personas and questions each accuracy rests on",
+        columns,
+        rows,
+        "Answers about one persona or one question are alike, and so are those of one person. The "
+        "interval in general allows for all three, and the headline uses it; the one below the "
+        "accuracy is about these personas and questions alone. As the best: with a lower end that "
+        "allows for naming the best of several runs. " + CONDITIONAL,
+    )
+
+
+def forest(report: Report) -> Figure | None:
+    """Accuracy of everybody, with intervals."""
+    human = report["human"]
+    rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
+    rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))
+    for name, judge, (colour, _, symbol) in styled_runs(report):
+        rows.append((name, in_general(judge), colour, symbol))
+    rows = [row for row in rows if row[1]["accuracy"] is not None]
+    if not rows:
+        return None
+    traces = [
+        go.Scatter(
+            x=[side["accuracy"]],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([side]),
+            hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
+        )
+        for row, (name, side, colour, symbol) in enumerate(rows)
+    ]
+    reference = human["majority"]["accuracy"]
+    lines = [] if reference is None else [vertical(reference, PEOPLE)]
+    drawing = panel(
+        "",
+        "Accuracy with 95 % intervals: "
+        + "; ".join(f"{name} {percent(side['accuracy'])}" for name, side, *_ in rows),
+        traces,
+        height=70 + 46 * len(rows),
+        xaxis=share_axis("accuracy"),
+        yaxis=row_axis(len(rows)),
+        shapes=lines,
+        annotations=[
+            row_label(row, name, percent(side["accuracy"]))
+            for row, (name, side, *_) in enumerate(rows)
+        ],
+        margin=ROW_MARGIN,
+    )
+    return Figure(
+        "accuracy",
+        _forest_title(report),
+        "Share of right answers with 95 % intervals for items, people, personas and questions "
+        "like these. The line marks the majority of people.",
+        "at_a_glance",
+        [drawing],
+    )
+
+
+def _forest_title(report: Report) -> str:
+    margin = f"{report['parameters']['margin'] * 100:g} points"
+    return {
+        "better": "The best judge is right more often than people",
+        "worse": "People are right more often than the best judge",
+        "equivalent": f"The best judge and people are right equally often within {margin}",
+        "cannot_tell": "The best judge and people cannot be told apart",
+    }.get(report["headline"]["state"], "How often everybody is right")
+
+
+class Accuracies(Section):
+    """Accuracy overall and at high and low certainty, of annotators and of every run."""
+
+    name = "accuracies"
+    analyses = (
+        Analysis(
+            "accuracy",
+            "How often people and judges are right",
+            tables=("at_a_glance", "clusters"),
+            paths=("human.majority", "human.individual", "judges.*"),
+        ),
+    )
+    sources = (
+        Source("human.majority", "at_a_glance", MAJORITY),
+        Source("human.majority.clusters", "clusters", MAJORITY),
+        Source("human.majority.high.clusters", "clusters", MAJORITY),
+        Source("human.individual", "at_a_glance", SINGLE),
+        Source("judges.*", "at_a_glance", RUN),
+        Source("judges.*.clusters", "clusters", RUN),
+        Source("judges.*.high.clusters", "clusters", RUN),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        judges = [
+            _of_judge(study, run, verdicts)
+            for run, verdicts in zip(study.data.runs, study.judges, strict=True)
+        ]
+        for family in families(judges):
+            for index in family:
+                side = study.judges[index]
+                add_as_best(
+                    judges[index],
+                    side.correct,
+                    side.certainty,
+                    study.shared.judged,
+                    threshold=study.threshold,
+                    among=len(family),
+                )
+        return {"human": _of_people(study), "judges": judges}
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        yield from _methods(report)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield at_a_glance(report)
+        yield clusters(report)
+
+    def figures(self, report: Report) -> Iterator[Figure | None]:
+        yield forest(report)
+
+
+def _of_people(study: Study) -> Json:
+    verdicts, votes, threshold = study.people, study.votes, study.threshold
+    majority, majority_compat = (
+        majority_accuracy(verdicts.majority, study.truth, threshold=threshold, paper_compat=paper)
+        for paper in (False, True)
+    )
+    individual, individual_compat = (
+        individual_accuracy(votes, study.truth, threshold=threshold, paper_compat=paper)
+        for paper in (False, True)
+    )
+    out: Json = {
+        "annotators": len(study.data.raters),
+        "answers": votes.n,
+        "majority": cells(majority, majority_compat)
+        | {
+            "ties": verdicts.excluded["tie"],
+            "no_truth": verdicts.excluded["no_truth"],
+            "no_votes": verdicts.excluded["no_votes"],
+        },
+        "individual": cells(individual, individual_compat)
+        | {"no_truth": individual.excluded["no_truth"]},
+    }
+    shared = study.shared
+    for side, correct, certainty, sharing in (
+        (out["majority"], verdicts.correct, verdicts.certainty, shared.items),
+        (out["individual"], study.correct_alone, votes.certainty, shared.answers),
+    ):
+        add_clusters(side, correct, certainty, sharing, threshold=threshold)
+    return out
+
+
+def _of_judge(study: Study, run: Run, verdicts: Verdicts) -> Json:
+    accuracy, paper_compat = (
+        answer_accuracy(
+            verdicts.answer,
+            study.truth_for(run),
+            verdicts.certainty,
+            threshold=study.threshold,
+            n_options=run_options(run),
+            paper_compat=paper,
+        )
+        for paper in (False, True)
+    )
+    out = identity(run) | {"items": int(np.unique(run.judgments.item).size)}
+    out |= cells(accuracy, paper_compat) | {"excluded": verdicts.excluded}
+    add_clusters(
+        out, verdicts.correct, verdicts.certainty, study.shared.judged, threshold=study.threshold
+    )
+    return out
+
+
+def _methods(report: Report) -> Iterator[Sentence]:
+    people = report["human"]["majority"]
+    if people["accuracy"] is not None:
+        ends = people["clusters"]["ci"]
+        interval = f" (95 % CI {percent_range(ends)})" if ends else ""
+        share = share_of(people["accuracy"], people["n"], "item")
+        yield Sentence.of("methods", f"The majority was right on {share}{interval}.")

@@ -1,0 +1,47 @@
+"""What the study as a whole cannot say."""
+
+from collections.abc import Iterator
+
+from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, language_limit
+from analysis.report.section import Report
+
+
+def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
+    study, inputs, human = report["study"], report["inputs"], report["human"]
+    if study["simulated"]:
+        yield "simulated", "Simulated data: nothing here is about real people or real models."
+    yield "stereotypes", STEREOTYPES
+    yield "individuals", INDIVIDUALS
+    if human["answers"]:
+        yield "opt_in", OPT_IN
+    yield "language", language_limit(study["language"])
+    if inputs["truth"]["unknown"]:
+        unknown = inputs["truth"]["unknown"]
+        which = "any" if unknown == inputs["items"] else f"{unknown:,}"
+        yield (
+            "truth",
+            f"Nobody knows the person's own answer to {which} of the {inputs['items']:,} items; "
+            "these say nothing about who was right.",
+        )
+    yield from _items(report)
+    if human["answers"]:
+        yield (
+            "generality",
+            "The intervals of the headline, of “At a glance” and of the comparison with people are "
+            "about items, people, personas and questions like these. Those under accuracies in "
+            "other tables are about items like these, with these personas and questions. Where a "
+            "table says so, an interval is about these annotators only. None is about people of "
+            "another kind than those who took part.",
+        )
+
+
+def _items(report: Report) -> Iterator[tuple[str, str]]:
+    inputs = report["inputs"]
+    if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
+        yield (
+            "shared",
+            f"The {inputs['items']:,} items share {inputs['personas']:,} personas and "
+            f"{inputs['questions']:,} questions; items that share them are alike. The intervals of "
+            "the headline, of “At a glance”, of differences from people and of groups count that; "
+            "those under accuracies in other tables do not.",
+        )

@@ -1,0 +1,77 @@
+"""The chapter “At a glance”."""
+
+from collections.abc import Iterator, Sequence
+
+from analysis.report.section import Report, Section, Sentence
+from analysis.report.sections.glance.accuracies import Accuracies
+from analysis.report.sections.glance.cost_frontier import CostFrontier
+from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalence
+from analysis.report.sections.glance.headline import Headline
+from analysis.report.sections.glance.limits import limits_of_study
+
+
+def _of_waves(report: Report) -> Iterator[str]:
+    waves = report["study"]["source"].get("pooled_from")
+    if waves:
+        yield (
+            f"This report pools {_list(waves)}: it counts all their people together, and an item "
+            "of several once. What differs between them is in the report of each."
+        )
+
+
+def _of_truth(report: Report) -> Iterator[str]:
+    truth, n = report["inputs"]["truth"], report["inputs"]["items"]
+    if n and truth["unknown"] == n:
+        yield (
+            "No item has a known answer of the person it is about. Accuracy, calibration and every "
+            "comparison of accuracies are undefined; agreement and certainty are not."
+        )
+    elif truth["unknown"]:
+        yield f"{_items(truth['unknown'])} of {n} have no known answer and score nobody."
+    if truth["tie"] and not report["study"]["allow_tie"]:
+        yield f"{_items(truth['tie'])} of {n} are true ties and score nobody who was offered none."
+
+
+def _of_people(report: Report) -> Iterator[str]:
+    people = report["human"]
+    answers, agreement = people["answers"], people["agreement"]
+    if not answers:
+        yield "No answer of people counts, so nothing is said about people or beside them."
+        return
+    if people["annotators"] == 1:
+        yield (
+            "One person gave every answer. Nobody's agreement with anybody is known, the majority "
+            "is that person, and no interval speaks about people in general."
+        )
+    elif agreement["percent"] is None:
+        yield "No item was answered by two people, so their agreement is unknown."
+    if agreement["krippendorff_alpha"].get("value_reason") == "no_variation":
+        yield (
+            "All answers of people are the same. They agree completely, but agreement beyond "
+            "chance (alpha, kappa) is undefined: nothing shows that they tell the items apart."
+        )
+    majority = people["majority"]
+    if majority["ties"]:
+        yield f"{_items(majority['ties'])} have no majority, because their answers tie."
+
+
+def _items(n: int) -> str:
+    return f"{n:,} item" if n == 1 else f"{n:,} items"
+
+
+def _list(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+class Glance(Section):
+    """Headline, accuracies, and what a judge is worth."""
+
+    name = "glance"
+    title = "At a glance"
+    parts = (Headline(), Accuracies(), CrowdEquivalence(), CostFrontier())
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        for text in (*_of_waves(report), *_of_truth(report), *_of_people(report)):
+            yield Sentence.of("missing", text)
+        for code, text in limits_of_study(report):
+            yield Sentence.of("limit", text, code)

@@ -1,0 +1,92 @@
+"""Accuracy of single answers by what annotators say of themselves."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import MISSING
+from analysis.report.encode import Json
+from analysis.report.section import Report, Section
+from analysis.report.sections.groups.accuracy import MAX_VALUES
+from analysis.report.sections.groups.comparison import DIFFERENCE, FAMILY, differences, group_cell
+from analysis.report.study import Study
+from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.stats.core.groups import compare_groups
+
+# The fewest annotators that a group may have.
+MIN_PEOPLE = 5
+
+
+def annotator_groups(study: Study) -> list[Json]:
+    """Accuracy of single answers by what annotators say of themselves.
+
+    Groups of fewer than five people are left out and counted, so that nobody can be made out.
+    """
+    data, votes = study.data, study.votes
+    labels = dict.fromkeys(key for group in data.rater_groups for key in group)
+    tables = []
+    for label in labels:
+        told = [group.get(label, "") for group in data.rater_groups]
+        people = Counter(told)
+        names = sorted(value for value, n in people.items() if n >= MIN_PEOPLE)
+        if not 1 < len(names) <= MAX_VALUES:
+            continue
+        code_of = {value: code for code, value in enumerate(names)}
+        codes = np.array([code_of.get(value, MISSING) for value in told], dtype=np.int64)
+        clusters = study.shared.of_items(votes.item) | {"annotator": votes.annotator}
+        side = compare_groups(study.correct_alone, codes[votes.annotator], clusters=clusters)
+        rows = [
+            {"value": value, "people": people[value], "answers": group_cell(side, code)}
+            for code, value in enumerate(names)
+        ]
+        table: Json = {"label": label, "rows": rows, "differences": differences(side, names)}
+        tables.append(table | {"left_out": int((codes == MISSING).sum())})
+    return tables
+
+
+def annotator_group_tables(report: Report) -> list[Table]:
+    """Accuracy and differences by what annotators say of themselves."""
+    tables = []
+    for number, group in enumerate(report["annotator_groups"], start=1):
+        rows = [
+            [row["value"] or "(not said)", row["people"], row["answers"]] for row in group["rows"]
+        ]
+        columns = (
+            Column(group["label"]),
+            Column("People", "count"),
+            Column("Single answers", "share"),
+        )
+        title = f"People's accuracy by their own {group['label']}"
+        few = group["left_out"]
+        note = f"Left out are groups of fewer than five people ({few} people). {CONDITIONAL}"
+        tables.append(Table(f"annotators_{number}", title, columns, rows, note, family=FAMILY))
+        pairs = [
+            [pair["first"] or "(not said)", pair["second"] or "(not said)"]
+            + [pair[key] for key in ("difference", "ci", "p", "p_holm")]
+            for pair in group["differences"]
+        ]
+        tables.append(
+            Table(
+                f"annotator_differences_{number}",
+                f"Differences by annotators' {group['label']}",
+                (Column("Group"), Column("less"), *DIFFERENCE),
+                pairs,
+                "Only the Holm p tells a difference from the luck of many comparisons. Intervals "
+                "allow for items, people, personas and questions in common.",
+                family=FAMILY,
+            )
+        )
+    return tables
+
+
+class AnnotatorGroups(Section):
+    """Accuracy by annotators' own characteristics."""
+
+    name = "annotator_groups"
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        return {"annotator_groups": annotator_groups(study)}
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield from annotator_group_tables(report)

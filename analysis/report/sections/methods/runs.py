@@ -1,0 +1,69 @@
+"""What the methods say of each run: what it is, in words, and where its numbers come from."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.report.section import Report
+from analysis.report.text.names import run_names
+
+# What the record of a run says in words of its own.
+_OWN_WORDS = {
+    "study",
+    "judge",
+    "backend",
+    "setting",
+    "features",
+    "orders",
+    "samples",
+    "seed",
+    "prompts",
+}
+
+
+def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
+    """What the methods tell of a run: what it is, in words, and its path where it is a number."""
+    judge, path = report["judges"][index], f"judges.{index}"
+    record = judge["record"]
+    yield "Backend", record["backend"], ""
+    yield "Model as reported", ", ".join(record["snapshots"]) or "not reported", ""
+    yield "Setting, features", f"{judge['setting']}, {judge['features']}", ""
+    yield "Orders", record["orders"], ""
+    for key in ("samples", "seed"):
+        yield key.capitalize(), str(record[key]), f"{path}.record.{key}"
+    own = {key: value for key, value in record["parameters"].items() if key not in _OWN_WORDS}
+    for name, value, where in flat(own, f"{path}.record.parameters"):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        yield name, str(value), where if is_number else ""
+    for sentence in record["conditions"]:
+        yield "Conditions", sentence, ""
+    yield "State", f"{record['state']}: {record['state_reason']}", ""
+    for state, n in judge["judgments"].items():
+        yield f"Judgments: {state}", f"{n:,}", f"{path}.judgments.{state}"
+    for replies, n in judge["replies"].items():
+        yield f"Readable after replies: {replies}", f"{n:,}", f"{path}.replies.{replies}"
+
+
+def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Name, value and path of what may be nested, without what is empty."""
+    for key, value in values.items():
+        name, where = f"{prefix}{key.replace('_', ' ')}", f"{path}.{key}"
+        if isinstance(value, Mapping):
+            yield from flat(value, where, f"{name}: ")
+        elif isinstance(value, list):
+            if value:
+                yield name, ", ".join(map(str, value)), where
+        elif value not in (None, ""):
+            yield name, value, where
+
+
+def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Each prompt once, with the runs that used it."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        record = judge["record"]
+        entry = found.setdefault(
+            record["prompt_file_hash"], {"text": record["prompt"], "runs": [], "hash": ""}
+        )
+        entry["runs"].append(name)
+        entry["hash"] = record["prompt_file_hash"]
+    return list(found.values())

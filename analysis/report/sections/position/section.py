@@ -1,0 +1,21 @@
+"""The chapter on position, length and ties."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.section import Page, Section
+from analysis.report.sections.position.length import Length
+from analysis.report.sections.position.noise import Noise
+from analysis.report.sections.position.sides import Sides, lights
+from analysis.report.sections.position.ties import Ties
+
+
+class Position(Section):
+    """Whether the side of the screen, length or a tie on offer mattered."""
+
+    name = "position"
+    title = "Position, length and ties"
+    parts = (Sides(), Length(), Ties(), Noise())
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        return {"lights": lights(page.report)}

@@ -1,0 +1,150 @@
+"""Who came, which answers count, and what was paid."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.data.arrays import Dataset
+from analysis.data.verdicts import Verdicts, people_votes
+from analysis.report.encode import Json, cell, put, undefined
+from analysis.report.section import Report, Section, Source
+from analysis.report.study import Study
+from analysis.report.tables import Column, Table
+from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
+from analysis.stats.labels.aggregation import majority_vote
+from studies.money import major_units
+
+# What is measured again with the people who were excluded.
+BEFORE = ("majority", "individual")
+
+
+def _coverage(verdicts: Verdicts) -> dict[str, int]:
+    """How many items have how many answers."""
+    n, items = np.unique(verdicts.majority.n_votes, return_counts=True)
+    return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
+
+
+def _before_exclusions(study: Study) -> Json:
+    """Accuracy as it was with the people whom researchers excluded by hand."""
+    data, truth, threshold = study.data, study.truth, study.threshold
+    out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
+    if data.set_aside is None:
+        return out | {"answers": len(data.answers)} | undefined("no_exclusions", *BEFORE)
+    votes = people_votes(data, with_excluded=True)
+    majority = majority_accuracy(majority_vote(votes), truth, threshold=threshold)
+    individual = individual_accuracy(votes, truth, threshold=threshold)
+    found = zip(BEFORE, (majority.overall, individual.overall), strict=True)
+    return out | {"answers": votes.n} | {name: cell(share) for name, share in found}
+
+
+def _checks(data: Dataset) -> dict[str, int]:
+    """Attention checks shown to the people who count, and how many were failed."""
+    seen = [shown for shown, _ in data.attention]
+    return {
+        "people": sum(shown > 0 for shown in seen),
+        "seen": sum(seen),
+        "failed": sum(failed for _, failed in data.attention),
+    }
+
+
+def _pay(data: Dataset, correct: int) -> Json:
+    """Rewards of those who finished, before platform fees, and what a right answer cost."""
+    finished = data.people.get("completed", 0)
+    out: Json = {"currency": data.study.currency, "finished": finished}
+    currency = data.study.currency
+    total = float(major_units(finished * data.study.reward, currency)) if finished else None
+    put(out, "rewards", total, "no_payments")
+    put(
+        out,
+        "per_correct",
+        total / correct if total is not None and correct else None,
+        "no_payments",
+    )
+    return out
+
+
+def people(report: Report) -> Table:
+    """Who came, and which answers count; of the others, why not."""
+    human = report["human"]
+    left_out = human["not_counted"]
+    rows = [[f"People: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
+    rows += [
+        ["People who count", human["annotators"]],
+        ["Answers that count", human["answers"]],
+        ["Surplus answers (the item had enough)", left_out["surplus"]],
+        ["Answers of people who left", left_out["released"]],
+        ["Withdrawn answers", left_out["withdrawn"]],
+        ["People excluded by the researchers", left_out["excluded_people"]],
+        ["Answers excluded by the researchers", left_out["excluded"]],
+    ]
+    rows += [
+        [f"Items with {votes} {'answer' if votes == '1' else 'answers'}", n]
+        for votes, n in human["coverage"].items()
+    ]
+    columns = (Column("What"), Column("How many", "count"))
+    title = "Who came, and which answers do not count"
+    return Table("people", title, columns, rows, is_record=True)
+
+
+def quotas(report: Report) -> Table:
+    rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
+    columns = (Column("Group"), Column("Wanted", "count"), Column("Finished", "count"))
+    return Table("quotas", "People wanted of each group", columns, rows, is_record=True)
+
+
+def exclusions(report: Report) -> Table:
+    """Accuracy before and after researchers left people out; no rows where they left out none."""
+    human, before = report["human"], report["human"]["before_exclusions"]
+    sides = (("People, majority", "majority"), ("People, single", "individual"))
+    rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
+    columns = (
+        Column("Who"),
+        Column("before", "share", "Accuracy"),
+        Column("after", "share", "Accuracy"),
+    )
+    return Table(
+        "exclusions",
+        "Accuracy before and after exclusions",
+        columns,
+        rows,
+        f"Before: {before['answers']:,} answers of {before['annotators']:,} people. After: "
+        f"{human['answers']:,} answers of {human['annotators']:,} people. Only exclusions by the "
+        "researchers; withdrawn answers are gone from both.",
+    )
+
+
+class Participation(Section):
+    """People and answers by what became of them."""
+
+    name = "participation"
+    needs = ("accuracies",)
+    sources = (
+        Source("human.annotators", "people", "People who count"),
+        Source("human.answers", "people", "Answers that count"),
+        Source("human.people", "people"),
+        Source("human.not_counted", "people"),
+        Source("human.coverage", "people"),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        data = study.data
+        quotas_ = [
+            {"group": group, "wanted": wanted, "finished": finished}
+            for group, wanted, finished in data.quotas
+        ]
+        return {
+            "human": {
+                "coverage": _coverage(study.people),
+                "people": dict(data.people),
+                "not_counted": dict(data.not_counted),
+                "before_exclusions": _before_exclusions(study),
+                "quotas": quotas_,
+                "checks": _checks(data),
+                "pay": _pay(data, earlier["human"]["individual"]["correct"]),
+            }
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield people(report)
+        yield quotas(report)
+        yield exclusions(report)

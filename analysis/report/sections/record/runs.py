@@ -1,0 +1,184 @@
+"""What each run was asked, could not answer, and cost."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import Run
+from analysis.data.verdicts import (
+    Ints,
+    Verdicts,
+)
+from analysis.report.encode import Json, number, pick, put
+from analysis.report.section import RUN, Report, Section, Source
+from analysis.report.study import Study
+from analysis.report.tables import Column, Field, Table, table_of_entries
+from analysis.report.text.names import named_entries, run_names
+from analysis.stats.accuracy.bounds import accuracy_bounds
+
+STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
+
+
+def cost(run: Run, correct: int) -> Json:
+    """What was used; unknown prices stay unknown."""
+    used = run.cost
+    out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
+    known = "not_reported"
+    put(out, "tokens_in", used.tokens_in, known)
+    put(out, "tokens_out", used.tokens_out, known)
+    put(out, "usd", number(used.usd), known)
+    per_label = used.usd / correct if used.usd is not None and correct else None
+    put(out, "usd_per_correct", number(per_label), known if used.usd is None else "empty_group")
+    return out
+
+
+def _replies(run: Run) -> dict[str, int]:
+    """How many judgments took how many replies until one could be read."""
+    values, counts = np.unique(run.judgments.replies, return_counts=True)
+    return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
+
+
+def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
+    """Accuracy if every item that could be scored and was not were wrong, or were right."""
+    could = np.zeros(truth.size, dtype=np.bool_)
+    could[asked] = True
+    could &= truth >= 0
+    n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
+    found = accuracy_bounds(correct, n, {"not scored": int(could.sum()) - n})
+    return {"not_scored": found.n_excluded} | pick(found, {"low": "low", "high": "high"})
+
+
+def _record(run: Run) -> Json:
+    """The run as the methods appendix tells it."""
+    return {
+        "backend": run.backend,
+        "snapshots": list(run.snapshots),
+        "orders": run.orders,
+        "samples": run.samples,
+        "seed": run.seed,
+        "parameters": dict(run.parameters),
+        "sent": list(run.sent),
+        "reported": list(run.reported),
+        "conditions": list(run.conditions),
+        "prompt": run.prompt.template,
+        "prompt_hash": run.prompt.stored,
+        "prompt_file_hash": run.prompt.sha256,
+        "state": run.state,
+        "state_reason": run.state_reason,
+    }
+
+
+def excluded(report: Report) -> Table:
+    reasons = (
+        ("tie", "undecided"),
+        ("no_truth", "no truth"),
+        ("unparseable", "unparseable"),
+        ("refused", "refused"),
+        ("skipped", "skipped"),
+        ("error", "error"),
+        ("open", "not yet asked"),
+    )
+    fields: list[Field] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
+    fields += [(label, "count", f"excluded.{key}", "Not scored") for key, label in reasons]
+    fields += [
+        ("all wrong", "percent", "bounds.low", "Accuracy, were they"),
+        ("all right", "percent", "bounds.high", "Accuracy, were they"),
+    ]
+    return table_of_entries(
+        "excluded",
+        "Items that count, and why others do not",
+        named_entries(report, "judges"),
+        fields,
+        "Each item is counted once. Missing answers are missing: neither wrong nor low.",
+        is_record=True,
+    )
+
+
+def cost_table(report: Report) -> Table:
+    return table_of_entries(
+        "cost",
+        "What the judges cost",
+        named_entries(report, "judges"),
+        [
+            ("Requests", "count", "cost.requests"),
+            ("failed", "count", "cost.failed_requests"),
+            ("Tokens in", "count", "cost.tokens_in"),
+            ("Tokens out", "count", "cost.tokens_out"),
+            ("US dollars", "money", "cost.usd"),
+            ("per right answer", "money", "cost.usd_per_correct"),
+        ],
+        "From the ledger of requests, failed ones included; “–” where no price or usage is known.",
+        is_record=True,
+    )
+
+
+def price(report: Report) -> Table:
+    """What a right answer costs, of people and of judges."""
+    pay, people = report["human"]["pay"], report["human"]
+    rows: list[list[Any]] = []
+    if pay["rewards"] is not None:
+        for who, side in (
+            ("People, single answers", "individual"),
+            ("People, majority", "majority"),
+        ):
+            correct = people[side]["correct"]
+            each = pay["rewards"] / correct if correct else None
+            rows.append([who, pay["currency"], pay["rewards"], correct, each])
+    for name, judge in zip(run_names(report), report["judges"], strict=True):
+        cost = judge["cost"]
+        rows.append([name, "USD", cost["usd"], judge["correct"], cost["usd_per_correct"]])
+    columns = (
+        Column("Who"),
+        Column("Currency"),
+        Column("Paid", "money", currency_in=1),
+        Column("Right labels", "count"),
+        Column("Per right label", "money", currency_in=1),
+    )
+    known = [row for row in rows if row[2] is not None]
+    return Table(
+        "price",
+        "What a right label costs",
+        columns,
+        known,
+        "People: rewards of those who finished, before platform fees and taxes; a label of the "
+        "majority takes several answers. Judges: what providers charged, by the prices that are "
+        "set for them; 0 where a model of one's own has no price. Labels without a truth to score "
+        "them by are paid for, too, but cannot be right.",
+        is_record=True,
+    )
+
+
+class Runs(Section):
+    """The record of every run."""
+
+    name = "runs"
+    needs = ("accuracies",)
+    sources = (
+        Source("inputs.runs", "excluded"),
+        Source("judges.*.judgments", "excluded", RUN),
+        Source("judges.*.replies", "cost", RUN),
+        Source("judges.*.record", ""),
+    )
+
+    def compute(self, study: Study, earlier: Report) -> Json:
+        runs = zip(study.data.runs, study.judges, earlier["judges"], strict=True)
+        return {
+            "judges": [
+                {
+                    "bounds": _bounds(run.judgments.item, study.truth_for(run), verdicts),
+                    "judgments": {
+                        name: int((run.judgments.status == name).sum()) for name in STATUSES
+                    },
+                    "replies": _replies(run),
+                    "cost": cost(run, entry["correct"]),
+                    "record": _record(run),
+                }
+                for run, verdicts, entry in runs
+            ]
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield excluded(report)
+        yield cost_table(report)
+        yield price(report)

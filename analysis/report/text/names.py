@@ -1,0 +1,58 @@
+"""Names of runs and lists of names as a report writes them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["items"]), listed(["items", "people", "personas"])
+    ('items', 'items, people and personas')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+FEATURES = {"all": "whole persona", "none": "no persona"}
+
+
+def features_words(features: str) -> str:
+    """What a run saw of the persona."""
+    return FEATURES.get(features, features.replace(",", ", "))
+
+
+def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The shortest name that tells a run from the others: judge, then setting, features, hash."""
+    same = [other for other in among if other["judge"] == entry["judge"]]
+    told = []
+    if len({other["setting"] for other in same}) > 1:
+        told.append(entry["setting"])
+    if len({other["features"] for other in same}) > 1:
+        told.append(features_words(entry["features"]))
+    alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
+    if len(alike) > 1:
+        told.append(entry["run"][:6])
+    return f"{entry['judge']} ({', '.join(told)})" if told else str(entry["judge"])
+
+
+def run_names(report: Mapping[str, Any]) -> list[str]:
+    """The name of each run of the report, in its order."""
+    return [run_name(judge, report["judges"]) for judge in report["judges"]]
+
+
+def whole_runs(report: Mapping[str, Any]) -> list[int]:
+    """Positions of the runs that saw the whole persona; of all runs, where none did."""
+    judges = report["judges"]
+    whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
+    return whole or list(range(len(judges)))
+
+
+def beside_people(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
+    names = run_names(report)
+    return [(names[index], report["comparison"][index]) for index in whole_runs(report)]
+
+
+def named_entries(report: Mapping[str, Any], part: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Name and entry of every run in one part of the report: `judges` or `comparison`."""
+    return list(zip(run_names(report), report[part], strict=True))

@@ -1,0 +1,38 @@
+"""Why a number is undefined, in words."""
+
+REASONS = {
+    "no_votes": "nobody answered",
+    "tie": "the maximum is shared",
+    "no_variation": "all values are the same",
+    "too_few_items": "too few items",
+    "too_few_annotators": "too few people",
+    "too_few_clusters": "too few personas or questions",
+    "no_pairs": "no item has two answers",
+    "empty_group": "nothing to count",
+    "no_discordant": "both are right and wrong on the same items",
+    "not_certified": "no threshold could be certified",
+    "dependent_items": "items share a persona or a question",
+    "no_truth": "nobody knows the right answer",
+    "not_stated": "no certainty was given",
+    "not_scored": "no answer, or no truth to score it by",
+    "one_sample": "every item was asked once",
+    "not_offered": "not offered in this setting",
+    "not_reported": "not reported",
+    "no_exclusions": "nobody was excluded",
+    "no_payments": "nobody was paid through this study",
+    "not_identified": "the data do not identify it",
+    "one_judge": "fewer than two runs saw the whole persona",
+    "biased": "chance alone pushes the estimate one way, and no interval allows for that",
+    "below_one": "may be worth less than one person",
+    "above_any": "may be worth more than any number of people",
+    "not_settled": "the model did not settle",
+    "too_large": "the study is too large for it",
+    "nothing_compared": "the headline compares nothing",
+    "too_few": "too few items",
+    "no_plan": "no analysis plan was frozen",
+    "no_threshold": "this way of labelling has no threshold",
+}
+
+
+def reason(code: str | None) -> str:
+    return REASONS.get(code or "", code or "")

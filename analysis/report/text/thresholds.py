@@ -1,0 +1,43 @@
+"""How the threshold of high certainty came about, in words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Report = Mapping[str, Any]
+
+
+def threshold_words(report: Report) -> str:
+    """The threshold and how it came about: “80, set before the data”."""
+    parameters = report["parameters"]
+    kind = "explored" if parameters["explored"] else threshold_standing(report)
+    return f"{parameters['threshold']}, {kind}"
+
+
+def threshold_standing(report: Report) -> str:
+    """How the study's own threshold came about; only a plan before the data registers anything."""
+    changes = report["registration"]["late_changes"]
+    if any(change["setting"] == "threshold" for change in changes):
+        return "changed after the first data"
+    plan = report["registration"]["plan"]
+    return "registered" if plan and plan["before_data"] else "set before the data"
+
+
+def chosen(report: Report) -> str:
+    return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
+
+
+def late_changes(report: Report) -> list[str]:
+    """What was changed about the reading of answers after the first of them had come in."""
+    said = {
+        "threshold": ("High certainty", 1, "from {:g}"),
+        "margin": ("The margin of equivalence", 100, "{:g} points"),
+    }
+    sentences = []
+    for change in report["registration"]["late_changes"]:
+        what, unit, form = said[change["setting"]]
+        before, after = (form.format(change[key] * unit) for key in ("before", "after"))
+        sentences.append(
+            f"{what} was changed on {change['on']}, after the first data had arrived: it was "
+            f"{before} and became {after}. What rests on it was chosen post hoc."
+        )
+    return sentences

@@ -1,0 +1,42 @@
+"""Verdicts of a headline: their state, their sentences, and what an adjusted p value says."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from analysis.report.encode import Json
+from analysis.report.text.numbers import p_value
+from analysis.report.text.sentences import Text, fill, pieces, shown
+
+# The path of the threshold that a sentence names.
+THRESHOLD = "parameters.threshold"
+
+
+def state_with(state: str, *sentences: str | Text) -> Json:
+    """The state, its sentences, and for each of them where its numbers stand in report.json."""
+    return {
+        "state": state,
+        "sentences": [str(sentence) for sentence in sentences],
+        "numbers": [s.numbers if isinstance(s, Text) else [] for s in sentences],
+    }
+
+
+def who_of(judge: Mapping[str, Any]) -> Json:
+    return {key: judge[key] for key in ("judge", "run", "setting", "features")}
+
+
+def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
+    """The adjusted p value, where several runs compete."""
+    if difference["family"] < 2 or difference[key] is None:
+        return ""
+    return fill(
+        "; Holm-adjusted p {p} over {family} runs",
+        p=shown(p_value(difference[key]), f"{path}.{key}"),
+        family=shown(difference["family"], f"{path}.family"),
+    )
+
+
+def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:
+    """The sentences of a headline in report.json, with their numbers; an early one has none."""
+    places = verdict.get("numbers") or [[] for _ in verdict["sentences"]]
+    for sentence, numbers in zip(verdict["sentences"], places, strict=True):
+        yield Text(tuple(pieces(sentence, numbers)))
