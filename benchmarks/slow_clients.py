@@ -82,7 +82,7 @@ def measure(count: int, kind: Callable[[socket.socket], None]) -> str:
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as log:
         processes = Processes(
             log=log,
-            env={
+            environment={
                 "VAR_DIR": folder,
                 "DATABASE_URL": "",
                 "PUBLIC_BASE_URL": f"http://localhost:{port}",

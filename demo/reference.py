@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import krippendorff
 
@@ -127,7 +127,9 @@ def krippendorff_alpha(rows: Iterable[ReferenceAnswer]) -> float | None:
     return alpha(_choices(rows).values())
 
 
-def alpha(units: Iterable[Sequence[Any]], level: str = "nominal") -> float | None:
+def alpha(
+    units: Iterable[Sequence[Any]], level: Literal["nominal", "interval"] = "nominal"
+) -> float | None:
     """Krippendorff's alpha by the package krippendorff; None where all values are the same.
 
     Each unit holds the values of one item; those with a single value do not count.

@@ -93,7 +93,7 @@ def port(tmp_path_factory):
     with (folder / "log").open("wb") as log:
         processes = Processes(
             log=log,
-            env={
+            environment={
                 "DJANGO_SETTINGS_MODULE": "config.settings.dev",
                 "VAR_DIR": str(folder),
                 "DATABASE_URL": "",
