@@ -121,11 +121,11 @@ class JudgeRun(models.Model):
 
     @property
     def state_words(self) -> str:
-        """Its state as a page says it."""
+        """The state in words, as pages show it."""
         probing = {
-            self.State.QUEUED: "probe queued",
-            self.State.RUNNING: "probing",
-            self.State.PAUSED: "waits for you",
+            self.State.QUEUED: "test question queued",
+            self.State.RUNNING: "sending test question",
+            self.State.PAUSED: "waiting to start",
             self.State.CANCELLED: "not started",
         }
         of_probe = probing.get(self.State(self.state)) if self.probe_first else None

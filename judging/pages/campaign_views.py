@@ -157,5 +157,5 @@ def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -
         messages.error(request, str(error))
     else:
         if not changed:
-            messages.info(request, "Nothing to do: the runs are in another state by now.")
+            messages.info(request, "Nothing changed: the state of the runs has changed meanwhile.")
     return redirect("judging:campaign", slug, campaign_id)

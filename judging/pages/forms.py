@@ -19,7 +19,7 @@ from studies.personas.features import NAMED_SETS, known_keys
 
 STATES = [
     ("", "all"),
-    ("open", "not yet answered"),
+    ("open", "not answered yet"),
     *[(s.value, s.label) for s in Judgment.State if s not in Judgment.OPEN],
 ]
 
@@ -28,7 +28,7 @@ class JudgmentFilter(forms.Form):
     """The filter above a run's judgments; nothing in it is required."""
 
     state = forms.ChoiceField(choices=STATES, required=False, label="State")
-    search = forms.CharField(required=False, max_length=120, label="Item id contains")
+    search = forms.CharField(required=False, max_length=120, label="Item id")
     sort = forms.ChoiceField(
         choices=[(name, label) for name, (label, _) in JUDGMENT_SORTS.items()],
         required=False,
@@ -42,7 +42,7 @@ class RunFilter(forms.Form):
     state = forms.ChoiceField(
         choices=[("", "all"), *JudgeRun.State.choices], required=False, label="State"
     )
-    search = forms.CharField(required=False, max_length=120, label="Judge’s name contains")
+    search = forms.CharField(required=False, max_length=120, label="Judge name")
     campaign = forms.ChoiceField(required=False, label="Campaign")
 
     def __init__(self, study: Study, data: Any) -> None:
@@ -53,19 +53,19 @@ class RunFilter(forms.Form):
 
 
 _FEATURE_WORDS = {
-    "all": "Everything that is known about the person",
-    "none": "Nothing: the question without the person",
-    "leave-one-out": "Everything but one feature, for each feature",
-    "one-only": "One feature alone, for each feature",
+    "all": "All features of the persona",
+    "none": "No features: the question without the persona",
+    "leave-one-out": "All features except one, once for each feature",
+    "one-only": "One feature only, once for each feature",
 }
 _ORDER_WORDS = {
-    "both": "Both orders: each question twice, so that a judge that prefers a side is found out",
-    "random": "One order, drawn and balanced: half as many questions",
+    "both": "Both orders: sends each question twice, which shows whether a judge prefers a side",
+    "random": "One random order per item, balanced: half as many questions",
     "r1_first": "Response 1 first",
     "r2_first": "Response 2 first",
 }
 _REUSE_WORDS = (
-    "Take over what other runs of the same model were answered to the very same words, at no cost"
+    "Reuse judgments that other runs of the same model gave to exactly the same prompt, at no cost"
 )
 
 
@@ -104,16 +104,18 @@ class CampaignForm(CostedForm):
     It begins with the plan of the campaign `like`, and keeps what has no field here.
     """
 
-    name = forms.CharField(max_length=120, label="Name", help_text="Stands on its page.")
+    name = forms.CharField(
+        max_length=120, label="Name", help_text="Shown as the title of the campaign."
+    )
     judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
     settings = forms.MultipleChoiceField(
         choices=lambda: [(each.name, each.description) for each in PROTOCOLS],
         widget=forms.CheckboxSelectMultiple,
-        label="What is asked",
+        label="Settings",
         initial=["standard"],
     )
     features = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple, label="What the judge knows", initial=["all"]
+        widget=forms.CheckboxSelectMultiple, label="Features of the persona", initial=["all"]
     )
     orders = forms.ChoiceField(
         choices=list(_ORDER_WORDS.items()),
@@ -123,26 +125,29 @@ class CampaignForm(CostedForm):
     )
     samples = forms.IntegerField(
         min_value=1, max_value=100, initial=1, label="Samples",
-        help_text="How often each question is asked, each time with another seed.",
+        help_text="How many times to send each question, each time with a different seed.",
     )  # fmt: skip
     limit = forms.IntegerField(
-        min_value=1, required=False, label="Items", help_text="The first of them; empty: all."
+        min_value=1,
+        required=False,
+        label="Items",
+        help_text="Uses the first items only. Leave empty for all.",
     )
     budget = forms.DecimalField(
         min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
-        help_text="Of all runs together, checked before each request; empty: none.",
+        help_text="For all runs together, checked before each request. Leave empty for no limit.",
     )  # fmt: skip
     token_budget = forms.IntegerField(
         min_value=1, required=False, label="Budget, tokens",
-        help_text="For judges without a price; empty: none.",
+        help_text="For judges without a price. Leave empty for no limit.",
     )  # fmt: skip
     batch = forms.BooleanField(
-        required=False, label="By batch: cheaper, answered within a day instead of at once"
+        required=False, label="Use the provider’s batch service: cheaper, with replies within a day"
     )
     extend = forms.BooleanField(
         required=False,
-        label="Let runs grow that had fewer samples or one order, instead of asking anew; "
-        "their names in reports change",
+        label="Extend existing runs that have fewer samples or one order, instead of creating new "
+        "runs. The ids of these runs in reports change",
     )
     reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
 
@@ -160,7 +165,7 @@ class CampaignForm(CostedForm):
         named = [name for name, members in NAMED_SETS.items() if keys.intersection(members)]
         sweeps = SWEEPS if len(keys) >= 2 else ()
         words = [(name, _FEATURE_WORDS[name]) for name in ("all", "none", *sweeps)]
-        words += [(name, f"The set “{name}”") for name in own + named]
+        words += [(name, f"Feature set “{name}”") for name in own + named]
         offered = {name for name, _ in words}
         others = [name for name in self._like.get("features", ()) if name not in offered]
         self._choices("features", words + [(name, f"Only {name}") for name in others])
@@ -189,17 +194,20 @@ class ExtendForm(CostedForm):
     """What a run is to ask beside what it has: more items, samples, or the other order."""
 
     limit = forms.IntegerField(
-        min_value=1, required=False, label="Items", help_text="The first of them; empty: all."
+        min_value=1,
+        required=False,
+        label="Items",
+        help_text="Uses the first items only. Leave empty for all.",
     )
     samples = forms.IntegerField(max_value=100, label="Samples")
     orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
     reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
     budget = forms.DecimalField(
         min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
-        help_text="Of the whole run, checked before each request; empty: as it is.",
+        help_text="For the whole run, checked before each request. Leave empty to keep it.",
     )  # fmt: skip
     token_budget = forms.IntegerField(
-        min_value=1, required=False, label="Budget, tokens", help_text="Empty: as it is."
+        min_value=1, required=False, label="Budget, tokens", help_text="Leave empty to keep it."
     )
 
     def __init__(self, run: JudgeRun, data: Any = None) -> None:
@@ -216,7 +224,7 @@ class ExtendForm(CostedForm):
         super().__init__(data, initial=initial)
         samples, orders = self.fields["samples"], self.fields["orders"]
         samples.validators.append(MinValueValidator(run.samples))
-        samples.help_text = f"It has {run.samples}; there can be more, not fewer."
+        samples.help_text = f"The run has {run.samples}. Enter the same number or more."
         assert isinstance(orders, forms.ChoiceField)  # noqa: S101
         both = JudgeRun.Orders.BOTH
         orders.choices = [(name, _ORDER_WORDS[name]) for name in dict.fromkeys([run.orders, both])]
@@ -227,6 +235,6 @@ class ExtendForm(CostedForm):
 
 def _words_of(judge: Judge) -> str:
     if judge.price_input is None or judge.price_output is None:
-        return f"{judge.name}: {judge.model}, no price"
+        return f"{judge.name}: {judge.model}, no price set"
     prices = f"${judge.price_input.normalize():f} in, ${judge.price_output.normalize():f} out"
     return f"{judge.name}: {judge.model}, {prices} per million tokens"

@@ -16,7 +16,7 @@ RUN_COLUMNS: dict[str, tuple[str, Callable[[RunRow], Any]]] = {
     "state": ("State", lambda row: row.run.state_words),
     "done": ("Done", lambda row: row.progress.done),
     "left": ("Left", lambda row: row.progress.left),
-    "speed": ("A minute", lambda row: row.speed),
+    "speed": ("Per minute", lambda row: row.speed),
     "unread": ("Unparseable, refused", lambda row: row.progress.unparseable + row.progress.refused),
     "retries": ("Retries", lambda row: row.run.retries),
     "tokens": ("Tokens", lambda row: row.run.tokens),

@@ -173,7 +173,7 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
-        messages.info(request, "Nothing to do: the run is in another state by now.")
+        messages.info(request, "Nothing changed: the state of the run has changed meanwhile.")
     return redirect("judging:run", slug, run_id)
 
 

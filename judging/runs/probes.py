@@ -47,14 +47,14 @@ class Probe:
         """What came of the option probabilities."""
         if told := self.judgment.probabilities:
             return ", ".join(f"{option} {share:.3f}" for option, share in told.items())
-        return "asked for, none came" if self.asked_for_probabilities else "not asked for"
+        return "requested, none received" if self.asked_for_probabilities else "not requested"
 
     @property
     def form(self) -> str:
         """What came of the structured reply."""
         if self.kept_form is None:
-            return "not asked for"
-        return "came as asked for" if self.kept_form else "asked for, none came"
+            return "not requested"
+        return "received as requested" if self.kept_form else "requested, none received"
 
     @property
     def time(self) -> str:
@@ -73,7 +73,8 @@ def probe_run(*, run_id: int) -> Probe:
         run.refresh_from_db()
     probe = probe_of(run)
     if probe is None:
-        raise BadRun(f"No reply came. {run.sentence or 'Workers are at the run: wait for them.'}")
+        reason = run.sentence or "A worker is processing this run. Wait for it, then try again."
+        raise BadRun(f"No reply received. {reason}")
     return probe
 
 

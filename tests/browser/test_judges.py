@@ -72,8 +72,8 @@ def test_judges_pages_fit_and_pass_axe(signed_in, campaign, viewport, scheme):
         words = box.locator("xpath=following-sibling::span")
         assert words.bounding_box()["x"] - box.bounding_box()["x"] < 40  # beside their box
     page.get_by_label("a-judge").check()
-    page.get_by_role("button", name="Show what it will take").click()
-    page.get_by_role("heading", name="What it will take").wait_for()
+    page.get_by_role("button", name="Estimate cost").click()
+    page.get_by_role("heading", name="Estimate").wait_for()
     fits_and_reads_well(page)
 
 
@@ -96,9 +96,9 @@ def test_probes_lists_and_growth_fit_and_pass_axe(signed_in, probed, viewport):
     run, done = probed.runs.earliest("pk"), probed.runs.latest("pk")
 
     for name, arguments, words in (
-        ("campaign", [probed.public_id], "Starting asks"),
+        ("campaign", [probed.public_id], "Starting the runs sends"),
         ("run", [run.public_id], "certainty 80"),
-        ("list", [], "Waits for you"),
+        ("list", [], "Waiting to start"),
     ):
         page.goto(reverse(f"judging:{name}", args=["one", *arguments]), wait_until="networkidle")
         assert words in page.inner_text("main")
@@ -109,8 +109,8 @@ def test_probes_lists_and_growth_fit_and_pass_axe(signed_in, probed, viewport):
 
     page.goto(reverse("judging:extend", args=["one", done.public_id]))
     page.get_by_label("Samples").fill("3")
-    page.get_by_role("button", name="Show what is new").click()
-    page.get_by_role("heading", name="What is new").wait_for()
+    page.get_by_role("button", name="Estimate cost").click()
+    page.get_by_role("heading", name="Estimate").wait_for()
     fits_and_reads_well(page)
 
 
@@ -118,7 +118,7 @@ def test_runs_are_filtered_and_sorted_by_keyboard_and_the_address_keeps_it(signe
     page = signed_in()
     page.goto(reverse("judging:list", args=["one"]))
 
-    page.get_by_label("Judge’s name contains").fill("b-j")
+    page.get_by_label("Judge name").fill("b-j")
     page.keyboard.press("Enter")
     page.wait_for_url("**search=b-j**")
     page.get_by_role("link", name="Tokens").focus()
@@ -146,7 +146,7 @@ def test_a_probe_stays_open_while_the_page_is_fetched_again_and_is_refused_by_ke
     assert second.get_attribute("open") is not None
 
     page.locator("#probe-heading").locator("xpath=ancestor::section").get_by_role(
-        "button", name="Do not start"
+        "button", name="Discard runs"
     ).focus()
     page.keyboard.press("Enter")
     page.get_by_text("Not started after its probe").first.wait_for()

@@ -245,7 +245,7 @@ def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is
 
     page = editor.get(url).content.decode()
     assert re.search(r'value="both"[^>]*checked', page)
-    assert "Show what it will take" in page
+    assert "Estimate cost" in page
 
     shown = editor.post(url, {**NEW, "estimate": "yes"}).content.decode()
 
@@ -272,7 +272,7 @@ def test_a_plan_is_not_started_at_a_cost_that_was_not_shown(study, judges, edito
 
     page = editor.post(url, {**NEW, "samples": "100", "shown": shown, "start": "yes"})
 
-    assert "not the one whose cost was shown" in page.content.decode()
+    assert "The cost changed since you opened this page" in page.content.decode()
     assert "800 questions" in page.content.decode()
     assert not Campaign.objects.exists()
 

@@ -69,7 +69,7 @@ def test_more_samples_and_the_other_order_ask_only_what_they_add(run, editor, ll
     # As the run's own replies: 100 tokens in and 10 out, 0.002 dollars each.
     assert f"{110 * new:,}</dd>" in page.content.decode()
     assert f"${0.002 * new:.4f}</dd>" in page.content.decode()
-    assert f"Ask {new} questions" in page.content.decode()
+    assert f"Send {new} questions" in page.content.decode()
     assert asked(llm) == before
 
     response = press(editor, url_of(run), {**SAME, **change})
@@ -115,7 +115,7 @@ def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judg
     lifecycle.work_off(run_id=run.pk)
 
     assert (facts(alone), facts(page)) == ((4, 0, 4), (4, 4, 0))
-    assert "Take over 4 answers" in page.content.decode()
+    assert "Reuse 4 judgments" in page.content.decode()
     assert len(llm.requests) == 12
     run.refresh_from_db()
     assert (run.state, run.samples) == ("done", 2)
@@ -125,7 +125,7 @@ def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judg
 def test_nothing_new_offers_no_button(run, editor):
     page = editor.post(url_of(run), {**SAME, "estimate": "yes"}).content.decode()
 
-    assert "Nothing is new" in page
+    assert "These settings add no questions" in page
     assert 'name="start"' not in page
 
 
@@ -136,7 +136,7 @@ def test_what_was_not_shown_is_not_asked(run, editor, llm):
     sent = {**SAME, "samples": "50", "shown": digest, "start": "yes"}
     page = editor.post(url_of(run), sent).content.decode()
 
-    assert "This is not what was shown" in page
+    assert "The cost changed since you opened this page" in page
     run.refresh_from_db()
     assert (run.samples, run.state) == (1, "done")
 
@@ -191,7 +191,7 @@ def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm
     run = judge_all(study, judge, orders="r1_first", budget=Decimal("0.003"))
     assert run.state == "stopped_budget"
     page = editor.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
-    assert "raise it under “Change or extend”" in page
+    assert "raise the budget of the run with “Extend run”" in page
 
     press(editor, url_of(run), {**SAME, "budget": "5"})
     lifecycle.work_off(run_id=run.pk)
@@ -205,7 +205,7 @@ def test_viewers_extend_nothing(run, study):
 
     assert viewer.get(url_of(run)).status_code == 404
     page = viewer.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
-    assert "Change or extend" not in page
+    assert "Extend run" not in page
 
 
 @pytest.mark.parametrize("own", [[], ["gpt"]])

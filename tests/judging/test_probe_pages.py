@@ -92,10 +92,10 @@ def test_the_page_asks_nothing_itself_and_each_run_asks_one_question_in_a_worker
     assert response.url == page_of(campaign)
     assert (llm.requests, len(queued)) == ([], 2)
     page = words(editor, page_of(campaign))
-    assert "0 of 2 runs asked their first question" in page
-    assert "No worker has taken it yet" not in page
+    assert "0 of 2 runs sent their test question" in page
+    assert "No worker has picked up the runs" not in page
     JudgeRun.objects.update(touched_at=campaign.created_at - timedelta(minutes=1))
-    assert "No worker has taken it yet" in words(editor, page_of(campaign))
+    assert "No worker has picked up the runs" in words(editor, page_of(campaign))
 
     work(queued)
 
@@ -115,12 +115,15 @@ def test_a_probe_is_shown_whole_with_what_the_rest_will_take(study, judges, llm,
     assert page.count(" ".join(prompt.split())[:60]) == 2
     assert "B]] [[61]]" in page
     assert "Response 2, certainty 61" in page
-    assert "<dt>Option probabilities</dt><dd>Not asked for" in page
-    assert "<dt>Structured reply</dt><dd>Not asked for" in page
+    assert "<dt>Option probabilities</dt><dd>Not requested" in page
+    assert "<dt>Structured output</dt><dd>Not requested" in page
     # 100 tokens in and 10 out: 0.001 + 0.001 dollars for each question
     assert "110 tokens, $0.0020" in page
-    assert "The other 3</dt><dd>about 330 tokens, $0.0060, " in page
-    assert "Starting asks 6 questions in 2 runs: about 660 tokens, <strong>$0.0120</strong>" in page
+    assert "Estimate for the remaining 3</dt><dd>about 330 tokens, $0.0060, " in page
+    assert (
+        "Starting the runs sends 6 questions in 2 runs: about 660 tokens, <strong>$0.0120</strong>"
+        in page
+    )
     assert f'action="{after(campaign, "start")}"' in page
     assert f'action="{after(campaign, "refuse")}"' in page
 
@@ -136,7 +139,7 @@ def test_starting_asks_the_rest_and_the_first_question_not_again(
     assert set(JudgeRun.objects.values_list("state", "probe_first")) == {("done", False)}
     assert len(llm.requests) == 8
     assert set(asked(llm).values()) == {2}  # once by each judge
-    assert "first question" not in words(editor, page_of(campaign))
+    assert "test question" not in words(editor, page_of(campaign))
 
 
 def test_not_starting_asks_nothing_more(study, judges, llm, editor, queued):
@@ -150,7 +153,7 @@ def test_not_starting_asks_nothing_more(study, judges, llm, editor, queued):
     assert set(JudgeRun.objects.values_list("state", flat=True)) == {"cancelled"}
     page = words(editor, page_of(campaign))
     assert "Not started after its probe; what it has is kept." in page
-    assert "first question" not in page
+    assert "test question" not in page
 
 
 def test_however_many_workers_come_a_probe_is_one_question(study, judges, llm, editor, queued):
@@ -176,7 +179,7 @@ def test_while_a_probe_is_under_way_nobody_else_asks(study, judges, llm, editor,
     assert chunks.judge_chunk(run_id=run.pk) == 0
     run.refresh_from_db()
     assert (run.state, llm.requests) == ("running", [])
-    assert "probing" in words(editor, page_of(Campaign.objects.get()))
+    assert "sending test question" in words(editor, page_of(Campaign.objects.get()))
 
 
 def test_a_probe_that_a_killed_worker_left_is_asked_by_the_next(study, judges, llm, editor, queued):
@@ -198,9 +201,9 @@ def test_a_probe_without_a_reply_says_why_and_holds_its_run_alone_back(
     llm.answer = lambda body, n: error(401, "bad key") if n == 1 else completion("B]] [[61]]")
     campaign = probed(editor, queued)
     page = words(editor, page_of(campaign))
-    assert "No reply came." in page
+    assert "No reply received." in page
     assert "refuses the key" in page
-    assert "Starting asks 3 questions in 1 run:" in page
+    assert "Starting the runs sends 3 questions in 1 run:" in page
 
     editor.post(after(campaign, "start"))
     work(queued)
@@ -253,8 +256,8 @@ def test_a_run_can_be_started_or_refused_by_itself(study, judges, llm, editor, q
     one, two = JudgeRun.objects.order_by("pk")
     page = words(editor, reverse("judging:run", args=["s", one.public_id]))
     assert "B]] [[61]]" in page
-    assert ">Start<" in page
-    assert "Do not start" in page
+    assert ">Start run<" in page
+    assert "Discard run" in page
 
     editor.post(reverse("judging:change", args=["s", one.public_id, "resume"]))
     editor.post(reverse("judging:change", args=["s", two.public_id, "cancel"]))
@@ -286,7 +289,7 @@ def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, ll
     campaign = probed(editor, queued)
     done.refresh_from_db()
     assert (done.state, done.judgments.count(), len(llm.requests)) == ("done", 4, 1)
-    assert "Starting asks 5 questions in 2 runs" in words(editor, page_of(campaign))
+    assert "Starting the runs sends 5 questions in 2 runs" in words(editor, page_of(campaign))
 
     editor.post(after(campaign, "start"))
     work(queued)

@@ -55,7 +55,7 @@ def test_a_probe_asks_one_question_and_says_what_the_rest_will_take(study, paid,
     assert len(llm.requests) == 1
     assert f"{prompt}\n\nReply no. 1 of mock-2024-05-13:\nB]] [[61]]\n\n" in out
     assert "Read as: response 2, certainty 61." in out
-    assert "Option probabilities: not asked for." in out
+    assert "Option probabilities: not requested." in out
     # 100 tokens in and 10 out a question: 0.001 + 0.001 dollars
     assert "Left: 4 judgments, about 440 tokens, " in out
     assert "$0.0080." in out
@@ -107,7 +107,7 @@ def test_a_probe_without_a_reply_says_why(study, llm, engine):
     make_judge(base_url=llm.url)
     llm.answer = lambda body, n: error(401, "bad key")
 
-    with pytest.raises(CommandError, match=r"No reply came.*refuses the key"):
+    with pytest.raises(CommandError, match=r"No reply received.*refuses the key"):
         judge_command("--probe")
 
     assert JudgeRun.objects.get().state == "stopped_outage"
@@ -137,9 +137,9 @@ def test_the_time_is_that_of_the_narrowest_limit(study, llm, engine):
 @pytest.mark.parametrize(
     ("structured", "reply", "words"),
     [
-        (True, '{"answer": "A"}', "came as asked for"),
-        (True, "[[A]]", "asked for, none came"),
-        (False, "[[A]]", "not asked for"),
+        (True, '{"answer": "A"}', "received as requested"),
+        (True, "[[A]]", "requested, none received"),
+        (False, "[[A]]", "not requested"),
     ],
 )
 def test_a_probe_says_whether_a_structured_reply_really_came(
@@ -148,4 +148,4 @@ def test_a_probe_says_whether_a_structured_reply_really_came(
     llm.answer = lambda body, n: completion(reply)
     make_judge(base_url=llm.url, structured=structured)
 
-    assert f"Structured reply: {words}." in judge_command("--probe")
+    assert f"Structured output: {words}." in judge_command("--probe")

@@ -96,7 +96,7 @@ def test_an_editor_pauses_resumes_and_cancels(run, study):
         assert (response.status_code, run.state) == (302, state)
 
     again = editor.post(change_url(run, "resume"), follow=True)
-    assert "the run is in another state by now" in again.text
+    assert "the state of the run has changed meanwhile" in again.text
 
 
 def test_changes_need_a_token_and_a_post(run, study):
@@ -233,7 +233,7 @@ def test_a_run_that_goes_on_is_fetched_again_with_its_last_requests(run, study):
     assert f'data-src="{panel}"' in page
     assert "<html" not in part
     assert "Last requests" in part
-    assert "1 a minute" in part
+    assert "1 per minute" in part
 
 
 def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
@@ -257,7 +257,7 @@ def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
 def test_there_is_nothing_to_retry_where_nothing_failed(run, study):
     response = sign_in(study, "editor").post(change_url(run, "retry"), follow=True)
 
-    assert "Nothing to do" in response.content.decode()
+    assert "Nothing changed" in response.content.decode()
 
 
 def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
@@ -271,9 +271,9 @@ def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
     page = sign_in(study, "viewer").get(reverse("judging:run", args=["s", run.public_id]))
 
     text = " ".join(page.content.decode().split())
-    assert "5, of which 3 without a reply" in text
+    assert "5, 3 of them without a reply" in text
     assert "1 rate limited, 2 lost with its worker" in text
-    assert "up to $0.1500 of it for requests without a bill" in text
+    assert "an estimate of up to $0.1500 for requests" in text
 
 
 @pytest.fixture
@@ -325,8 +325,8 @@ def test_sorting_keeps_the_filter_and_the_part_that_is_fetched_again_both(two_ru
 def test_what_no_run_matches_says_how_to_see_all(two_runs, study):
     page = sign_in(study, "viewer").get(reverse("judging:list", args=["s"]) + "?search=zzz").text
 
-    assert "No run matches." in page
-    assert "No judge has been asked yet" not in page
+    assert "No runs match these filters." in page
+    assert "No runs yet" not in page
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor"])

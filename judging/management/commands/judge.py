@@ -201,7 +201,7 @@ def _words(run: JudgeRun, probe: probes.Probe) -> str:
         "",
         f"Read as: {probe.reading}. {judgment.error}".rstrip(),
         f"Option probabilities: {probe.probabilities}.",
-        f"Structured reply: {probe.form}.",
+        f"Structured output: {probe.form}.",
         f"Left: {probe.left:,} judgments, about {probe.tokens:,} tokens, {probe.time}, {money}.",
     ]
     return "\n".join(lines)
