@@ -5,6 +5,6 @@ from judging.protocols.protocol import JudgingProtocol
 
 class Certainty(JudgingProtocol):
     name = "certainty"
-    description = "Certainty: which response, and how certain from 1 to 100"
+    description = "Certainty: choice of a response and a certainty from 1 to 100"
     asks_certainty = True
     reply_tokens = 16

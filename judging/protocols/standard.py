@@ -5,4 +5,4 @@ from judging.protocols.protocol import JudgingProtocol
 
 class Standard(JudgingProtocol):
     name = "standard"
-    description = "Standard: which response"
+    description = "Standard: choice of a response"

@@ -5,5 +5,5 @@ from judging.protocols.protocol import JudgingProtocol
 
 class Tie(JudgingProtocol):
     name = "tie"
-    description = "Tie: which response, or a tie"
+    description = "Tie: choice of a response or a tie"
     offers_tie = True
