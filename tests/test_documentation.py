@@ -1,10 +1,12 @@
 """Documentation leads somewhere: links, headings, folders and images that it names exist."""
 
 import re
+from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -31,6 +33,28 @@ def broken_links(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_to_a_file_and_a_heading(page):
     assert list(broken_links(page)) == []
+
+
+def options_of(parser: ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            for inner in action.choices.values():
+                yield from options_of(inner)
+        yield from (option for option in action.option_strings if option.startswith("--"))
+
+
+def test_every_option_of_a_command_is_described():
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    of_django = set(options_of(load_command_class("django.core", "migrate").create_parser("", "")))
+    missing = [
+        f"{name} {option}"
+        for name, app in get_commands().items()
+        if app in ("studies", "annotation", "judging", "analysis")
+        for option in options_of(load_command_class(app, name).create_parser("", name))
+        if option not in of_django and not re.search(rf"{option}\b", text)
+    ]
+
+    assert missing == []
 
 
 # Words that CONTRIBUTING.md asks to avoid; not a judgment of style.

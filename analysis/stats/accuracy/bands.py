@@ -228,6 +228,18 @@ def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimat
 
     With ``"half"`` this is the expected accuracy of breaking ties at random.
 
+    Parameters
+    ----------
+    majority : MajorityVote
+        From `majority_vote`.
+    truth : array_like of int, shape (n_items,)
+        True option; -1 is unknown.
+
+    Returns
+    -------
+    Estimate
+        Mean credit in [0, 1]; undefined (``"empty_group"``) without an item that counts.
+
     Examples
     --------
     >>> from analysis.stats.labels.aggregation import majority_vote

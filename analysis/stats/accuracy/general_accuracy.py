@@ -138,7 +138,24 @@ def general_proportion(
 def general_proportions(
     right: FloatArray, sharing: Sharing, *, level: float = 0.95, among: int = 1
 ) -> list[Proportion]:
-    """`general_proportion` of many studies with one design, shape (studies, n).
+    """`general_proportion` of many studies with one design, as in simulations.
+
+    Parameters
+    ----------
+    right : ndarray of float, shape (n_studies, n)
+        1 right, 0 wrong; one row per study.
+    sharing, level, among
+        As for `general_proportion`.
+
+    Returns
+    -------
+    list of Proportion
+        One per study, in order.
+
+    Raises
+    ------
+    ValueError
+        If `level` is out of range.
 
     Examples
     --------

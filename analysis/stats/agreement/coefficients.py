@@ -213,6 +213,16 @@ def certainty_band_counts(votes: Votes) -> IntArray:
     Bands are 1-20, 21-40, 41-60, 61-80 and 81-100; a certainty between two of them (20.5) is in
     the upper one. Missing certainties are left out.
 
+    Parameters
+    ----------
+    votes : Votes
+        Choices with certainties.
+
+    Returns
+    -------
+    ndarray of int, shape (n_items, 5)
+        Number of certainties in each band, in ascending order of the bands.
+
     Examples
     --------
     >>> votes = Votes.from_matrix([[0, 0, 1]], [[20, 21, 100]])

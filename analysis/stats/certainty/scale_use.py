@@ -89,6 +89,16 @@ def centred_certainty(votes: Votes) -> FloatArray:
     The rest says on which items a person is more certain than usual, whatever part of the scale
     they use.
 
+    Parameters
+    ----------
+    votes : Votes
+        Choices with certainties.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        In points of certainty, one per vote; NaN without a certainty.
+
     Examples
     --------
     >>> centred_certainty(Votes.from_matrix([[0, 0], [1, 1]], [[90, 40], [70, 60]])).tolist()

@@ -124,7 +124,26 @@ def general_differences(
     level: float = 0.95,
     among: int = 1,
 ) -> list[GeneralDifference]:
-    """`general_difference` of many studies with one design, shape (studies, n_items), without NaN.
+    """`general_difference` of many studies with one design, as in simulations.
+
+    Parameters
+    ----------
+    differences : ndarray of float, shape (n_studies, n_items)
+        As for `general_difference`, one row per study, without NaN.
+    sharing : Sharing
+        What the items share, with the people who voted.
+    margin, level, among
+        As for `general_difference`.
+
+    Returns
+    -------
+    list of GeneralDifference
+        One per study, in order.
+
+    Raises
+    ------
+    ValueError
+        If `margin` or `level` is out of range.
 
     Examples
     --------

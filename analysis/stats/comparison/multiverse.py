@@ -27,7 +27,15 @@ from ..core.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Units that are resampled as a whole: the code of each item's unit, shape (n_items,)."""
+    """Units of items that are resampled as a whole.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n_items,)
+        Unit of each item, ``0..n-1``.
+    n : int
+        Number of units.
+    """
 
     codes: IntArray
     n: int
@@ -81,7 +89,18 @@ Unit = Clusters | SharedPeople
 
 
 def shared_people(votes: Votes) -> SharedPeople | None:
-    """Find which items share a person; None with too few people, or too many links.
+    """Find which items share a person.
+
+    Parameters
+    ----------
+    votes : Votes
+        Who voted on what.
+
+    Returns
+    -------
+    SharedPeople or None
+        None with too few people (fewer than 4 degrees of freedom), or with too many for the
+        memory (3,000, or 10 million pairs of items that share one).
 
     Examples
     --------

@@ -34,6 +34,11 @@ def annotator_blocks(votes: Votes) -> IntArray:
     Two items are in one block if a chain of shared annotators links them; answers in
     different blocks are independent.
 
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators.
+
     Returns
     -------
     ndarray of int, shape (n_items,)

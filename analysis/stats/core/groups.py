@@ -67,6 +67,11 @@ class GroupComparison:
 def support(n: int) -> Support:
     """Say whether `n` answers are enough for a percentage or a comparison.
 
+    Parameters
+    ----------
+    n : int
+        Number of answers.
+
     Returns
     -------
     {"nothing", "share", "comparison"}

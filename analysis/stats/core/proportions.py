@@ -78,6 +78,11 @@ def wilson_proportion(
     note : str, optional
         Stored with the interval.
 
+    Returns
+    -------
+    Proportion
+        Undefined (``"empty_group"``) without answers.
+
     Examples
     --------
     >>> cell = wilson_proportion([True] * 38 + [False] * 10)
@@ -256,9 +261,15 @@ def item_clustered_proportion(
     Parameters
     ----------
     correct : array_like of bool, shape (n,)
+        Whether each answer is right.
     item : array_like of int, shape (n,)
-        Any codes.
+        Item of each answer; any codes.
     level : float, default 0.95
+
+    Returns
+    -------
+    Proportion
+        No interval (``"too_few_items"``) with fewer than two items; below ten it has a note.
 
     Examples
     --------

@@ -117,8 +117,17 @@ class Proportion:
 def seed_of(rng: np.random.Generator) -> int | None:
     """Return the seed that `rng` was made from, to store it with a result.
 
-    Read from the generator, so that a stored seed cannot differ from the one used.
-    None if the generator was not made from one number.
+    It is read from the generator, so a stored seed cannot differ from the one used.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        For example from ``numpy.random.default_rng(seed)``.
+
+    Returns
+    -------
+    int or None
+        None if the generator was not made from one number.
 
     Examples
     --------

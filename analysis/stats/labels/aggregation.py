@@ -184,6 +184,16 @@ def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> Majorit
 def certainty_weights(votes: Votes) -> FloatArray:
     """Certainty of each vote as a weight in (0, 1], shape (n,); see `weighted_vote`.
 
+    Parameters
+    ----------
+    votes : Votes
+        Choices with certainties.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        ``certainty / 100``; for a missing certainty the mean of the annotator, or 0.5.
+
     Examples
     --------
     >>> certainty_weights(Votes.from_matrix([[0], [1], [1]], [[40], [60], [np.nan]])).tolist()
@@ -205,6 +215,11 @@ def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:
         Choices of the annotators.
     truth : array_like of int, shape (n_items,)
         True option; -1 is unknown.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Natural logarithm of the odds, one per vote.
 
     Notes
     -----
@@ -259,6 +274,16 @@ class Unanimity:
 
 def unanimity(votes: Votes) -> Unanimity:
     """Count the items on which all of at least two annotators agree.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of the annotators.
+
+    Returns
+    -------
+    Unanimity
+        Counts of items; its `value` is the share, None if no item has two votes.
 
     Examples
     --------

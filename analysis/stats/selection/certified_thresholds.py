@@ -277,6 +277,16 @@ def fewest_items(max_error: float, delta: float = 0.1) -> int:
     delta : float, default 0.1
         Probability with which the certificate may be wrong, in (0, 1).
 
+    Returns
+    -------
+    int
+        Number of answers.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
     Notes
     -----
     :math:`\lceil\ln\delta/\ln(1-\alpha)\rceil`, the smallest :math:`n` with

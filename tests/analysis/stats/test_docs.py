@@ -73,3 +73,11 @@ def test_every_public_function_has_an_example_and_takes_randomness_from_its_call
     source = ast.parse(inspect.getsource(inspect.getmodule(function)))
     calls = {ast.unparse(node.func) for node in ast.walk(source) if isinstance(node, ast.Call)}
     assert not {call for call in calls if call.startswith("np.random.") or "default_rng" in call}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_public_function_describes_what_it_takes_and_returns(name):
+    text = inspect.getdoc(getattr(analysis.stats, name))
+
+    assert "Parameters\n-----" in text
+    assert "Returns\n-----" in text
