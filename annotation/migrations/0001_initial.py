@@ -5,7 +5,7 @@ import django.db.models.expressions
 from django.conf import settings
 from django.db import migrations, models
 
-import annotation.models.people
+import annotation.models.annotators
 import annotation.models.platform
 
 
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
                 (
                     "pseudonym",
                     models.CharField(
-                        default=annotation.models.people.new_pseudonym, max_length=120
+                        default=annotation.models.annotators.new_pseudonym, max_length=120
                     ),
                 ),
                 ("identity_hash", models.CharField(editable=False, max_length=64, null=True)),
@@ -79,7 +79,7 @@ class Migration(migrations.Migration):
                 (
                     "seed",
                     models.BigIntegerField(
-                        default=annotation.models.people.annotator_seed, editable=False
+                        default=annotation.models.annotators.annotator_seed, editable=False
                     ),
                 ),
                 ("consent_version", models.CharField(blank=True, max_length=64)),
@@ -318,7 +318,7 @@ class Migration(migrations.Migration):
                 (
                     "code",
                     models.CharField(
-                        default=annotation.models.people.random_code, max_length=20, unique=True
+                        default=annotation.models.annotators.random_code, max_length=20, unique=True
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

@@ -1,13 +1,6 @@
 """People and their answers. Only `flow` changes states; only `assignment` changes counters."""
 
-from annotation.models.answers import (
-    Annotation,
-    AnnotationRevision,
-    Assignment,
-    Draft,
-)
-from annotation.models.checks import ComprehensionAnswer, ComprehensionQuestion
-from annotation.models.people import (
+from annotation.models.annotators import (
     Annotator,
     AnnotatorEvent,
     CompletionCode,
@@ -18,6 +11,13 @@ from annotation.models.people import (
     RelatedStudy,
     random_code,
 )
+from annotation.models.answers import (
+    Annotation,
+    AnnotationRevision,
+    Assignment,
+    Draft,
+)
+from annotation.models.comprehension import ComprehensionAnswer, ComprehensionQuestion
 from annotation.models.platform import (
     Bonus,
     BonusPayment,

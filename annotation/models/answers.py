@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from annotation.models.people import Annotator
+from annotation.models.annotators import Annotator
 from studies.models import Choice, Item, Side
 
 

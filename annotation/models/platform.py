@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 
-from annotation.models.people import Annotator
+from annotation.models.annotators import Annotator
 from studies.models import Study
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
 
-from annotation.content.check_rules import unfair_checks
+from annotation.content.attention_check_rules import unfair_checks
 from annotation.content.wording import setting_of
 from annotation.participants.preview import ITEM_STEPS, items_of, steps_of
 from studies.models import Item, Side, Study

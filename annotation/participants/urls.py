@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.participants import check_views, preview, task_views, views
+from annotation.participants import comprehension_views, preview, task_views, views
 from annotation.participants.preview_views import framed_here
 
 app_name = "annotation"
@@ -12,9 +12,9 @@ urlpatterns = [
     path("consent/copy/", views.consent_copy, name="consent-copy"),
     path("about/", views.about, name="about"),
     path("instructions/", views.instructions, name="instructions"),
-    path("quiz/", check_views.quiz_start, name="quiz"),
-    path("quiz/<int:number>/", check_views.quiz, name="quiz-question"),
-    path("practice/", check_views.practice, name="practice"),
+    path("quiz/", comprehension_views.quiz_start, name="quiz"),
+    path("quiz/<int:number>/", comprehension_views.quiz, name="quiz-question"),
+    path("practice/", comprehension_views.practice, name="practice"),
     path("task/", task_views.task, name="task"),
     path("task/<int:position>/", task_views.task, name="task-item"),
     path("task/<int:position>/draft/", task_views.draft, name="draft"),

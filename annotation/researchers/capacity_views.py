@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.errors import PlacesError
 from annotation.models import RelatedStudy
 from annotation.seats.capacity import places_of
+from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.capacity import raise_places
-from annotation.services.related import set_related_studies
 from studies.models import Membership, Study
 from studies.pages.numbers import whole_number
 from studies.selectors import get_study, studies_for

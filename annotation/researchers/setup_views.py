@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.check_rules import unfair_checks
+from annotation.content.attention_check_rules import unfair_checks
 from annotation.content.comprehension import (
     as_toml,
     questions_of,
@@ -22,7 +22,7 @@ from annotation.content.comprehension import (
 from annotation.errors import ComprehensionError, InvitationError
 from annotation.models import Invitation
 from annotation.seats.assignment import checks_needed
-from annotation.services.invitations import invite
+from annotation.services.admission.invitations import invite
 from studies.models import Item, Membership, Study
 from studies.selectors import get_study
 

@@ -4,7 +4,7 @@ from annotation.participants import preview_views
 from annotation.prolific.pages import ledger_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import capacity_views, person_views, setup_views, views
+from annotation.researchers import annotator_views, capacity_views, setup_views, views
 
 app_name = "people"
 urlpatterns = [
@@ -27,7 +27,7 @@ urlpatterns = [
     path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
     path("", views.people, name="list"),
     path("release/", views.release, name="release"),
-    path("annotator/", person_views.person, name="person"),
+    path("annotator/", annotator_views.person, name="person"),
     path("checks/", setup_views.checks, name="checks"),
     path("codes/", views.codes, name="codes"),
     path("preview/", preview_views.frames, name="preview"),

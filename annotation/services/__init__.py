@@ -1,13 +1,14 @@
 """Everything that changes people, seats and answers."""
 
+from annotation.services.admission.confirmation import confirm, doubt, note_signed
+from annotation.services.admission.entry import enter, enter_by_link, resume
 from annotation.services.answers import record_answer
-from annotation.services.checks import (
+from annotation.services.comprehension import (
     answer_question,
     finish_practice_item,
     pass_checks,
     practise,
 )
-from annotation.services.confirmation import confirm, doubt, note_signed
 from annotation.services.drafts import save_draft
 from annotation.services.endings import (
     complete,
@@ -17,11 +18,10 @@ from annotation.services.endings import (
     time_out,
     withdraw,
 )
-from annotation.services.entry import enter, enter_by_link, resume
 from annotation.services.exclusion import exclude, include
 from annotation.services.expiry import release_expired
 from annotation.services.extension import extend
-from annotation.services.skipping import skip_item
+from annotation.services.skips import skip_item
 from annotation.services.steps import (
     consent,
     decline,

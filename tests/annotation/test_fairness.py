@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.content.check_rules import unfair_checks
+from annotation.content.attention_check_rules import unfair_checks
 from annotation.content.comprehension import Question, set_questions, standard_questions
 from annotation.models import Annotator, Assignment
 from studies.models import Item, Study

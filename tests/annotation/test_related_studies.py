@@ -7,9 +7,9 @@ from django.test import Client
 from annotation import services
 from annotation.errors import TookPartBefore
 from annotation.models import Annotator, CompletionCode, RelatedStudy
-from annotation.prolific.launch.plan import completion_codes
+from annotation.prolific.launch.launch_plan import completion_codes
+from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.identities import purge_identities
-from annotation.services.related import set_related_studies
 from studies.models import Membership
 from tests.annotation.pages.walking import PID, arrive, entry_url, start
 from tests.factories import make_items, make_study

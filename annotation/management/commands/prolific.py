@@ -11,11 +11,11 @@ from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused
-from annotation.prolific.launch import launch, running
+from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.launch_checks import Preview
-from annotation.prolific.launch.plan import DEVICES, Plan
+from annotation.prolific.launch.launch_plan import DEVICES, Plan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle import decisions, money_ledger
@@ -181,21 +181,21 @@ class Command(BaseCommand):
             raise LaunchRefused(preview.blocking)
 
     def _publish(self, study: Study, options: dict[str, Any]) -> None:
-        total = running.cost_of_publishing(study)
+        total = publication.cost_of_publishing(study)
         if not total.amount:
             self.stdout.write("Nothing is left to publish.")
             return
         typed = total.plain
         if not options["yes"]:
             typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
-        rows = running.publish(study_id=study.pk, confirmed=typed)
+        rows = publication.publish(study_id=study.pk, confirmed=typed)
         states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
         self.stdout.write(f"Published for {total}: {states}.")
 
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
         if action == "stop" and not self._sure("Nobody new can come after that.", {"yes": yes}):
             raise CommandError("Not stopped.")
-        rows = running.change(study_id=study.pk, action=action.upper())
+        rows = publication.change(study_id=study.pk, action=action.upper())
         self.stdout.write(f"On Prolific: {', '.join(row.status.lower() for row in rows)}.")
 
     def _places(self, study: Study, options: dict[str, Any]) -> None:
@@ -204,17 +204,17 @@ class Command(BaseCommand):
         if row is None or extra < 1:
             raise CommandError("There is no such study on Prolific, or the number is below 1.")
         client = connect()
-        seen = running.places_seen(row, client, extra=extra)
+        seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.currency or study.currency)
         question = f"{seen} places become {seen + extra}; that costs {total}."
         if not self._sure(question, options):
             raise CommandError("Nothing added.")
-        row = running.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
+        row = publication.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
         self.stdout.write(f"Places: {row.places:,}.")
 
     def _refill(self, study: Study, options: dict[str, Any]) -> None:
-        self.stdout.write(f"Places opened again: {running.refill(study_id=study.pk):,}.")
+        self.stdout.write(f"Places opened again: {publication.refill(study_id=study.pk):,}.")
 
     def _sync(self, study: Study, options: dict[str, Any]) -> None:
         read = follow(study_id=study.pk)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.prolific.launch.running import essence
+from annotation.prolific.launch.publication import essence
 
 _SHOWN = 300
 _DEVICES = ["desktop", "mobile", "tablet"]

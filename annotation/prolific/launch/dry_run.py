@@ -22,7 +22,7 @@ from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.draft_comparison import Difference, compare
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
 from annotation.prolific.launch.launch_checks import resolve_drafts
-from annotation.prolific.launch.plan import Plan, payload
+from annotation.prolific.launch.launch_plan import Plan, payload
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services.studies import record

@@ -2,7 +2,7 @@
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api import types
-from annotation.prolific.launch.running import good_submissions
+from annotation.prolific.launch.publication import good_submissions
 from annotation.seats.forecast import Forecast, forecast_of
 from studies.models import Study
 

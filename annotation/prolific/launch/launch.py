@@ -21,7 +21,13 @@ from annotation.prolific.api.errors import (
 )
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.launch_checks import Preview, preview, resolve_drafts
-from annotation.prolific.launch.plan import PAPER, PAPER_CURRENCY, PAPER_PAY_PER_HOUR, Plan, payload
+from annotation.prolific.launch.launch_plan import (
+    PAPER,
+    PAPER_CURRENCY,
+    PAPER_PAY_PER_HOUR,
+    Plan,
+    payload,
+)
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services.studies import lock_study, record

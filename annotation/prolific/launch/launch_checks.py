@@ -7,15 +7,15 @@ from annotation.prolific.api.account import Account, read_account
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.filters import GROUP_BLOCKLIST, Resolved, resolve
 from annotation.prolific.api.types import Filter
-from annotation.prolific.launch.check_rules import (
+from annotation.prolific.launch.launch_plan import Plan, cell_filters, needed_places, places_of
+from annotation.prolific.launch.place_and_pay_checks import (
     balance_checks,
     entry_checks,
     pay_checks,
     place_checks,
     workspace_checks,
 )
-from annotation.prolific.launch.check_study import study_checks
-from annotation.prolific.launch.plan import Plan, cell_filters, needed_places, places_of
+from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.services.launch_checks import LaunchCheck, checks_of_other_apps

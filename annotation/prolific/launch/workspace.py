@@ -12,7 +12,7 @@ from typing import Any
 from annotation.models import Recruitment
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import ChooseWorkspace, NotAllowed, OutcomeUnknown
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 
 # The title of the project that is taken first, and made where a workspace has none.
 PROJECT = "Thirdperson"

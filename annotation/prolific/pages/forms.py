@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation.prolific.api.filters import POLITICS, SEX
-from annotation.prolific.launch.plan import DEVICES, Plan
+from annotation.prolific.launch.launch_plan import DEVICES, Plan
 from annotation.prolific.settle.decisions import GROUNDS, LEAST_MESSAGE
 
 _WIDE = forms.TextInput(attrs={"size": 48})

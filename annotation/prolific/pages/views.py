@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import Account, connect, is_local, read_account
 from annotation.prolific.api.errors import LaunchRefused, NotConfigured, ProlificError
-from annotation.prolific.launch import launch, running
+from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.workspace import Workspace, workspace_of
@@ -239,13 +239,13 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
         typed = request.POST.get("sum", "")
         done = attempt(
             request,
-            lambda: running.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
+            lambda: publication.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
             lambda _: "Study published. Participants can take places now.",
         )
         return to_home(study) if done else redirect("people:prolific-publish", study.slug)
     context: dict[str, Any] = {}
     try:
-        total = running.cost_of_publishing(study)
+        total = publication.cost_of_publishing(study)
         client = connect()
         recruitment = Recruitment.objects.select_related("study").get(study=study)
         workspace = workspace_of(recruitment, client)
@@ -277,7 +277,7 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
         return show(request, study, "stop")
     attempt(
         request,
-        lambda: running.change(study_id=study.pk, action=action, user=user_of(request)),
+        lambda: publication.change(study_id=study.pk, action=action, user=user_of(request)),
         lambda _: _CHANGES[action],
     )
     return to_home(study)
@@ -291,7 +291,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
     if request.POST.get("sure") == "yes":
         attempt(
             request,
-            lambda: running.add_places(
+            lambda: publication.add_places(
                 study_id=study.pk,
                 extra=extra,
                 label=label,
@@ -307,7 +307,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         return to_home(study)
     try:
         client = connect()
-        seen = running.places_seen(row, client, extra=extra)
+        seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError as error:
         messages.error(request, str(error))
@@ -354,7 +354,7 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             lambda n: f"Refreshed from Prolific: {n} submission{'' if n == 1 else 's'}.",
         ),
         "refill": (
-            lambda: running.refill(study_id=study.pk, user=user_of(request)),
+            lambda: publication.refill(study_id=study.pk, user=user_of(request)),
             lambda n: (
                 f"Study reopened for {n} more participants." if n else "No places need refilling."
             ),

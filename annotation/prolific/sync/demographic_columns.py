@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from annotation.models import DemographicQuestion
 from annotation.prolific.api.filters import POLITICS, SEX
 from annotation.prolific.api.types import Filter
-from annotation.prolific.launch.plan import label_for, question_of
+from annotation.prolific.launch.launch_plan import label_for, question_of
 
 # Columns by the filter that asks for them, where they are named otherwise than our questions.
 _FILTERED = {

@@ -20,7 +20,7 @@ from annotation.models import (
 from annotation.prolific.api import signed_url, types
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotFound, ProlificError
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.session_lookups import is_watched, page_client
 from annotation.prolific.sync.sync import apply, read_submissions, study_of
 from annotation.seats.flow import ACTIVE

@@ -12,7 +12,7 @@ from annotation.models import Annotator, ProlificIdentity, ProlificStudy, Prolif
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import ProlificError
 from annotation.seats.platform_status import is_doubtful
-from annotation.services.confirmation import confirm, doubt
+from annotation.services.admission.confirmation import confirm, doubt
 from studies.models import Study
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
-from annotation.prolific.launch import launch, running
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.seats.completion_codes import code_for
@@ -69,8 +69,8 @@ def launched(study: Study, plan: Plan | None = None) -> ProlificStudy:
 
 def published(study: Study, plan: Plan | None = None) -> ProlificStudy:
     row = launched(study, plan)
-    total = running.cost_of_publishing(study)
-    running.publish(study_id=study.pk, confirmed=total.plain)
+    total = publication.cost_of_publishing(study)
+    publication.publish(study_id=study.pk, confirmed=total.plain)
     row.refresh_from_db()
     return row
 

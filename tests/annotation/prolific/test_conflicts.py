@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific.api.errors import Rejected
-from annotation.prolific.launch import launch, running
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.launch.workspace import find_workspace
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
@@ -76,7 +76,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
         message=MESSAGE,
         user=user,
     )
-    running.refill(study_id=study.pk)
+    publication.refill(study_id=study.pk)
     finish(prolific, *arrive(prolific, row))
     follow(study_id=study.pk)
     fetch(study_id=study.pk)
@@ -137,9 +137,9 @@ def test_a_stopped_study_lets_people_finish_and_opens_again_with_new_places(
     person, annotator = arrive(prolific, row)
     follow(study_id=study.pk)
 
-    running.change(study_id=study.pk, action="STOP")
+    publication.change(study_id=study.pk, action="STOP")
     finish(prolific, person, annotator)
-    running.add_places(study_id=study.pk, extra=1)
+    publication.add_places(study_id=study.pk, extra=1)
 
     assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
 

@@ -11,7 +11,7 @@ from annotation.prolific.launch import dry_run as rehearsal
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.draft_comparison import compare
 from annotation.prolific.launch.dry_run import dry_run
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.seats.quotas import grid, set_quotas
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting
 from tests.annotation.prolific.payloads import study_payload

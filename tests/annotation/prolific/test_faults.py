@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotation.models import BonusPayment, ProlificStudy, ProlificSubmission
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.money import bonuses
 from annotation.prolific.sync.sync import follow
 from demo.prolific.faults import FAULTS, Fault

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotation, BonusPayment, ProlificStudy, QuotaCell
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.tasks import handle_prolific_event
 from demo.prolific.faults import FAULTS
 from studies.models import Item

@@ -16,8 +16,8 @@ from annotation.prolific.api.errors import (
     ProlificError,
     Unauthorized,
 )
-from annotation.prolific.launch import launch, running
-from annotation.prolific.launch.plan import PAPER, Plan, needed_places, places_of
+from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_plan import PAPER, Plan, needed_places, places_of
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,
@@ -285,10 +285,10 @@ def test_nothing_is_done_to_a_study_that_is_not_there(prolific):
     study = make_recruiting()
 
     for attempt in (
-        lambda: running.publish(study_id=study.pk, confirmed="1"),
-        lambda: running.change(study_id=study.pk, action="STOP"),
-        lambda: running.add_places(study_id=study.pk, extra=1),
-        lambda: running.refill(study_id=study.pk),
+        lambda: publication.publish(study_id=study.pk, confirmed="1"),
+        lambda: publication.change(study_id=study.pk, action="STOP"),
+        lambda: publication.add_places(study_id=study.pk, extra=1),
+        lambda: publication.refill(study_id=study.pk),
     ):
         with pytest.raises(NotAllowed, match="Launch it first"):
             attempt()

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.errors import ProlificError
-from annotation.prolific.launch import launch, running
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle.decisions import approve
@@ -57,7 +57,7 @@ def settled(prolific, row):
     part = row.submissions.get(status="RETURNED")
     payment = ready(row.study, [Line(part.pk, 150, "partial work")])
     bonuses.pay(payment_id=payment.pk, confirmed=payment.total)
-    running.add_places(study_id=row.study_id, extra=2, seen=6)
+    publication.add_places(study_id=row.study_id, extra=2, seen=6)
     read_costs(study_id=row.study_id)
     return row.study
 
@@ -114,7 +114,7 @@ def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
     prolific.fault("POST", "transition/", "dropped_after")
 
     for _ in range(3):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
     (noted,) = ProlificReservation.objects.all()
     assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
@@ -125,7 +125,7 @@ def test_places_whose_answer_was_lost_are_noted_once(fault, prolific, row):
     prolific.fault("PATCH", "studies/", fault)
 
     for _ in range(2):
-        running.add_places(study_id=row.study_id, extra=2, seen=6)
+        publication.add_places(study_id=row.study_id, extra=2, seen=6)
 
     assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
         (6, 6),
@@ -135,7 +135,7 @@ def test_places_whose_answer_was_lost_are_noted_once(fault, prolific, row):
 
 def test_fees_that_prolific_did_not_tell_are_unknown_and_no_zero(prolific, row):
     prolific.fault("POST", "study-cost-calculator/", "500", times=9)
-    running.add_places(study_id=row.study_id, extra=2, seen=6)
+    publication.add_places(study_id=row.study_id, extra=2, seen=6)
     read_costs(study_id=row.study_id)
 
     assert figures(row.study)["Fees and tax set aside"] == (None, 1440)
@@ -163,8 +163,8 @@ def test_studies_apart_are_summed(prolific):
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
     launch.launch(study_id=study.pk)
-    total = running.cost_of_publishing(study)
-    running.publish(study_id=study.pk, confirmed=total.plain)
+    total = publication.cost_of_publishing(study)
+    publication.publish(study_id=study.pk, confirmed=total.plain)
     read_costs(study_id=study.pk)
 
     assert figures(study)["Places"] == (6, 6)
@@ -238,8 +238,8 @@ def test_the_command_prints_the_comparison_and_writes_the_file(
 def test_the_home_says_what_missing_places_cost_with_fees(prolific, study, editor):
     launch.save_plan(study_id=study.pk, plan=Plan(places=4))
     launch.launch(study_id=study.pk)
-    total = running.cost_of_publishing(study)
-    running.publish(study_id=study.pk, confirmed=total.plain)
+    total = publication.cost_of_publishing(study)
+    publication.publish(study_id=study.pk, confirmed=total.plain)
 
     page = editor.get(reverse("people:prolific", args=[study.slug])).content.decode()
 

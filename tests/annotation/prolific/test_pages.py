@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.money import bonuses
 from annotation.prolific.settle import decisions
 from annotation.prolific.sync.sync import follow, follow_all

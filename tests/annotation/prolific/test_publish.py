@@ -9,9 +9,9 @@ from django.urls import reverse
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
-from annotation.prolific.launch import launch, running
+from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.content_warnings import content_warnings
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.sync import follow
 from demo.prolific import records
 from studies.models import Item
@@ -43,14 +43,14 @@ FAULTS = [
 def test_publishing_needs_the_sum_typed(prolific):
     study = make_recruiting()
     row = launched(study)
-    total = running.cost_of_publishing(study)
+    total = publication.cost_of_publishing(study)
 
     for typed in ("", "yes", "1.00", total.plain + "0"):
         with pytest.raises(NotAllowed, match="to confirm"):
-            running.publish(study_id=study.pk, confirmed=typed)
+            publication.publish(study_id=study.pk, confirmed=typed)
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
-    running.publish(study_id=study.pk, confirmed=f"${total.plain}")
+    publication.publish(study_id=study.pk, confirmed=f"${total.plain}")
 
     assert total.amount == 2700 + 900 + 180
     assert prolific.world.show_study(row.prolific_id)["status"] == "ACTIVE"
@@ -61,7 +61,7 @@ def test_a_study_that_takes_no_answers_is_not_published(prolific):
     launched(study)
 
     with pytest.raises(NotAllowed, match="Open it"):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
 
 def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
@@ -70,7 +70,9 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
     prolific.world.studies[row.prolific_id]["filters"] = []
 
     with pytest.raises(LaunchRefused, match="filters on Prolific are not those"):
-        running.publish(study_id=study.pk, confirmed=running.cost_of_publishing(study).plain)
+        publication.publish(
+            study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
+        )
 
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
@@ -83,22 +85,24 @@ def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific,
     monkeypatch.setattr("demo.prolific.routes.FILTERS", moved)
 
     with pytest.raises(LaunchRefused, match="not those of the plan"):
-        running.publish(study_id=study.pk, confirmed=running.cost_of_publishing(study).plain)
+        publication.publish(
+            study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
+        )
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()
     row = launched(study)
-    total = running.cost_of_publishing(study)
+    total = publication.cost_of_publishing(study)
     balance = prolific.world.balance
     prolific.fault("POST", "transition/", fault)
 
     try:
-        running.publish(study_id=study.pk, confirmed=total.plain)
+        publication.publish(study_id=study.pk, confirmed=total.plain)
     except ProlificError:
-        running.publish(study_id=study.pk, confirmed=total.plain)
-    running.publish(study_id=study.pk, confirmed=total.plain)
+        publication.publish(study_id=study.pk, confirmed=total.plain)
+    publication.publish(study_id=study.pk, confirmed=total.plain)
 
     row.refresh_from_db()
     assert row.status in ("PUBLISHING", "ACTIVE")
@@ -110,20 +114,20 @@ def test_a_repeated_publish_of_groups_apart_counts_only_what_is_left(prolific):
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
     rows = launch.launch(study_id=study.pk)
-    total = running.cost_of_publishing(study)
+    total = publication.cost_of_publishing(study)
     prolific.world.balance = total.amount
     for row in rows[:2]:
         prolific.world.transition_study(row.prolific_id, "PUBLISH")
 
-    left = running.cost_of_publishing(study)
+    left = publication.cost_of_publishing(study)
     assert left.amount == prolific.world.balance == total.amount * 4 // 6
     with pytest.raises(NotAllowed, match=re.escape(f"Type {left.plain}")):
-        running.publish(study_id=study.pk, confirmed=total.plain)
-    running.publish(study_id=study.pk, confirmed=left.plain)
+        publication.publish(study_id=study.pk, confirmed=total.plain)
+    publication.publish(study_id=study.pk, confirmed=left.plain)
 
     assert prolific.world.balance == 0
-    assert running.cost_of_publishing(study).amount == 0
-    assert running.publish(study_id=study.pk, confirmed="") == rows
+    assert publication.cost_of_publishing(study).amount == 0
+    assert publication.publish(study_id=study.pk, confirmed="") == rows
 
 
 def test_items_flags_are_told_to_people_before_they_take_a_place(prolific):
@@ -158,7 +162,7 @@ def test_a_draft_from_before_the_flags_is_not_published(prolific):
     Item.objects.filter(study=study).update(warnings=["violence"])
 
     with pytest.raises(LaunchRefused, match="content warning is not that of the items"):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
 
 def test_costs_with_decimals_are_rounded_and_not_cut():
@@ -189,12 +193,12 @@ def test_a_study_is_paused_started_and_stopped(prolific, stop):
     row = published(study)
 
     for action, status in (("PAUSE", "PAUSED"), ("START", "ACTIVE"), ("STOP", stop)):
-        running.change(study_id=study.pk, action=action)
+        publication.change(study_id=study.pk, action=action)
         row.refresh_from_db()
         assert row.status == status
 
     with pytest.raises(NotAllowed, match="nothing to pause"):
-        running.change(study_id=study.pk, action="PAUSE")
+        publication.change(study_id=study.pk, action="PAUSE")
 
 
 def test_places_are_added_to_what_prolific_holds(prolific):
@@ -202,7 +206,7 @@ def test_places_are_added_to_what_prolific_holds(prolific):
     row = published(study)
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 8})
 
-    added = running.add_places(study_id=study.pk, extra=2)
+    added = publication.add_places(study_id=study.pk, extra=2)
 
     assert added.places == prolific.world.studies[row.prolific_id]["total_available_places"] == 10
 
@@ -213,7 +217,7 @@ def test_places_whose_answer_was_lost_are_added_once(prolific, fault):
     row = published(study)
     prolific.fault("PATCH", "studies/", fault)
 
-    running.add_places(study_id=study.pk, extra=2)
+    publication.add_places(study_id=study.pk, extra=2)
 
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
@@ -248,7 +252,7 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
 
     with monkeypatch.context() as patch:
         if moment == "before it is noted":
-            patch.setattr(running, "record", killed_noting)
+            patch.setattr(publication, "record", killed_noting)
         else:
             patch.setattr(Client, "set_places", killed_sending)
         with pytest.raises(Killed):
@@ -274,9 +278,9 @@ def test_another_number_of_places_is_a_new_wish(prolific, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Client, "set_places", killed_sending)
         with pytest.raises(Killed):
-            running.add_places(study_id=study.pk, extra=3)
+            publication.add_places(study_id=study.pk, extra=3)
 
-    running.add_places(study_id=study.pk, extra=1)
+    publication.add_places(study_id=study.pk, extra=1)
 
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 10
 
@@ -287,7 +291,7 @@ def test_places_that_prolific_refuses_are_wanted_no_more(prolific):
     prolific.fault("PATCH", "studies/", "404")
 
     with pytest.raises(ProlificError):
-        running.add_places(study_id=study.pk, extra=3)
+        publication.add_places(study_id=study.pk, extra=3)
 
     row.refresh_from_db()
     assert row.places_wanted is None

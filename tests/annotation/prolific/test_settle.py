@@ -8,8 +8,8 @@ import pytest
 from annotation import services
 from annotation.models import Annotator, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
-from annotation.prolific.launch import running
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch import publication
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
 from annotation.prolific.settle.proposals import (
     APPROVE,
@@ -278,7 +278,7 @@ def test_a_rejected_place_is_filled_again(reopens, prolific, user):
         study_id=study.pk, submission_id=ids[0], category="LOW_EFFORT", message=MESSAGE, user=user
     )
 
-    assert running.refill(study_id=study.pk) == (0 if reopens else 1)
+    assert publication.refill(study_id=study.pk) == (0 if reopens else 1)
     finish(prolific, *arrive(prolific, row))
 
     follow(study_id=study.pk)

@@ -18,7 +18,7 @@ from annotation.models import (
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.errors import ProlificError
 from annotation.prolific.api.types import RemoteSubmission
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.demographics import read_export
 from annotation.prolific.sync.sync import apply, follow, follow_all
 from annotation.services.expiry import release_expired

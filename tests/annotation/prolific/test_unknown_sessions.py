@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, ProlificIdentity, QuotaCell
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.session_lookups import is_due
 from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import codes_of
-from annotation.services.confirmation import PATIENCE
+from annotation.services.admission.confirmation import PATIENCE
 from tests.annotation.pages.walking import post_answer
 from tests.annotation.prolific.life import (
     BALANCE,

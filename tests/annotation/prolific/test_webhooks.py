@@ -13,7 +13,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api.errors import NotAllowed, ProlificError
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event

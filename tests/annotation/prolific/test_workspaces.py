@@ -7,8 +7,8 @@ from django.urls import reverse
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import Account
 from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.launch import launch, running
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch import launch, publication
+from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.sync import follow
 from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
@@ -111,7 +111,7 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
     follow(study_id=study.pk)
     assert Account.of(Recruitment.objects.get().account).balance == 100
     with pytest.raises(NotAllowed, match=r"the workspace holds \$1\.00"):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
 
 def test_groups_apart_share_a_participant_group_of_the_workspace(prolific, lab, study):
@@ -141,7 +141,7 @@ def test_a_draft_that_was_moved_to_another_project_is_not_published(prolific, la
     prolific.world.studies[row.prolific_id]["project"] = first
 
     with pytest.raises(LaunchRefused, match="another workspace may pay"):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
     assert prolific.world.wallet(WORKSPACE) == 10_000_000
 
@@ -160,7 +160,7 @@ def test_advice_that_cannot_be_read_is_a_line_and_stops_nothing(path, fault, pro
     assert looked.blocking == []
 
     row = launched(study)
-    running.publish(study_id=study.pk, confirmed="37.80")
+    publication.publish(study_id=study.pk, confirmed="37.80")
     Recruitment.objects.update(account={})
     follow(study_id=study.pk)
 

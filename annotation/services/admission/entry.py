@@ -7,8 +7,8 @@ from annotation.errors import EntryRefused, StudyNotOpen, TookPartBefore
 from annotation.models import Annotator, AnnotatorEvent, ProlificIdentity, random_code
 from annotation.seats import flow
 from annotation.seats.identity import check_ids, identity_hash, identity_hashes
-from annotation.services.related import took_part_before
-from annotation.services.starts import count_start
+from annotation.services.admission.related_studies import took_part_before
+from annotation.services.admission.start_limits import count_start
 from studies.models import Study
 
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import QuotaCell
 from annotation.prolific.api.account import Account, is_local
-from annotation.prolific.launch.plan import Plan, seats
+from annotation.prolific.launch.launch_plan import Plan, seats
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.money import format_money

@@ -15,8 +15,8 @@ from annotation.prolific.api.types import AWAITING_REVIEW, UNPUBLISHED, Cost, Re
 from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
-from annotation.prolific.launch.places_wanted import Wish, open_wish, store
-from annotation.prolific.launch.plan import Plan
+from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.requested_places import Wish, open_wish, store
 from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import note_reservation
 from studies.models import Study

@@ -5,8 +5,8 @@ import pytest
 from annotation.models import CompletionCode, Ending
 from annotation.prolific.api.account import connect, read_account
 from annotation.prolific.api.errors import NotAllowed
-from annotation.prolific.launch import running
-from annotation.prolific.launch.check_study import study_checks
+from annotation.prolific.launch import publication
+from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
@@ -104,7 +104,7 @@ def test_an_account_without_the_money_does_not_publish(prolific):
     prolific.world.balance = 3779
 
     with pytest.raises(NotAllowed, match=r"the workspace holds \$37\.79"):
-        running.publish(study_id=study.pk, confirmed="37.80")
+        publication.publish(study_id=study.pk, confirmed="37.80")
 
     assert not [line for line in prolific.requests if "transition" in line]
 

@@ -1,0 +1,1 @@
+"""Who may enter a study: links, invitations, related studies, limits, confirmation."""
