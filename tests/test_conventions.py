@@ -100,6 +100,18 @@ def test_one_place_writes_csv():
     assert writers == ["studies/exporters/csv_out.py"]
 
 
+def test_one_place_reads_csv():
+    """Limits, encodings, delimiters and line numbers are decided there."""
+    readers = [
+        str(path.relative_to(ROOT))
+        for app in (*APPS, "config")
+        for path in (ROOT / app).rglob("*.py")
+        if re.search(r"csv\.(Dict)?[rR]eader|read_csv\(.*path", path.read_text(encoding="utf-8"))
+    ]
+
+    assert readers == ["studies/importers/files/table.py"]
+
+
 def test_no_id_is_made_of_other_characters_than_letters_and_digits():
     """One that begins with a dash is an option on a command line."""
     found = [

@@ -5,7 +5,6 @@ that Prolific fills otherwise than the study does can be seen.
 """
 
 import contextlib
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,8 @@ from annotation.prolific.api.errors import NotFound, OutcomeUnknown, Rejected
 from annotation.prolific.api.types import Filter
 from annotation.prolific.sync import demographic_columns
 from annotation.seats.quotas import matching_cell
+from studies.importers.files.lines import BadLine
+from studies.importers.files.table import records
 from studies.models import Study
 
 # What the platform writes where a person's answer is not to be had.
@@ -53,9 +54,9 @@ def fetch(*, study_id: int) -> int:
     kept = 0
     for row in ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False):
         text = _export(client, str(row.prolific_id), wanted)
-        if not _is_whole(text):
-            raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
         people = read_export(text)
+        if people is None:
+            raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
         # What people said who have withdrawn is not read again.
         for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
             about = people.get(submission.submission_id)
@@ -86,32 +87,32 @@ def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
     return client.demographics(study_id)
 
 
-def _is_whole(text: str) -> bool:
-    """Whether the export names its submissions and ends where a line ends."""
-    rows = list(csv.reader(io.StringIO(text)))
-    return (
-        bool(rows)
-        and _ID in {name.strip().casefold() for name in rows[0]}
-        and len(rows[-1]) == len(rows[0])
-    )
+def read_export(text: str) -> dict[str, dict[str, str]] | None:
+    """What the export says of each submission, by column name; the columns vary.
 
+    None where it names no submissions, or breaks off within its last row.
+    """
+    columns: set[str] = set()
 
-def read_export(text: str) -> dict[str, dict[str, str]]:
-    """What the export says of each submission, by column name; the columns vary."""
-    people = {}
-    for line in csv.DictReader(io.StringIO(text)):
-        named = {
-            (name or "").strip().casefold(): (value or "")
-            for name, value in line.items()
-            if isinstance(value, str)
-        }
-        if submission := named.get(_ID, "").strip():
+    def note_columns(line: int, header: list[str], name: str) -> list[BadLine]:
+        columns.update(column.casefold() for column in header)
+        return []
+
+    people: dict[str, dict[str, str]] = {}
+    is_cut = False
+    stream = io.BytesIO(text.encode())
+    for found in records(stream, "demographics.csv", header_faults=note_columns):
+        is_cut = isinstance(found, BadLine)
+        if isinstance(found, BadLine):
+            continue
+        named = {column.casefold(): cell.strip() for column, cell in found[1].items()}
+        if submission := named.get(_ID, ""):
             people[submission] = {
-                name: value.strip()
+                name: value
                 for name, value in named.items()
-                if name not in _NOT_ABOUT_PEOPLE and value.strip().upper() not in _ABSENT
+                if name not in _NOT_ABOUT_PEOPLE and value.upper() not in _ABSENT
             }
-    return people
+    return None if is_cut or _ID not in columns else people
 
 
 def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQuestion]) -> str:

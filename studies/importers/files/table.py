@@ -53,7 +53,7 @@ def records(
         text = _Text(stream, name)
         first = next(text, "")
         reader = csv.reader(
-            _chain(first, text), delimiter=delimiter_of(first), escapechar=escape, strict=True
+            _chain(first, text), delimiter=_delimiter_of(first), escapechar=escape, strict=True
         )
         for cells in reader:
             line, start = start, reader.line_num + 1
@@ -80,7 +80,17 @@ def records(
         yield bad
 
 
-def delimiter_of(header: str) -> str:
+def header_of(line: str) -> list[str] | None:
+    """The column names in the first line of a file; None where it is not CSV."""
+    csv.field_size_limit(MAX_CELL)
+    try:
+        cells = next(csv.reader([line], delimiter=_delimiter_of(line)))
+    except csv.Error:
+        return None
+    return [cell.strip() for cell in cells]
+
+
+def _delimiter_of(header: str) -> str:
     return max(",;\t", key=header.count)
 
 

@@ -1,6 +1,5 @@
 """The files of a data set, found by their columns in what somebody names, read row by row."""
 
-import csv
 import io
 import json
 import zipfile
@@ -13,9 +12,9 @@ from typing import IO, Any, cast
 
 from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_zip
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.files.limits import MAX_BYTES, MAX_CELL, MAX_ROW
+from studies.importers.files.limits import MAX_BYTES, MAX_ROW
 from studies.importers.files.readers import BadLine, json_lines
-from studies.importers.files.table import delimiter_of, table_rows
+from studies.importers.files.table import header_of, table_rows
 from studies.importers.sets.tally import Tally
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".txt")
@@ -128,12 +127,7 @@ def _columns(stream: IO[bytes]) -> frozenset[str]:
         if not line:
             continue
         if not line.startswith("{"):
-            csv.field_size_limit(MAX_CELL)
-            try:
-                cells = next(csv.reader([line], delimiter=delimiter_of(line)))
-            except csv.Error:
-                return frozenset()
-            return frozenset(cell.strip() for cell in cells)
+            return frozenset(header_of(line) or ())
         try:
             return frozenset(json.loads(line))
         except (ValueError, RecursionError):
