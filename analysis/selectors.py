@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404
 
 from analysis.data.dataset import withdrawn_answers
 from analysis.models import Report
-from studies.models import Membership
+from studies.models.studies import Membership
 from studies.selectors import studies_for
 
 

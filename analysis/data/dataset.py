@@ -14,6 +14,7 @@ import numpy as np
 from django.db.models import Count, Max, Min, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
+from analysis.data.answers import COUNTED
 from analysis.data.arrays import (
     CHOICES,
     CODE,
@@ -43,8 +44,6 @@ from studies.models import Item as ItemRow
 from studies.models import Persona, Study, StudyLog
 from studies.prompts import wording
 from studies.services.settings import READ_OTHERWISE
-
-COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 
 
 def load_dataset(slug: str) -> Dataset:

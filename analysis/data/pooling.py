@@ -15,9 +15,16 @@ from analysis.errors import BadParameters
 
 # Waves that differ in one of these did not ask the same thing.
 ALIKE = (
-    "task", "question", "language", "allow_tie", "ask_certainty", "certainty_threshold",
-    "equivalence_margin", "persona_style", "show_history",
-)  # fmt: skip
+    "task",
+    "question",
+    "language",
+    "allow_tie",
+    "ask_certainty",
+    "certainty_threshold",
+    "equivalence_margin",
+    "persona_style",
+    "show_history",
+)
 
 V = TypeVar("V")
 

@@ -13,7 +13,7 @@ from analysis.data.dataset import data_so_far, read_plan
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
-from studies.models import Study
+from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 
 SCHEMA = "thirdperson.plan/1"

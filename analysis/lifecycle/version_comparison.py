@@ -66,8 +66,12 @@ def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[Row]:
 
 def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     inputs, parameters = report["inputs"], report["parameters"]
-    for label, key in (("Items", "items"), ("Answers of people", "annotations"),
-                       ("Judgments", "judgments"), ("Runs of judges", "runs")):  # fmt: skip
+    for label, key in (
+        ("Items", "items"),
+        ("Answers of people", "annotations"),
+        ("Judgments", "judgments"),
+        ("Runs of judges", "runs"),
+    ):
         yield label, f"{inputs[key]:,}"
     counts = report["human"]["not_counted"]
     yield "People excluded", f"{counts.get('excluded_people', 0):,}"

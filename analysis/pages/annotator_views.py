@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from studies.models import Study
+from studies.models.studies import Study
 from studies.selectors import get_study
 
 

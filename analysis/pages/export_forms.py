@@ -9,7 +9,7 @@ from analysis.exports.delivery.study_export import check_choice
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.table_files import has_pyarrow
-from studies.models import Study
+from studies.models.studies import Study
 
 _USUAL = ("", "The usual one (JSON; CSV for matrices)")
 # Plain JSON is written for Label Studio alone, where it is the usual one.

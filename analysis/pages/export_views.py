@@ -22,7 +22,7 @@ from analysis.exports.delivery.storage import export_dir
 from analysis.exports.errors import ExportError
 from analysis.models import Export
 from analysis.pages.export_forms import ExportForm
-from studies.models import Membership, Study
+from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
 PANEL_EXPORTS = 3

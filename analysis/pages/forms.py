@@ -11,7 +11,7 @@ from analysis.lifecycle.parameters import BOOTSTRAP_RANGE, SEED_RANGE
 from analysis.lifecycle.plans import MARGIN_RANGE, catalogue, parse_judge, registered
 from analysis.lifecycle.share_links import DAYS_RANGE, DEFAULT_DAYS
 from analysis.models import Report
-from studies.models import Study
+from studies.models.studies import Study
 
 
 class ReportForm(forms.Form):

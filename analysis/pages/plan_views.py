@@ -13,7 +13,7 @@ from analysis.data.dataset import data_so_far, read_plan
 from analysis.errors import AnalysisError
 from analysis.lifecycle.plans import catalogue, freeze_plan
 from analysis.pages.forms import PlanForm
-from studies.models import Membership, Study
+from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
 

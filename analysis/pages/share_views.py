@@ -23,7 +23,7 @@ from analysis.lifecycle.share_links import (
 from analysis.models import Report, ShareLink
 from analysis.pages.forms import ShareForm
 from analysis.selectors import get_report, marked
-from studies.models import Membership
+from studies.models.studies import Membership
 
 
 @login_required

@@ -10,13 +10,15 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.data.collection import collection_of
 from analysis.exports.description.card import dataset_card
 from analysis.exports.description.croissant import croissant
-from analysis.exports.description.facts import Description, File, Part, ScoreKeeper, describe
+from analysis.exports.description.facts import Description, File, Part, ScoreKeeper
 from analysis.exports.description.licences import citation_cff, licence_text
 from analysis.exports.description.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.catalogue import BUNDLED, Leaving, make_table
+from analysis.exports.tables.pseudonyms import K
 from analysis.exports.tables.table_files import (
     OnRow,
     Table,
@@ -26,7 +28,7 @@ from analysis.exports.tables.table_files import (
     write_text,
 )
 from studies.exporters.items import dataset_description
-from studies.models import Study
+from studies.models.studies import Study
 from studies.prompts import SETTINGS, wording
 
 # Other shapes of the same answers, left out of a bundle where the study has none of them.
@@ -88,8 +90,9 @@ def _fill(
     has_copy = report is not None and write_report_copy(report, folder / "report")
     _write_words(
         folder,
-        describe(
-            study,
+        Description(
+            study=study,
+            collection=collection_of(study, k=K),
             on=timezone.now().date(),
             licence=licence,
             leaving=leaving,

@@ -5,14 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from analysis.data.collection import table_sizes
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.tables.catalogue import FORMATS_OF, Leaving, make_table
 from analysis.exports.tables.pseudonyms import renew_export_key
 from analysis.exports.tables.table_files import OnRow, require_pyarrow, write_table
-from annotation.models import Annotation
-from judging.models import Judgment
-from studies.models import Item, Study
+from studies.models.studies import Study
 from studies.services.studies import record
 
 
@@ -50,9 +49,13 @@ def export_study(
             from analysis.exports.delivery.bundle import write_folder
 
             counts = write_folder(
-                study, out, parquet=format == "parquet", leaving=leaving, licence=licence,
+                study,
+                out,
+                parquet=format == "parquet",
+                leaving=leaving,
+                licence=licence,
                 on_row=on_row,
-            )  # fmt: skip
+            )
         else:
             counts = {what: write_table(make_table(study, what, leaving), {format: out}, on_row)}
     except OSError as error:
@@ -60,9 +63,17 @@ def export_study(
             f"{out} cannot be written: {error.strerror}. Name another place."
         ) from error
     record(
-        study, "exported", user=user, what=what, format=format, identified=identified,
-        free_text=free_text, fresh_pseudonyms=fresh_pseudonyms, rows=counts, **noted,
-    )  # fmt: skip
+        study,
+        "exported",
+        user=user,
+        what=what,
+        format=format,
+        identified=identified,
+        free_text=free_text,
+        fresh_pseudonyms=fresh_pseudonyms,
+        rows=counts,
+        **noted,
+    )
     return counts
 
 
@@ -80,17 +91,9 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
 
 
 def expected_rows(study: Study, what: str) -> int:
-    """About how many rows will be written, for showing how far the writing is."""
-    items = Item.objects.filter(study=study).count()
-    answers = Annotation.objects.filter(assignment__annotator__study=study).count()
-    asked = Judgment.objects.filter(run__study=study)
-    sizes = {
-        "items": Item.everything.filter(study=study).count(),
-        "annotations": answers,
-        "judgments": asked.count(),
-        "annotators": study.annotators.count(),
-        "aggregates": items + asked.values("run", "item").distinct().count(),
-    }
+    """About how many rows will be written, for the progress of the export."""
+    sizes = table_sizes(study)
+    items = sizes.pop("main_items")
     if what == "all":
         return sum(sizes.values())
     if what == "mt-bench":

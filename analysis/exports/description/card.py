@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.exports.description.facts import Description, Part, RunFacts
+from analysis.data.collection import RunFacts
+from analysis.exports.description.facts import Description, Part
 from analysis.exports.description.licences import LICENCES, bibtex, licence_text
 from analysis.exports.description.sentences import (
     SIMULATED,
@@ -71,7 +72,10 @@ def _head(described: Description) -> str:
         "source_datasets": [f"extended|{source['name']}"] if source.get("name") else ["original"],
         "task_categories": ["text-classification"],
         "tags": [
-            "llm-as-a-judge", "personalization", "pairwise-preference", "certainty",
+            "llm-as-a-judge",
+            "personalization",
+            "pairwise-preference",
+            "certainty",
             "human-feedback",
         ],
         "configs": [
@@ -82,7 +86,7 @@ def _head(described: Description) -> str:
             for part in described.parts
         ],
         "dataset_info": [_info(part) for part in described.parts],
-    }  # fmt: skip
+    }
     # JSON is YAML: no text of the study can end the block or be taken for a directive.
     return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
 
@@ -144,27 +148,27 @@ describes the files for machines; `CHECKSUMS.sha256` covers every file
 {protocol(described)}
 
 Questions that checked whether the instructions were understood: \
-{described.comprehension_questions}. Attention checks among the items: \
-{described.attention_checks}.
+{described.collection.comprehension_questions}. Attention checks among the items: \
+{described.collection.attention_checks}.
 
 {_standings(described)}
 
 ### What people agreed to
 
-{_quoted(described.consent)}
+{_quoted(described.collection.consent)}
 
 ### Instructions
 
-{_quoted(described.instructions)}
+{_quoted(described.collection.instructions)}
 
 ## The people
 
 {annotator_demographics(described)}
 
-{_table(("state", "people"), [(state, f"{n:,}") for state, n in described.people.items()])}
+{_people(described)}
 ## The judges
 
-{_judges(described.runs)}
+{_judges(described.collection.runs)}
 ## Certainty
 
 {_certainty(described)}
@@ -200,8 +204,13 @@ Questions that checked whether the instructions were understood: \
 """
 
 
+def _people(described: Description) -> str:
+    counts = described.collection.people.items()
+    return _table(("state", "people"), [(state, f"{n:,}") for state, n in counts])
+
+
 def _standings(described: Description) -> str:
-    given = described.standings
+    given = described.collection.standings
     withdrawn = given.get("withdrawn", 0)
     parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
     told = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
@@ -211,8 +220,8 @@ def _standings(described: Description) -> str:
         f"{told} `counted` fills one of an item's places, `surplus` came beyond them, `released` "
         "is from somebody who left early, `imported` was read from a file. The report of the study "
         "rests on `counted` and `imported` answers of people who are not `excluded`; "
-        f"{_n(described.excluded_people, 'person', 'people')} "
-        f"{'is' if described.excluded_people == 1 else 'are'} excluded."
+        f"{_n(described.collection.excluded_people, 'person', 'people')} "
+        f"{'is' if described.collection.excluded_people == 1 else 'are'} excluded."
     )
 
 
@@ -230,20 +239,41 @@ def _judges(runs: Sequence[RunFacts]) -> str:
         return "No model has judged.\n"
     return _table(
         (
-            "judge", "model", "as reported", "reached by", "setting", "features", "order",
-            "samples", "temperature", "top-p", "days (UTC)", "questions", "replies",
+            "judge",
+            "model",
+            "as reported",
+            "reached by",
+            "setting",
+            "features",
+            "order",
+            "samples",
+            "temperature",
+            "top-p",
+            "days (UTC)",
+            "questions",
+            "replies",
             "without an answer",
         ),
         [
             (
-                run.judge, run.model, ", ".join(run.snapshots) or "–", run.backend, run.setting,
-                run.features, run.orders, run.samples, _given(run.temperature), _given(run.top_p),
-                run.days or "–", f"{run.judgments:,}", f"{run.replies:,}",
+                run.judge,
+                run.model,
+                ", ".join(run.snapshots) or "–",
+                run.backend,
+                run.setting,
+                run.features,
+                run.orders,
+                run.samples,
+                _given(run.temperature),
+                _given(run.top_p),
+                run.days or "–",
+                f"{run.judgments:,}",
+                f"{run.replies:,}",
                 ", ".join(f"{count:,} {name}" for name, count in run.failed.items()) or "none",
             )
             for run in runs
         ],
-    )  # fmt: skip
+    )
 
 
 def _given(value: float | None) -> str:
@@ -279,8 +309,16 @@ def _fields(parts: Iterable[Part]) -> str:
 
 def _source(described: Description) -> str:
     source = described.study.source
-    names = ("name", "url", "revision", "retrieved_on", "licence", "licence_url", "redistribution",
-             "citation")  # fmt: skip
+    names = (
+        "name",
+        "url",
+        "revision",
+        "retrieved_on",
+        "licence",
+        "licence_url",
+        "redistribution",
+        "citation",
+    )
     lines = [f"- {name.replace('_', ' ')}: {source[name]}" for name in names if source.get(name)]
     return "Source of the items:\n\n" + "\n".join(lines) + "\n" if lines else ""
 
@@ -289,7 +327,7 @@ def _rebuilding(described: Description) -> str:
     study = described.study
     if study.source.get("redistribution") != "forbidden":
         return ""
-    listed = "\n".join(commands(study.slug, described.readings))
+    listed = "\n".join(commands(study.slug, described.collection.readings))
     return f"""
 ### Rebuilding the items
 

@@ -44,8 +44,17 @@ _NESTED = (
     ("responses", "responses", "text", "sc:Text", True, "The texts of r1 and r2."),
     ("first_person", "first_person", "label", "sc:Text", False, "The person's own answer."),
 )
-_PLAIN_ITEM = ("id", "group", "task", "question", "context", "context_title", "split", "topic",
-               "language")  # fmt: skip
+_PLAIN_ITEM = (
+    "id",
+    "group",
+    "task",
+    "question",
+    "context",
+    "context_title",
+    "split",
+    "topic",
+    "language",
+)
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -125,7 +134,7 @@ def _responsible(described: Description) -> dict[str, Any]:
     return {
         "rai:dataCollection": collection(described),
         "rai:dataCollectionType": ["Surveys", "Crowdsourcing", "Model outputs"],
-        "rai:dataCollectionTimeframe": described.days or "not known",
+        "rai:dataCollectionTimeframe": described.collection.days or "not known",
         "rai:dataAnnotationProtocol": protocol(described),
         "rai:dataAnnotationPlatform": platform(described),
         "rai:dataAnnotationAnalysis": (

@@ -3,9 +3,10 @@
 from datetime import date
 from typing import Any
 
+from analysis.data.collection import owners
 from analysis.exports.tables.table_files import to_json
 from analysis.report.table_files import tex
-from studies.models import Membership, Study
+from studies.models.studies import Study
 
 # SPDX names; the owner of a study chooses for the answers, the source has chosen for the items.
 LICENCES = {
@@ -51,9 +52,7 @@ def _named(name: str, url: str) -> str:
 
 def authors(study: Study) -> list[str]:
     """The owners by their full names; those without one are named together."""
-    owners = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
-    names = [owner.user.get_full_name() for owner in owners.order_by("created_at", "pk")]
-    return [name for name in names if name] or [f"Owners of the study “{study.slug}”"]
+    return owners(study) or [f"Owners of the study “{study.slug}”"]
 
 
 def citation_cff(study: Study, *, licence: str, on: date) -> str:

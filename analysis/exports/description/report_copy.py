@@ -11,7 +11,7 @@ from analysis.report.public import without_people
 from analysis.report.render import render_html
 from analysis.report.table_files import write_tables
 from analysis.selectors import marked
-from studies.models import Study
+from studies.models.studies import Study
 
 
 def newest_report(study: Study) -> Report | None:

@@ -3,7 +3,7 @@
 from analysis.exports.description.facts import Description
 from analysis.exports.tables.pseudonyms import K
 from analysis.limits import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
-from studies.models import Study
+from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts import wording
 
@@ -25,7 +25,7 @@ def platform(described: Description) -> str:
     study = described.study
     if study.is_simulated:
         return "no platform (the answers are simulated)"
-    if not described.came:
+    if not described.collection.has_participants:
         return "no platform (answers of people, if any, were read from files)"
     return {
         Study.Entry.PROLIFIC.value: "Prolific",
@@ -36,12 +36,13 @@ def platform(described: Description) -> str:
 
 def collection(described: Description) -> str:
     study = described.study
+    days = described.collection.days or "not known"
     paid = format_money(study.reward, study.currency)
     hourly = format_money(study.reward * 60 / study.minutes, study.currency)
     return (
         f"Recruiting: {platform(described)}. Planned were about {study.items_per_annotator} "
         f"items a person, {study.minutes} minutes and {paid} ({hourly} an hour). Days of the "
-        f"answers (UTC): {described.days or 'not known'}. The page asked in the language "
+        f"answers (UTC): {days}. The page asked in the language "
         f"“{study.language}”."
     )
 
@@ -62,14 +63,16 @@ def answers_per_item(described: Description) -> str:
 
 
 def annotator_demographics(described: Description) -> str:
-    if not described.quota:
+    if not described.collection.quota:
         return "No groups were recruited on purpose."
-    groups = "; ".join(f"{name}: {came} ({target})" for name, target, came in described.quota)
+    groups = "; ".join(
+        f"{name}: {came} ({target})" for name, target, came in described.collection.quota
+    )
     return f"People who completed, by group (places in brackets): {groups}."
 
 
 def machine_tools(described: Description) -> list[str]:
-    models = {f"{run.judge} ({run.model})" for run in described.runs}
+    models = {f"{run.judge} ({run.model})" for run in described.collection.runs}
     return sorted(models) or ["none"]
 
 

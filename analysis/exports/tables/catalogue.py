@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
+from analysis.data.aggregates import aggregate_rows
 from analysis.exports.errors import ExportError
 from analysis.exports.tables import columns
-from analysis.exports.tables.aggregates import aggregate_table
 from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
 from analysis.exports.tables.people import annotation_table, annotator_table
 from analysis.exports.tables.table_files import Table
 from studies.exporters.items import item_cells, item_rows, may_redistribute
-from studies.models import Study
+from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet")
 # The first of each is what you get without asking.
@@ -59,7 +59,8 @@ def make_table(study: Study, what: str, leaving: Leaving) -> Table:
         case "judgments":
             return Table(what, columns.JUDGMENTS, lambda: judgment_table(study))
         case "aggregates":
-            return Table(what, columns.AGGREGATES, lambda: aggregate_table(study))
+            shape = columns.AGGREGATES
+            return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
         case "annotators":
             return _annotators(study, leaving)
         case "wide":

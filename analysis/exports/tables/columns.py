@@ -1,7 +1,8 @@
 """What each column of an export is called, holds and means; every format is written from this."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from studies.importers.files.readers import COLUMNS as ITEM_CELLS
 
@@ -24,6 +25,15 @@ class Column:
 
 def names(columns: tuple[Column, ...]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
+
+
+def in_columns(
+    rows: Iterable[Mapping[str, Any]], columns: tuple[Column, ...]
+) -> Iterator[dict[str, Any]]:
+    """The rows with exactly the given columns; what a row does not have is None."""
+    keys = names(columns)
+    for row in rows:
+        yield {key: row.get(key) for key in keys}
 
 
 def _columns(table: str) -> tuple[Column, ...]:

@@ -4,20 +4,19 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-from django.db.models import Exists, OuterRef
 
-from analysis.data.dataset import COUNTED
+from analysis.data.answers import counted_pseudonyms
+from analysis.data.items import item_keys, run_labels
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column
-from analysis.exports.tables.judged_items import counting_answers, judged_items
+from analysis.exports.tables.judged_items import counted_answers, judged_items
 from analysis.exports.tables.pseudonyms import exported_id
-from analysis.exports.tables.table_files import Row, Table
-from annotation.models import Annotation, Annotator
-from studies.models import Choice, Item, Study
+from analysis.exports.tables.table_files import ExportRow, Table
+from studies.models.studies import Study
 
 # What a spreadsheet or a statistics package still opens; beyond it a matrix is almost empty.
 MAX_CELLS = 5_000_000
-CODES = {Choice.R1.value: 1, Choice.R2.value: 2, Choice.TIE.value: 3}
+CODES = {"r1": 1, "r2": 2, "tie": 3}
 
 
 def wide_table(study: Study) -> Table:
@@ -27,10 +26,7 @@ def wide_table(study: Study) -> Table:
     """
     raters = _raters(study)
     _check_size(study, raters, cells=2 * len(raters))
-    runs = {
-        run.key: _run_column(run.judge.name, run.key)
-        for run in study.judge_runs.select_related("judge").order_by("judge__name", "key")
-    }
+    runs = {key: _run_column(judge, key) for judge, key in run_labels(study)}
     columns = [
         Column("item_id", "text", "The item's id."),
         Column("topic", "text", "What the item is about."),
@@ -42,9 +38,9 @@ def wide_table(study: Study) -> Table:
         columns.append(Column(f"{name}_certainty", "integer", f"How certain {rater} was."))
     columns += [Column(name, "text", f"Verdict of run {key}.") for key, name in runs.items()]
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[ExportRow]:
         for judged in judged_items(study):
-            row: Row = {
+            row: ExportRow = {
                 "item_id": judged.item.key,
                 "topic": judged.item.topic or None,
                 "first_person": judged.item.first_person or None,
@@ -67,17 +63,17 @@ def reliability_matrix(study: Study) -> Table:
     """
     raters = _raters(study)
     _check_size(study, raters, cells=len(raters))
-    keys = list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
+    keys = item_keys(study)
     columns = (
         Column("rater_id", "text", "The person's exported name."),
         *(Column(key, "integer", f"Answer to {key}.", label=True) for key in keys),
     )
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[ExportRow]:
         line = {rater: number for number, rater in enumerate(raters)}
         place = {key: number for number, key in enumerate(keys)}
         codes = np.zeros((len(raters), len(keys)), dtype=np.int8)
-        for answer in counting_answers(study):
+        for answer in counted_answers(study):
             codes[line[answer["rater_id"]], place[answer["item_id"]]] = CODES[answer["choice"]]
         for rater, row in zip(raters, codes.tolist(), strict=True):
             named = zip(keys, row, strict=True)
@@ -87,19 +83,12 @@ def reliability_matrix(study: Study) -> Table:
 
 
 def _raters(study: Study) -> list[str]:
-    """The exported names of everybody whose answers count."""
-    counts = Annotation.objects.filter(
-        assignment__annotator=OuterRef("pk"),
-        assignment__item__split=Item.Split.MAIN,
-        standing__in=COUNTED,
-    )
-    people = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
-    names = people.values_list("pseudonym", flat=True)
-    return sorted(exported_id(study.export_key, pseudonym) for pseudonym in names)
+    """The exported names of all annotators whose answers count."""
+    return sorted(exported_id(study.export_key, name) for name in counted_pseudonyms(study))
 
 
 def _check_size(study: Study, raters: list[str], *, cells: int) -> None:
-    items = Item.objects.filter(study=study).count()
+    items = len(item_keys(study))
     if items * cells > MAX_CELLS:
         raise ExportError(
             f"A matrix of {items:,} items and {len(raters):,} people would have "

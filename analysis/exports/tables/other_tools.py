@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
-from analysis.exports.tables.judged_items import JudgedItem, counting_answers, judged_items
+from analysis.data.items import ItemTexts, item_texts
+from analysis.exports.tables.judged_items import JudgedItem, counted_answers, judged_items
 from analysis.exports.tables.judgments import judgment_table
-from studies.models import Choice, Item, Side, Study
-from studies.personas.profile_text import profile_for, profile_text
+from studies.models.studies import Study
 
 _CHUNK = 500
 
@@ -22,19 +22,18 @@ def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
     without an answer are left out.
     """
     judgments = (row for row in judgment_table(study) if row["choice"])
-    rows = chain(counting_answers(study), judgments)
+    rows = chain(counted_answers(study), judgments)
     while chunk := list(islice(rows, _CHUNK)):
         keys = {row["item_id"] for row in chunk}
-        found = Item.objects.filter(study=study, key__in=keys).select_related("persona", "study")
-        items = {item.key: item for item in found}
+        items = {item.key: item for item in item_texts(study, keys)}
         for row in chunk:
             yield _comparison(items[row["item_id"]], row)
 
 
-def _comparison(item: Item, row: dict[str, Any]) -> dict[str, Any]:
-    first = row["shown_first"] or Side.R1
-    second = Side.R2 if first == Side.R1 else Side.R1
-    winner = {first: "model_a", second: "model_b", Choice.TIE: "tie"}[row["choice"]]
+def _comparison(item: ItemTexts, row: dict[str, Any]) -> dict[str, Any]:
+    first = row["shown_first"] or "r1"
+    second = "r2" if first == "r1" else "r1"
+    winner = {first: "model_a", second: "model_b", "tie": "tie"}[row["choice"]]
     return {
         "question_id": item.key,
         "model_a": _maker(item, first),
@@ -45,19 +44,19 @@ def _comparison(item: Item, row: dict[str, Any]) -> dict[str, Any]:
         "conversation_a": _conversation(item, first),
         "conversation_b": _conversation(item, second),
         "turn": 1,
-        "persona": _profile(item),
+        "persona": item.profile,
         "certainty": row["certainty"],
     }
 
 
-def _maker(item: Item, side: str) -> str:
+def _maker(item: ItemTexts, side: str) -> str:
     """The model that wrote a response; the response itself where nobody knows."""
-    maker = item.response(side).get("generated_by") or {}
+    maker = item.responses[side].get("generated_by") or {}
     return maker.get("name") or str(side)
 
 
-def _conversation(item: Item, side: str) -> list[dict[str, str]]:
-    response = item.response(side)
+def _conversation(item: ItemTexts, side: str) -> list[dict[str, str]]:
+    response = item.responses[side]
     asked = "\n\n".join(filter(None, [item.context, response.get("prompt") or item.question]))
     return [
         {"role": "user", "content": asked},
@@ -151,20 +150,16 @@ def _responses(judged: JudgedItem) -> list[dict[str, Any]]:
     return given
 
 
-def _texts(item: Item) -> dict[str, Any]:
+def _texts(item: ItemTexts) -> dict[str, Any]:
     return {
         "item_id": item.key,
-        "persona": _profile(item),
+        "persona": item.profile,
         "context": item.context or None,
         "question": item.question or None,
-        "prompt_1": item.r1.get("prompt"),
-        "response_1": item.r1["text"],
-        "prompt_2": item.r2.get("prompt"),
-        "response_2": item.r2["text"],
+        "prompt_1": item.responses["r1"].get("prompt"),
+        "response_1": item.responses["r1"]["text"],
+        "prompt_2": item.responses["r2"].get("prompt"),
+        "response_2": item.responses["r2"]["text"],
         "topic": item.topic or None,
         "first_person": item.first_person or None,
     }
-
-
-def _profile(item: Item) -> str:
-    return profile_text(profile_for(item, features=None), style=item.study.persona_style)

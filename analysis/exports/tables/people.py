@@ -1,35 +1,39 @@
-"""Rows about people: their answers and they themselves, with what may leave and nothing else."""
+"""Answers and annotators as rows of an export, with what may leave and nothing else."""
 
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from analysis.data.answers import annotator_rows, answer_rows, demographics, feature_keys
 from analysis.exports.tables.columns import ANNOTATIONS, names
 from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
-from annotation.files.answers_out import annotation_rows, annotator_rows
-from annotation.models import Annotation, Annotator, DemographicQuestion
-from studies.models import Item, Persona, Study
+from studies.models.studies import Study
 
-# By these a row can be found again in another export, whatever the people are called in it.
+# A row could be found again in another export by these, whatever the annotator is called there.
 _TIMES = (
-    "started_at", "answered_at", "ended_at", "active_ms", "elapsed_ms", "median_active_ms", "flags",
-)  # fmt: skip
+    "started_at",
+    "answered_at",
+    "ended_at",
+    "active_ms",
+    "elapsed_ms",
+    "median_active_ms",
+    "flags",
+)
 
 
 def annotation_table(
     study: Study, *, free_text: bool = False, times: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """People's answers to the items that count, under their exported names.
+    """Answers to the items that count, under the exported names of their annotators.
 
-    Free text about people, such as the reason of an exclusion, stays inside unless `free_text`;
-    so does, always, every answer that somebody has withdrawn. Without `times` no time and no
-    duration leaves.
+    Withdrawn answers are never exported. The reason of an exclusion is exported only with
+    `free_text`, times and durations only with `times`.
     """
-    untold = dict.fromkeys(() if times else _TIMES)
+    hidden = dict.fromkeys(() if times else _TIMES)
     shown = feature_keys(study)
     columns = names(ANNOTATIONS)
-    for key, answers in groupby(_that_leave(study), key=itemgetter("item_id")):
+    for key, answers in groupby(answer_rows(study), key=itemgetter("item_id")):
         for slot, row in enumerate(answers, start=1):
             rater = exported_id(study.export_key, row["rater_id"])
             known = {
@@ -43,30 +47,20 @@ def annotation_table(
                 "checks_passed": not row["failed_attention"],
                 "exclude_reason": row["exclude_reason"] if free_text else None,
             }
-            yield {column: (row | known | untold).get(column) for column in columns}
-
-
-def _that_leave(study: Study) -> Iterator[dict[str, Any]]:
-    for row in annotation_rows(study):
-        if row["split"] == Item.Split.MAIN and row["standing"] != Annotation.Standing.WITHDRAWN:
-            yield row
+            yield {column: (row | known | hidden).get(column) for column in columns}
 
 
 def annotator_table(
     study: Study, columns: tuple[str, ...], *, identified: bool = False, times: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """The people of a study, by exported name: the order of arrival would tell who is who.
+    """The annotators of a study, by exported name: the order of arrival could identify them.
 
-    Demographics only in cells of at least five. Whoever did not consent, or withdrew, is there
-    only where people are named, for paying them.
+    Demographics are exported only in cells of at least five. Annotators who did not consent or
+    withdrew are exported only if `identified`, so that they can be paid.
     """
-    untold = dict.fromkeys(() if times else _TIMES)
-    found = Annotator.objects.filter(study=study)
-    if not identified:
-        found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
-    people = list(found.values_list("pk", "pseudonym", "demographics"))
-    keys = list(DemographicQuestion.objects.filter(study=study).values_list("key", flat=True))
-    told = in_cells_of_k({pseudonym: given for _, pseudonym, given in people}, keys)
+    hidden = dict.fromkeys(() if times else _TIMES)
+    people, keys = demographics(study, with_withdrawn=identified)
+    published = in_cells_of_k({pseudonym: given for _, pseudonym, given in people}, keys)
     by_name = sorted((exported_id(study.export_key, pseudonym), pk) for pk, pseudonym, _ in people)
     order = [pk for _, pk in by_name]
     for row in annotator_rows(study, identified=identified, order=order):
@@ -74,20 +68,9 @@ def annotator_table(
         known = {
             "rater_id": exported_id(study.export_key, person),
             "pseudonym": person,
-            "demographics": told[person],
+            "demographics": published[person],
             "all_demographics": row["demographics"],
             "started_at": to_the_minute(row["started_at"]),
             "ended_at": to_the_minute(row["ended_at"]),
         }
-        yield {column: (row | known | untold).get(column) for column in columns}
-
-
-def feature_keys(study: Study) -> dict[int, list[str]]:
-    """The keys of each persona's features, by the persona's id; equal lists are one list."""
-    lists: dict[tuple[str, ...], list[str]] = {}
-    shown = {}
-    rows = Persona.objects.filter(study=study).order_by().values_list("pk", "features")
-    for pk, features in rows.iterator():
-        keys = tuple(feature["key"] for feature in features)
-        shown[pk] = lists.setdefault(keys, list(keys))
-    return shown
+        yield {column: (row | known | hidden).get(column) for column in columns}

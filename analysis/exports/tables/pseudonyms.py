@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from studies.models import Study
+from studies.models.studies import Study
 
 K = 5
 

@@ -15,8 +15,8 @@ from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column, Kind
 from studies.exporters.csv_out import CsvWriter
 
-Row = dict[str, Any]
-Put = Callable[[Row], None]
+ExportRow = dict[str, Any]
+Put = Callable[[ExportRow], None]
 OnRow = Callable[[], None]
 
 # Rows of a Parquet row group: large enough to compress, small enough to hold.
@@ -32,8 +32,8 @@ class Table:
 
     name: str
     columns: tuple[Column, ...]
-    rows: Callable[[], Iterator[Row]]
-    cells: Callable[[Row], Row] = dict
+    rows: Callable[[], Iterator[ExportRow]]
+    cells: Callable[[ExportRow], ExportRow] = dict
     names_people: bool = False
 
 
@@ -80,7 +80,7 @@ def _part(path: Path) -> Iterator[Path]:
 def _json_lines(table: Table, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
 
-        def put(row: Row) -> None:
+        def put(row: ExportRow) -> None:
             file.write(f"{to_json(row)}\n")
 
         yield put
@@ -91,7 +91,7 @@ def _json_array(table: Table, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         before = "["
 
-        def put(row: Row) -> None:
+        def put(row: ExportRow) -> None:
             nonlocal before
             file.write(f"{before}\n{to_json(row)}")
             before = ","
@@ -106,7 +106,7 @@ def _csv(table: Table, path: Path) -> Iterator[Put]:
         writer = CsvWriter(file)
         writer.row(column.name for column in table.columns)
 
-        def put(row: Row) -> None:
+        def put(row: ExportRow) -> None:
             cells = table.cells(row)
             writer.row(cells.get(column.name) for column in table.columns)
 
@@ -145,7 +145,7 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
             for values in columns:
                 values.clear()
 
-        def put(row: Row) -> None:
+        def put(row: ExportRow) -> None:
             cells = table.cells(row)
             for column, values in zip(table.columns, columns, strict=True):
                 values.append(_typed(cells.get(column.name), column.kind))

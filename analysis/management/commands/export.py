@@ -13,7 +13,7 @@ from analysis.exports.errors import BadChoice
 from analysis.exports.tables.catalogue import FORMATS, WHAT
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
-from studies.models import Study
+from studies.models.studies import Study
 
 
 class Command(BaseCommand):

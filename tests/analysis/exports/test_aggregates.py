@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from analysis.data.aggregates import aggregate_rows
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts, run_verdicts
-from analysis.exports.tables.aggregates import aggregate_table
+from analysis.exports.tables.columns import AGGREGATES, in_columns
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_study
 
@@ -20,7 +21,7 @@ def test_every_verdict_certainty_and_score_is_that_of_the_report(seed):
     reported = {"": people_verdicts(data)} | {run.run: run_verdicts(data, run) for run in data.runs}
     keys = [item.key for item in data.items]
 
-    rows = list(aggregate_table(study))
+    rows = list(in_columns(aggregate_rows(study), AGGREGATES))
 
     assert {row["run"] or "" for row in rows} == set(reported)
     for row in rows:
@@ -45,7 +46,7 @@ def test_who_is_excluded_counts_nowhere_and_a_shared_maximum_is_no_verdict():
         "r1",
     )
 
-    (row,) = aggregate_table(study)
+    (row,) = in_columns(aggregate_rows(study), AGGREGATES)
 
     assert (row["answers"], row["verdict"], row["verdict_reason"]) == (2, None, "tied")
     assert (row["share"], row["certainty"], row["correct"]) == (None, None, None)
@@ -55,7 +56,7 @@ def test_a_run_that_said_nothing_has_a_row_that_says_so():
     study = make_study()
     judge_item(make_run(study=study), make_item(study=study), state="refused")
 
-    (row,) = aggregate_table(study)
+    (row,) = in_columns(aggregate_rows(study), AGGREGATES)
 
     assert (row["answers"], row["verdict"], row["verdict_reason"]) == (0, None, "no_answers")
 
@@ -66,6 +67,6 @@ def test_a_true_tie_is_a_truth_only_where_a_tie_was_offered():
     judge_item(make_run(study=study, setting="certainty"), item, "r1", 60)
     judge_item(make_run(study=study, setting="tie"), item, "r1")
 
-    rows = {row["setting"]: row["correct"] for row in aggregate_table(study)}
+    rows = {row["setting"]: row["correct"] for row in in_columns(aggregate_rows(study), AGGREGATES)}
 
     assert rows == {"certainty": None, "tie": False}

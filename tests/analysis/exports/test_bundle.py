@@ -37,8 +37,12 @@ def test_a_whole_export_has_a_card_prompts_and_true_checksums(study, tmp_path):
     assert "| judgments | 1 |" in card
     assert len(list((out / "prompts").iterdir())) == 6
     assert sorted(path.name for path in (out / "csv").iterdir()) == [
-        "aggregates.csv", "annotations.csv", "annotators.csv", "items.csv", "judgments.csv",
-    ]  # fmt: skip
+        "aggregates.csv",
+        "annotations.csv",
+        "annotators.csv",
+        "items.csv",
+        "judgments.csv",
+    ]
 
 
 def test_a_simulated_study_says_so_in_its_card(study, tmp_path):

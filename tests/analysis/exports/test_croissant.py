@@ -13,11 +13,21 @@ from tests.analysis.exports.helpers import export, judged, rows
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:(rdflib|mlcroissant)")
 
 RAI = (
-    "dataCollection", "dataCollectionType", "dataCollectionTimeframe", "dataAnnotationProtocol",
-    "dataAnnotationPlatform", "dataAnnotationAnalysis", "annotationsPerItem",
-    "annotatorDemographics", "machineAnnotationTools", "dataBiases", "dataLimitations",
-    "dataUseCases", "personalSensitiveInformation", "dataReleaseMaintenancePlan",
-)  # fmt: skip
+    "dataCollection",
+    "dataCollectionType",
+    "dataCollectionTimeframe",
+    "dataAnnotationProtocol",
+    "dataAnnotationPlatform",
+    "dataAnnotationAnalysis",
+    "annotationsPerItem",
+    "annotatorDemographics",
+    "machineAnnotationTools",
+    "dataBiases",
+    "dataLimitations",
+    "dataUseCases",
+    "personalSensitiveInformation",
+    "dataReleaseMaintenancePlan",
+)
 
 
 def records(dataset, name):

@@ -129,8 +129,11 @@ def test_argilla_reads_records_with_responses_and_suggestions(study, tmp_path):
     given = {response["question_name"]: response["value"] for response in first["responses"]}
     assert given == {"choice": "r2", "certainty": 81}
     assert first["suggestions"][0] == {
-        "question_name": "choice", "value": "r2", "score": 1.0, "agent": "steady:kkkkkkkk",
-    }  # fmt: skip
+        "question_name": "choice",
+        "value": "r2",
+        "score": 1.0,
+        "agent": "steady:kkkkkkkk",
+    }
 
 
 @pytest.mark.parametrize("what", ["mt-bench", "argilla", "label-studio"])

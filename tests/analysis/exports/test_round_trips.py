@@ -46,29 +46,38 @@ def bundle(django_db_setup, django_db_blocker, tmp_path_factory):
         out = export(study, "all", tmp_path_factory.mktemp("round") / "out", format="parquet")
         answers = {
             (a.assignment.item.key, exported_id(key, a.assignment.annotator.pseudonym)): (
-                a.choice, a.certainty, a.standing, a.assignment.shown_first or None, a.active_ms,
+                a.choice,
+                a.certainty,
+                a.standing,
+                a.assignment.shown_first or None,
+                a.active_ms,
                 a.answered_at.strftime("%Y-%m-%dT%H:%MZ"),
             )
             for a in Annotation.objects.filter(assignment__annotator__study=study)
             .exclude(standing="withdrawn")
             .filter(assignment__item__split="main")
             .select_related("assignment__item", "assignment__annotator")
-        }  # fmt: skip
+        }
         judgments = {
             (j.run.key, j.item.key, j.shown_first or None, j.sample): (
-                j.choice or None, j.certainty, j.raw_text or None, j.replies,
+                j.choice or None,
+                j.certainty,
+                j.raw_text or None,
+                j.replies,
             )
             for j in Judgment.objects.filter(run__study=study, item__split="main")
             .exclude(state__in=Judgment.OPEN)
             .select_related("run", "item")
-        }  # fmt: skip
+        }
         people = {
             exported_id(key, person.pseudonym): (
-                person.state, person.is_imported, person.excluded_at is not None,
+                person.state,
+                person.is_imported,
+                person.excluded_at is not None,
                 Annotation.objects.filter(assignment__annotator=person).count(),
             )
             for person in study.annotators.all()
-        }  # fmt: skip
+        }
         transaction.set_rollback(True)
     return out, answers, judgments, people
 
@@ -143,13 +152,19 @@ def test_items_from_parquet_are_the_items_of_the_database(tmp_path):
         1,
         question="=SUM(A1)?",
         responses=[
-            {"key": "r1", "text": "-go,\n\"now\"", "score": 90,
-             "generated_by": {"kind": "model", "name": "m", "provider": "p", "family": "f"}},
+            {
+                "key": "r1",
+                "text": '-go,\n"now"',
+                "score": 90,
+                "generated_by": {"kind": "model", "name": "m", "provider": "p", "family": "f"},
+            },
             {"key": "r2", "text": "'@stay", "score": 55.5, "generated_by": {"kind": "human"}},
         ],
         first_person={"label": "r1", "margin": 34.5, "source": "self_report"},
-        colour={"hue": [1, "red"]}, metadata={"turn": 1}, warnings=["sad"],
-    )  # fmt: skip
+        colour={"hue": [1, "red"]},
+        metadata={"turn": 1},
+        warnings=["sad"],
+    )
     study = import_items("one", [read(jsonl(odd, raw_item(2)))], create=True).study
     out = export(study, "items", tmp_path / "items.parquet", format="parquet")
 

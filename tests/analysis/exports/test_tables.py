@@ -268,9 +268,15 @@ def test_parquet_without_its_package_says_how_to_get_it(study, tmp_path, monkeyp
 
     with pytest.raises(CommandError, match="pip install pyarrow"):
         call_command(
-            "export", "one", "--what", "items", "--format", "parquet", "--out",
+            "export",
+            "one",
+            "--what",
+            "items",
+            "--format",
+            "parquet",
+            "--out",
             str(tmp_path / "i.parquet"),
-        )  # fmt: skip
+        )
 
     assert list(tmp_path.iterdir()) == []
 

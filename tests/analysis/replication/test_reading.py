@@ -80,10 +80,21 @@ def test_rows_are_read_past_carriage_returns_and_other_separators(tmp_path):
 @pytest.mark.parametrize(
     ("stated", "read"),
     [
-        ("80", 80), (80, 80), (80.0, 80), ("NA", None), (False, None), (True, None),
-        (None, None), ("", None), ("high", None), ("0", 0), ("-5", None), (72.5, None), ("²", None),
+        ("80", 80),
+        (80, 80),
+        (80.0, 80),
+        ("NA", None),
+        (False, None),
+        (True, None),
+        (None, None),
+        ("", None),
+        ("high", None),
+        ("0", 0),
+        ("-5", None),
+        (72.5, None),
+        ("²", None),
     ],
-)  # fmt: skip
+)
 def test_certainty_is_a_whole_number_or_missing(tmp_path, stated, read):
     path = write_file(tmp_path, "ec_all_features_gpt-4o.jsonl", [row(certainty=stated)])
 

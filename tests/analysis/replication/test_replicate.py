@@ -78,11 +78,21 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
         rows = {(r["Row"], r["Column"]): r for r in csv.DictReader(table)}
     assert rows["EC no tie", "GPT-4"]["Computed accuracy"] == "0.5"
     assert {path.name for path in (out / "tables").glob("table1.*")} == {
-        "table1.csv", "table1.md", "table1.tex",
-    }  # fmt: skip
+        "table1.csv",
+        "table1.md",
+        "table1.tex",
+    }
     assert {path.stem for path in (out / "tables").iterdir()} == {
-        "all", "files", "table1", "table2", "table4", "table8", "printed", "figure2", "figure3",
-    }  # fmt: skip
+        "all",
+        "files",
+        "table1",
+        "table2",
+        "table4",
+        "table8",
+        "printed",
+        "figure2",
+        "figure3",
+    }
 
 
 def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
@@ -156,9 +166,17 @@ def test_an_out_that_is_a_file_fails(folder, tmp_path):
 
 def test_bars_are_tens_cut_to_forty_and_ninety_without_ties_and_replies_without_verdict(tmp_path):
     rows = [
-        row("A", "7"), row("B", "39"), row("A", "49"), row("A", "50"), row("A", "89"),
-        row("B", "90"), row("A", "100"), row("T", "90"), row("A", "NA"), row("A", "250"),
-    ]  # fmt: skip
+        row("A", "7"),
+        row("B", "39"),
+        row("A", "49"),
+        row("A", "50"),
+        row("A", "89"),
+        row("B", "90"),
+        row("A", "100"),
+        row("T", "90"),
+        row("A", "NA"),
+        row("A", "250"),
+    ]
     path = write_file(tmp_path, "prism_all_features_gpt-4o.jsonl", rows)
 
     assert certainty_bars(read_rows(path)) == (
@@ -175,24 +193,54 @@ RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 PUBLISHED_FIGURES = {
     # file: rows, answers A B C none, parsed, all rows, high, low (right, of)
     "ap_all_features_all_features_gpt-3.5-turbo.jsonl": (
-        525, (213, 311, 0, 1), (409, 524), (409, 525), (375, 473), (34, 51),
+        525,
+        (213, 311, 0, 1),
+        (409, 524),
+        (409, 525),
+        (375, 473),
+        (34, 51),
     ),
     "ec_all_features_gpt-4o.jsonl": (
-        507, (296, 210, 0, 1), (299, 506), (299, 507), (4, 4), (295, 502),
+        507,
+        (296, 210, 0, 1),
+        (299, 506),
+        (299, 507),
+        (4, 4),
+        (295, 502),
     ),
     "prism_all_features_command-r-plus.jsonl": (
-        1001, (605, 396, 0, 0), (721, 1001), (721, 1001), (133, 149), (588, 852),
+        1001,
+        (605, 396, 0, 0),
+        (721, 1001),
+        (721, 1001),
+        (133, 149),
+        (588, 852),
     ),
     "prism_all_features_least_imp_feature_gpt-4o.jsonl": (
-        995, (538, 453, 0, 4), (723, 991), (723, 995), (81, 92), (642, 899),
+        995,
+        (538, 453, 0, 4),
+        (723, 991),
+        (723, 995),
+        (81, 92),
+        (642, 899),
     ),
     "prism_all_features_with_tie_all_features_gpt-4o.jsonl": (
-        1001, (410, 360, 197, 34), (728, 967), (728, 1001), (0, 0), (0, 0),
+        1001,
+        (410, 360, 197, 34),
+        (728, 967),
+        (728, 1001),
+        (0, 0),
+        (0, 0),
     ),
     "prism_no_persona_command-r-plus_new.jsonl": (
-        991, (231, 755, 0, 5), (519, 986), (519, 991), (0, 0), (0, 0),
+        991,
+        (231, 755, 0, 5),
+        (519, 986),
+        (519, 991),
+        (0, 0),
+        (0, 0),
     ),
-}  # fmt: skip
+}
 
 if RELEASED:
 

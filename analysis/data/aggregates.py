@@ -1,7 +1,7 @@
-"""One answer per item of people together and of each run, counted by the database.
+"""One answer per item of all annotators together and of each run, counted by the database.
 
 The rules are those of the report: the majority of the answers that count, a shared maximum is no
-verdict, the certainty is the mean of those that gave it, and an own answer “tie” is no truth
+verdict, the certainty is the mean of those who chose it, and an own answer “tie” is not scored
 where no tie was offered.
 """
 
@@ -11,8 +11,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, Q, QuerySet
 
-from analysis.data.dataset import COUNTED
-from analysis.exports.tables.columns import AGGREGATES, names
+from analysis.data.answers import COUNTED
 from annotation.content.wording import setting_of
 from annotation.models import Annotation
 from judging.models import Judgment
@@ -22,15 +21,13 @@ from studies.models import Choice, Item, Study
 _CHUNK = 2_000
 
 
-def aggregate_table(study: Study) -> Iterator[dict[str, Any]]:
-    """First people, then every run; an item is missing where nobody was asked about it."""
-    columns = names(AGGREGATES)
-    for row in chain(people_verdicts(study), run_verdicts(study)):
-        yield {column: row.get(column) for column in columns}
+def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """First the annotators together, then every run; an item without any answer has no row."""
+    return chain(annotator_aggregates(study), run_aggregates(study))
 
 
-def people_verdicts(study: Study) -> Iterator[dict[str, Any]]:
-    """The majority of people for every item that has an answer, by item key."""
+def annotator_aggregates(study: Study) -> Iterator[dict[str, Any]]:
+    """The majority of annotators at every item that has an answer, by item key."""
     answers = Annotation.objects.filter(
         assignment__annotator__study=study,
         assignment__annotator__excluded_at=None,
@@ -52,10 +49,10 @@ def people_verdicts(study: Study) -> Iterator[dict[str, Any]]:
         }
 
 
-def run_verdicts(study: Study, items: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Every run's verdict on every item it was asked about, or on `items`, by judge and run.
+def run_aggregates(study: Study, items: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Every run's verdict on every item, or on those with the keys `items`, by judge and run.
 
-    Where no reply could be read there is a row without a verdict.
+    An item without a readable reply has a row without a verdict.
     """
     judgments: QuerySet[Judgment] = Judgment.objects.filter(
         run__study=study, item__split=Item.Split.MAIN

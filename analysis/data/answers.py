@@ -1,0 +1,69 @@
+"""Annotators and their answers as rows, under the pseudonyms of the study."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+
+from annotation.files.answers_out import annotation_rows
+from annotation.files.answers_out import annotator_rows as rows_of_annotators
+from annotation.models import Annotation, Annotator, DemographicQuestion
+from studies.models import Item, Persona, Study
+
+# The answers that fill a place of their item, or were read from a file.
+COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
+
+
+def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """Every answer to the items that count, by item key; withdrawn answers are left out."""
+    for row in annotation_rows(study):
+        if row["split"] == Item.Split.MAIN and row["standing"] != Annotation.Standing.WITHDRAWN:
+            yield row
+
+
+def is_counted(row: Mapping[str, Any]) -> bool:
+    """Whether the report counts the answer of a row."""
+    return row["standing"] in COUNTED and not row["excluded"]
+
+
+def annotator_rows(
+    study: Study, *, identified: bool, order: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """The annotators with the ids in `order`; with their platform ids if `identified`."""
+    return rows_of_annotators(study, identified=identified, order=order)
+
+
+def demographics(
+    study: Study, *, with_withdrawn: bool
+) -> tuple[list[tuple[int, str, Mapping[str, str]]], list[str]]:
+    """Id, pseudonym and demographics of each annotator, and the keys of the questions in order.
+
+    Those who did not consent or withdrew are there only `with_withdrawn`.
+    """
+    found = Annotator.objects.filter(study=study)
+    if not with_withdrawn:
+        found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
+    keys = DemographicQuestion.objects.filter(study=study).values_list("key", flat=True)
+    return list(found.values_list("pk", "pseudonym", "demographics")), list(keys)
+
+
+def counted_pseudonyms(study: Study) -> list[str]:
+    """The annotators of whom the report counts at least one answer."""
+    counts = Annotation.objects.filter(
+        assignment__annotator=OuterRef("pk"),
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    found = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
+    return list(found.values_list("pseudonym", flat=True))
+
+
+def feature_keys(study: Study) -> dict[int, list[str]]:
+    """The keys of each persona's features, by the persona's id; equal lists are one list."""
+    lists: dict[tuple[str, ...], list[str]] = {}
+    shown = {}
+    rows = Persona.objects.filter(study=study).order_by().values_list("pk", "features")
+    for pk, features in rows.iterator():
+        keys = tuple(feature["key"] for feature in features)
+        shown[pk] = lists.setdefault(keys, list(keys))
+    return shown

@@ -1,0 +1,190 @@
+"""How annotators and models were asked, and how many answered: facts for a data card."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from html import unescape
+from typing import Any
+
+import nh3
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.utils import translation
+
+from annotation.content.texts import consent_text, instructions_text
+from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
+from judging.models import JudgeRun, Judgment
+from studies.models import Item, Membership, Study
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A run as a data card describes it."""
+
+    judge: str
+    model: str
+    snapshots: tuple[str, ...]
+    backend: str
+    setting: str
+    features: str
+    orders: str
+    samples: int
+    temperature: float | None
+    top_p: float | None
+    days: str
+    judgments: int
+    replies: int
+    failed: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """How a study collected its data; nothing in it names an annotator.
+
+    `people` and `standings` are counts by state and by standing, `quota` is each group with its
+    places and its participants, `days` the first and last day of the answers, `readings` how the
+    items were read from their files.
+    """
+
+    people: dict[str, int]
+    has_participants: bool
+    standings: dict[str, int]
+    excluded_people: int
+    quota: list[tuple[str, int, str]]
+    attention_checks: int
+    comprehension_questions: int
+    consent: str
+    instructions: str
+    runs: tuple[RunFacts, ...]
+    days: str
+    readings: tuple[dict[str, Any], ...]
+
+
+def collection_of(study: Study, *, k: int) -> Collection:
+    """A dozen queries, however large the study is. Counts of groups below `k` stay unnamed."""
+    answers = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
+    )
+    times = answers.aggregate(first=Min("answered_at"), last=Max("answered_at"))
+    own = Annotator.objects.filter(study=study)
+    checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
+    with translation.override(study.language):
+        consent, instructions = _plain(consent_text(study).html), _plain(instructions_text(study))
+    return Collection(
+        people=dict(own.values_list("state").annotate(n=Count("pk")).order_by("state")),
+        has_participants=own.filter(is_imported=False).exists(),
+        standings=dict(
+            answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
+        ),
+        excluded_people=own.exclude(excluded_at=None).count(),
+        quota=[_group(cell, k) for cell in QuotaCell.objects.filter(study=study)],
+        attention_checks=checks.count(),
+        comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
+        consent=consent,
+        instructions=instructions,
+        runs=tuple(_runs(study)),
+        days=_between(times["first"], times["last"]),
+        readings=_readings(study),
+    )
+
+
+def owners(study: Study) -> list[str]:
+    """The full names of the owners that have one."""
+    memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
+    names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
+    return [name for name in names if name]
+
+
+def table_sizes(study: Study) -> dict[str, int]:
+    """About how many rows each table of the study has; "main_items" are the items that count."""
+    items = Item.objects.filter(study=study).count()
+    asked = Judgment.objects.filter(run__study=study)
+    return {
+        "main_items": items,
+        "items": Item.everything.filter(study=study).count(),
+        "annotations": Annotation.objects.filter(assignment__annotator__study=study).count(),
+        "judgments": asked.count(),
+        "annotators": study.annotators.count(),
+        "aggregates": items + asked.values("run", "item").distinct().count(),
+    }
+
+
+def _group(cell: QuotaCell, k: int) -> tuple[str, int, str]:
+    completed = f"{cell.completed}" if cell.completed >= k else f"under {k}"
+    return str(cell), cell.target, completed
+
+
+def _plain(html: str) -> str:
+    """The text, one line a paragraph; headings are bold and entries have a dash, as in Markdown."""
+    marked = " ".join(html.split())
+    for tag, sign in _MARKS.items():
+        marked = marked.replace(tag, sign)
+    lines = unescape(nh3.clean(marked, tags=set())).splitlines()
+    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
+
+
+_MARKS = {
+    "<h2>": "\n**",
+    "</h2>": "**\n",
+    "<p>": "\n",
+    "</p>": "\n",
+    "<li>": "\n- ",
+    "</li>": "\n",
+    "<dt>": "\n",
+    "</dt>": ":",
+    "</dd>": "\n",
+}
+
+
+def _runs(study: Study) -> Iterator[RunFacts]:
+    asked = Judgment.objects.filter(run__study=study, item__split=Item.Split.MAIN)
+    failed = ("unparseable", "refused", "skipped", "error")
+    counted: QuerySet[Judgment, Any] = (
+        asked.exclude(state__in=Judgment.OPEN)
+        .values("run")
+        .annotate(
+            judgments=Count("pk"),
+            replies=Sum("replies"),
+            first=Min("answered_at"),
+            last=Max("answered_at"),
+            **{state: Count("pk", filter=Q(state=state)) for state in failed},
+        )
+        .order_by()
+    )
+    counts = {row["run"]: row for row in counted}
+    snapshots: dict[int, list[str]] = {}
+    reported = asked.values_list("run", "model_snapshot").distinct()
+    for run_id, snapshot in reported.order_by("model_snapshot"):
+        snapshots.setdefault(run_id, []).append(snapshot)
+    runs = JudgeRun.objects.filter(pk__in=counts).select_related("judge")
+    for run in runs.order_by("judge__name", "setting", "features", "key"):
+        found = counts[run.pk]
+        yield RunFacts(
+            judge=run.judge.name,
+            model=run.parameters.get("model") or run.judge.model,
+            snapshots=tuple(filter(None, snapshots[run.pk])),
+            backend=run.judge.get_backend_display(),
+            setting=run.setting,
+            features=run.features,
+            orders=run.get_orders_display(),
+            samples=run.samples,
+            temperature=run.parameters.get("temperature"),
+            top_p=run.parameters.get("top_p"),
+            days=_between(found["first"], found["last"]),
+            judgments=found["judgments"],
+            replies=found["replies"] or 0,
+            failed={state: found[state] for state in failed if found[state]},
+        )
+
+
+def _between(first: datetime | None, last: datetime | None) -> str:
+    """The days of the first and the last answer; empty where no time is known."""
+    if first is None or last is None:
+        return ""
+    days = sorted({first.date().isoformat(), last.date().isoformat()})
+    return " to ".join(days)
+
+
+def _readings(study: Study) -> tuple[dict[str, Any], ...]:
+    """How the items were read, in the order of reading."""
+    entries = study.log.filter(event="items imported").order_by("created_at", "pk")
+    return tuple(reading for entry in entries for reading in entry.detail.get("read", []))

@@ -1,0 +1,52 @@
+"""Items with the texts that annotators and judges saw."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.models import Item, Study
+from studies.personas.profile_text import profile_for, profile_text
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class ItemTexts:
+    """One item; `profile` is the persona as text, `responses` are stored by r1 and r2."""
+
+    key: str
+    topic: str
+    first_person: str
+    profile: str
+    context: str
+    question: str
+    responses: Mapping[str, Mapping[str, Any]]
+
+
+def item_texts(study: Study, keys: Collection[str] | None = None) -> Iterator[ItemTexts]:
+    """The items that count, or those of them with the given keys, by key."""
+    items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
+    if keys is not None:
+        items = items.filter(key__in=keys)
+    for item in items.iterator(chunk_size=_CHUNK):
+        profile = profile_text(profile_for(item, features=None), style=study.persona_style)
+        yield ItemTexts(
+            key=item.key,
+            topic=item.topic,
+            first_person=item.first_person,
+            profile=profile,
+            context=item.context,
+            question=item.question,
+            responses={"r1": item.r1, "r2": item.r2},
+        )
+
+
+def item_keys(study: Study) -> list[str]:
+    """The keys of the items that count, sorted by the database."""
+    return list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
+
+
+def run_labels(study: Study) -> list[tuple[str, str]]:
+    """The judge and the key of every run, by judge and key."""
+    runs = study.judge_runs.order_by("judge__name", "key")
+    return list(runs.values_list("judge__name", "key"))
