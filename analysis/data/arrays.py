@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from judging.protocols.registry import protocol
+
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
 MISSING = -1
@@ -199,10 +201,11 @@ class Run:
     sent: tuple[Mapping[str, Any], ...] = ()
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
+    is_jury: bool = False
 
     @property
     def offers_tie(self) -> bool:
-        return self.setting == "tie"
+        return protocol(self.setting).offers_tie
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,7 @@ def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
         run=key,
         judge=name,
         backend="jury",
+        is_jury=True,
         snapshots=tuple(sorted({snapshot for run in members for snapshot in run.snapshots})),
         parameters={"judges": [run.judge for run in members], "runs": [run.run for run in members]},
         state="done" if ended else "running",

@@ -81,9 +81,7 @@ def likenesses(slug: str) -> list[Likeness]:
 def _whole_runs(data: Dataset) -> list[Run]:
     """The runs in which a judge read what people read; a jury is its judges once more."""
     return [
-        run
-        for run in data.runs
-        if run.features == "all" and run.backend != "jury" and len(run.judgments)
+        run for run in data.runs if run.features == "all" and not run.is_jury and len(run.judgments)
     ]
 
 

@@ -140,9 +140,7 @@ def _inputs(data: Dataset) -> Json:
         "annotations": len(data.answers),
         # Questions that still wait for their answer are no judgments yet.
         "judgments": sum(
-            int((run.judgments.status != "open").sum())
-            for run in data.runs
-            if run.backend != "jury"
+            int((run.judgments.status != "open").sum()) for run in data.runs if not run.is_jury
         ),
         "runs": len(data.runs),
         "personas": len({item.persona for item in data.items}),

@@ -24,8 +24,8 @@ class Capabilities:
     `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
     the probabilities instead of a reply.
     `batch`: questions can be handed in as a file, at a lower price.
-    `costs_money`: a question may cost something. Where it cannot, an estimate says 0 and not
-    “unknown”.
+    `costs_money`: a question may cost something. Where it cannot, a new judge has the price 0
+    instead of an unknown one.
     """
 
     needs_endpoint: bool = False

@@ -11,7 +11,7 @@ from judging.backends.replay import IMPORTED
 from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
-from judging.protocols.registry import PROTOCOLS
+from judging.protocols import registry
 from judging.runs.campaigns import SWEEPS, Plan
 from judging.runs.spec import RunSpec
 from studies.models import Item, Study
@@ -109,7 +109,7 @@ class CampaignForm(CostedForm):
     )
     judges = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, label="Judges")
     settings = forms.MultipleChoiceField(
-        choices=lambda: [(each.name, each.description) for each in PROTOCOLS],
+        choices=lambda: [(each.name, each.description) for each in registry.PROTOCOLS],
         widget=forms.CheckboxSelectMultiple,
         label="Settings",
         initial=["standard"],

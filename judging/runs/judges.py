@@ -1,5 +1,6 @@
 """Adding judges, and checking that they can be asked."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -57,8 +58,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
             brought.pop("base_url", None)  # a judge that has an address keeps it
         fields = brought | fields
         _need_address(preset, fields.get("base_url", judge.base_url))
-    if is_new and backend_kind(fields.get("backend", DEFAULT)).capabilities.is_local:
-        fields = {"concurrency": LOCAL_SLOTS} | fields
+    if is_new:
+        fields = _defaults(fields.get("backend", DEFAULT)) | fields
     changed = [key for key in IDENTITY if key in fields and getattr(judge, key) != fields[key]]
     if not is_new and changed and judge.runs.exists():
         raise BadJudge(
@@ -70,6 +71,17 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
     _check(judge)
     judge.save()
     return judge, is_new
+
+
+def _defaults(backend: str) -> dict[str, Any]:
+    """What a new judge has by its backend's capabilities, where nothing else is given."""
+    capabilities = backend_kind(backend).capabilities
+    defaults: dict[str, Any] = {}
+    if capabilities.is_local:
+        defaults["concurrency"] = LOCAL_SLOTS
+    if not capabilities.costs_money:
+        defaults |= {"price_input": Decimal(0), "price_output": Decimal(0)}
+    return defaults
 
 
 def _preset_fields(preset: str) -> dict[str, Any]:

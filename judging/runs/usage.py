@@ -25,7 +25,7 @@ class Usage:
     def dollars(self, judge: Judge, questions: int, *, by_batch: bool) -> Decimal | None:
         """Cost of so many questions; None where the judge has no price."""
         if judge.price_input is None or judge.price_output is None:
-            return None if judge.capabilities.costs_money else Decimal(0)
+            return None
         each = judge.price_input * Decimal(self.prompt_tokens)
         each += judge.price_output * Decimal(self.completion_tokens)
         share = judge.batch_price if by_batch else Decimal(1)
