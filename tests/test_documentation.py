@@ -70,3 +70,20 @@ def test_pages_use_plain_words(page):
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text("utf-8"), flags=re.M | re.S)
 
     assert sorted(set(AVOIDED.findall(text))) == []
+
+
+def test_every_folder_that_the_architecture_page_names_exists():
+    page = (ROOT / "docs/architecture.md").read_text("utf-8")
+    named = set(
+        re.findall(r"`((?:studies|annotation|judging|analysis|demo|config)/[\w/.]*)`", page)
+    )
+
+    assert len(named) > 30
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+
+
+def test_the_index_of_extending_names_every_page():
+    index = (ROOT / "docs/extending/README.md").read_text("utf-8")
+    pages = {page.name for page in (ROOT / "docs/extending").glob("*.md")} - {"README.md"}
+
+    assert sorted(name for name in pages if f"({name})" not in index) == []
