@@ -5,7 +5,7 @@ COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt
 COPY . .
 ENV DJANGO_SETTINGS_MODULE=config.settings.base HOST=0.0.0.0 PYTHONUNBUFFERED=1
-# Static files are part of the image; the key is for this step alone.
+# Static files are part of the image; the key is used only for this step.
 RUN SECRET_KEY=build-only DATABASE_URL=sqlite:////tmp/none python manage.py collectstatic --noinput \
     && chmod -R a+rX staticfiles && chown -R thirdperson /app/var
 USER thirdperson
