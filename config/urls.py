@@ -29,7 +29,7 @@ urlpatterns = [
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
-    path("shared/", include("analysis.pages.shared_urls")),
+    path("shared/", include("analysis.pages.share_link_urls")),
     path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from analysis.lifecycle.build_job import to_json
-from analysis.replication.run import Replication
+from analysis.replication.replication import Replication
 from analysis.replication.tables import all_tables
 from analysis.report.render import render_replication
 from analysis.report.table_files import write_tables

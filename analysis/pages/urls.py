@@ -1,6 +1,6 @@
 from django.urls import path
 
-from analysis.pages import annotator_views, plan_views, share_views, version_views, views
+from analysis.pages import annotator_views, plan_views, share_link_views, version_views, views
 
 app_name = "analysis"
 urlpatterns = [
@@ -18,6 +18,6 @@ urlpatterns = [
     path("<str:public_id>/download/", views.download_html, name="download"),
     path("<str:public_id>/report.json", views.download_json, name="json"),
     path("<str:public_id>/tables.zip", views.download_tables, name="tables"),
-    path("<str:public_id>/share/", share_views.share, name="share"),
-    path("<str:public_id>/share/<str:link_id>/end/", share_views.revoke, name="revoke"),
+    path("<str:public_id>/share/", share_link_views.share, name="share"),
+    path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
 ]

@@ -4,7 +4,7 @@ Files in, files out: no database, no Django.
 """
 
 from analysis.replication.errors import NothingToReplicate, ReplicationError, UnreadableFile
-from analysis.replication.run import Replication, replicate
+from analysis.replication.replication import Replication, replicate
 
 __all__ = [
     "NothingToReplicate",

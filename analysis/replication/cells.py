@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from analysis.replication.names import ResultName
+from analysis.replication.result_names import ResultName
 
 RULE_WORDS = {
     "drop_nonAB": "A and B only",

@@ -7,9 +7,9 @@ above. Certainty on another scale keeps that scale.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.replication.counting import has_hundred_scale, is_certain, share
-from analysis.replication.names import ResultName
-from analysis.replication.reading import ReleasedAnswer
+from analysis.replication.counts import has_hundred_scale, is_certain, share
+from analysis.replication.released_answers import ReleasedAnswer
+from analysis.replication.result_names import ResultName
 from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
 from analysis.report.text.numbers import decimal
 

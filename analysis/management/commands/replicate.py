@@ -30,8 +30,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.lifecycle.replication_files import write_replication
         from analysis.replication import NothingToReplicate, replicate
-        from analysis.replication.run import find_files
-        from analysis.replication.text import as_text
+        from analysis.replication.replication import find_files
+        from analysis.replication.terminal_text import as_text
 
         out: Path | None = options["out"]
         try:

@@ -1,9 +1,9 @@
 import pytest
 
 from analysis.replication.cells import check_printed, compare_cells, published
-from analysis.replication.counting import describe
-from analysis.replication.names import ResultName
-from analysis.replication.reading import read_rows
+from analysis.replication.counts import describe
+from analysis.replication.released_answers import read_rows
+from analysis.replication.result_names import ResultName
 from tests.analysis.replication.rows import row, write_file
 
 COMMAND_R = "prism_all_features_command-r-plus.jsonl"

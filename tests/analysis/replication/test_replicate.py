@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.replication.charts import certainty_bars
-from analysis.replication.reading import read_rows
+from analysis.replication.released_answers import read_rows
 from tests.analysis.replication.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
 

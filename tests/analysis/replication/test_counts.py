@@ -1,5 +1,5 @@
-from analysis.replication.counting import describe
-from analysis.replication.reading import read_rows
+from analysis.replication.counts import describe
+from analysis.replication.released_answers import read_rows
 from tests.analysis.replication.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from analysis.replication.reading import ReleasedAnswer
+from analysis.replication.released_answers import ReleasedAnswer
 
 THRESHOLD = 80
 

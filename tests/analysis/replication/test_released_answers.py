@@ -3,8 +3,8 @@ import json
 import pytest
 
 from analysis.replication.errors import UnreadableFile
-from analysis.replication.names import ResultName
-from analysis.replication.reading import read_rows
+from analysis.replication.released_answers import read_rows
+from analysis.replication.result_names import ResultName
 from tests.analysis.replication.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
 

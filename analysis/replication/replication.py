@@ -7,10 +7,10 @@ from typing import Any
 
 from analysis.replication.cells import check_printed, compare_cells, published
 from analysis.replication.charts import Chart, charts
-from analysis.replication.counting import describe
+from analysis.replication.counts import describe
 from analysis.replication.errors import NothingToReplicate, UnreadableFile
-from analysis.replication.names import ResultName
-from analysis.replication.reading import read_rows
+from analysis.replication.released_answers import read_rows
+from analysis.replication.result_names import ResultName
 
 SCHEMA = "thirdperson.replication/1"
 

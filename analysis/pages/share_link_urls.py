@@ -1,0 +1,11 @@
+"""Addresses of reports that are shared by link; no account is needed and no study is named."""
+
+from django.urls import path
+
+from analysis.pages import share_link_views
+
+app_name = "shared"
+urlpatterns = [
+    path("<str:link_id>/", share_link_views.shared_report, name="report"),
+    path("<str:link_id>/report.html", share_link_views.shared_file, name="file"),
+]
