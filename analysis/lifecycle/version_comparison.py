@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.lifecycle.differences import Difference, differences
-from analysis.report.sections.glance.accuracies import in_general
-from analysis.report.tables import Kind, read
+from analysis.report.tables import Kind, in_general, read
 from analysis.report.text.names import run_names
 
 SHOWN = 100

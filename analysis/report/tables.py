@@ -186,6 +186,12 @@ def table_of_entries(
     return Table(name, title, tuple(columns), rows, note, is_record=is_record)
 
 
+def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An accuracy with the interval that allows for people, personas and questions in common."""
+    # Reports of early versions, which are compared with later ones, have no such interval.
+    return {**side, "ci": side.get("clusters", side)["ci"]}
+
+
 def _dig(entry: Mapping[str, Any], path: str) -> Any:
     value: Any = entry
     for key in path.split("."):

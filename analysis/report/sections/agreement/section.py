@@ -1,7 +1,11 @@
 """The chapter on agreement."""
 
-from analysis.report.section import Section
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.report.section import Page, Section
 from analysis.report.sections.agreement.aggregation import Aggregation
+from analysis.report.sections.agreement.alpha_check import AlphaCheck, check_words
 from analysis.report.sections.agreement.coefficients import Coefficients
 from analysis.report.sections.agreement.leave_one_out import LeaveOneOut
 from analysis.report.sections.agreement.matrix import AgreementWithJudges
@@ -16,9 +20,13 @@ class Agreement(Section):
     title = "Agreement"
     parts = (
         Coefficients(),
+        AlphaCheck(),
         Aggregation(),
         AgreementWithJudges(),
         Replacement(),
         LeaveOneOut(),
         SharedErrors(),
     )
+
+    def context(self, page: Page) -> Mapping[str, Any]:
+        return {"alpha_check": check_words(page.report)}

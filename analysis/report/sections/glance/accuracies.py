@@ -28,17 +28,10 @@ from analysis.report.figures import (
 )
 from analysis.report.section import RUN, Analysis, Report, Section, Sentence, Source
 from analysis.report.study import Study, identity
-from analysis.report.tables import CONDITIONAL, Column, Table
+from analysis.report.tables import CONDITIONAL, Column, Table, in_general
 from analysis.report.text.names import run_names
 from analysis.report.text.numbers import percent, percent_range, share_of
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
-
-
-def in_general(side: Report) -> Report:
-    """An accuracy with the interval that allows for people, personas and questions in common."""
-    # Reports of early versions, which are compared with later ones, have no such interval.
-    return {**side, "ci": side.get("clusters", side)["ci"]}
-
 
 # What the rows of annotators are called.
 MAJORITY, SINGLE = "People, majority", "People, single answers"

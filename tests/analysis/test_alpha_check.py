@@ -1,0 +1,105 @@
+"""Alpha by the package krippendorff next to our own, in report.json, in the table and in words."""
+
+import datetime
+
+import pytest
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.contents import all_tables
+from analysis.report.render import render_html
+from analysis.report.sections.agreement import alpha_check
+from analysis.report.sections.agreement.alpha_check import check_words
+from tests.analysis.builders import answer, make_rater, random_study
+from tests.factories import make_item, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def built(study):
+    return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
+
+
+def rows_of(report):
+    return {tuple(row[:2]) for row in all_tables(report)["agreement"].rows}
+
+
+def page_of(report):
+    return render_html(report, date=datetime.date(2026, 11, 20))
+
+
+@pytest.mark.parametrize("allow_tie", [False, True])
+def test_both_programs_agree_on_choices_and_certainty(allow_tie):
+    report = built(random_study(3, allow_tie=allow_tie))
+
+    found = report["human"]["agreement"]
+    check = found["alpha_check"]
+    assert check["choices"]["value"] == pytest.approx(
+        found["krippendorff_alpha"]["value"], abs=1e-12
+    )
+    assert check["certainty"]["value"] == pytest.approx(found["certainty_alpha"], abs=1e-12)
+    assert check["choices"]["agrees"] is check["certainty"]["agrees"] is True
+    name = f"krippendorff {check['version']}"
+    assert (
+        check_words(report)
+        == f"The package {name} computes the same alpha of choices and of certainty."
+    )
+    assert {value for label, value in rows_of(report) if label == f"… by {name}"} == {
+        check["choices"]["value"],
+        check["certainty"]["value"],
+    }
+    assert check_words(report) in page_of(report)
+
+
+def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(monkeypatch):
+    monkeypatch.setattr(alpha_check, "MAX_CERTAINTIES", 10)
+
+    report = built(random_study(3))
+
+    check = report["human"]["agreement"]["alpha_check"]
+    assert check["choices"]["agrees"] is True
+    assert (check["certainty"]["value"], check["certainty"]["agrees"]) == (None, None)
+    assert check["certainty"]["value_reason"] == "too_large"
+    assert check_words(report).endswith(
+        "Alpha of certainty was not computed again with the package krippendorff, because there "
+        "are more than 10 answers."
+    )
+    why = {row[-1] for row in all_tables(report)["agreement"].rows if row[0].startswith("… by")}
+    assert why == {"", "the study is too large for it"}
+
+
+def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monkeypatch):
+    monkeypatch.setattr(alpha_check, "_alpha", lambda *arguments: 0.25)
+
+    report = built(random_study(3))
+
+    ours = report["human"]["agreement"]["krippendorff_alpha"]["value"]
+    assert report["human"]["agreement"]["alpha_check"]["choices"] == {
+        "value": 0.25,
+        "agrees": False,
+    }
+    sentence = f"computes another alpha of choices: 0.250000 instead of {ours:.6f}".replace(
+        "-", "−"
+    )
+    top, _, rest = page_of(report).partition('id="glance"')
+    assert sentence in top
+    assert sentence in rest
+
+
+def test_where_alpha_is_undefined_the_other_program_is_not_asked():
+    study = make_study()
+    answer(make_rater(study=study), make_item(study=study), "r1", 70)
+
+    report = built(study)
+
+    check = report["human"]["agreement"]["alpha_check"]
+    assert (check["choices"]["value"], check["choices"]["value_reason"]) == (None, "too_few_items")
+    assert check_words(report) == ""
+
+
+def test_a_report_of_an_early_version_has_no_such_row():
+    report = built(random_study(3))
+    del report["human"]["agreement"]["alpha_check"]
+
+    assert check_words(report) == ""
+    assert not [label for label, _ in rows_of(report) if label.startswith("… by")]
