@@ -282,7 +282,7 @@ def _measure_all(
     ways: Sequence[str], latency_ms: float, slots: int, prompts: list[str], rounds: int
 ) -> None:
     """Print what every way does in each round, and beside the bare loop of the same round."""
-    beside: dict[str, list[tuple[float, float]]] = {}
+    compared: dict[str, list[tuple[float, float]]] = {}
     for number in range(1, rounds + 1):
         raw: Result | None = None
         for way in ways:
@@ -293,10 +293,10 @@ def _measure_all(
                 raw = result
             elif raw is not None:
                 rate, more = result.per_second / raw.per_second, result.cpu_ms - raw.cpu_ms
-                beside.setdefault(way, []).append((rate, more))
+                compared.setdefault(way, []).append((rate, more))
                 line += f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
             _say(f"{latency_ms:5.0f} ms  {way:7} {line}")
-    for way, pairs in beside.items():
+    for way, pairs in compared.items():
         rate, more = (statistics.median(column) for column in zip(*pairs, strict=True))
         words = f"{rate:.2f} of the bare loop's rate, {more:+.2f} ms"
         _say(f"{latency_ms:5.0f} ms  {way:7} median of {rounds}: {words}")

@@ -26,6 +26,7 @@ from analysis.stats import (
     certainty_quality,
     cochran_q,
     compare_judges,
+    crowd_equivalence,
     dawid_skene,
     individual_accuracy,
     krippendorff_alpha,
@@ -33,7 +34,6 @@ from analysis.stats import (
     majority_vote,
     pigeonhole_bootstrap,
     shared_errors,
-    worth_in_people,
 )
 
 RESAMPLES = 1000
@@ -195,7 +195,7 @@ def comparisons() -> list[Timing]:
         Timing(
             f"worth in people, {RESAMPLES} resamples, 10k x 3",
             best_of(
-                lambda: worth_in_people(
+                lambda: crowd_equivalence(
                     votes, judge, np.zeros(10_000, dtype=int), rng=np.random.default_rng(1)
                 )
             ),

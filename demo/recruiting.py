@@ -94,10 +94,10 @@ def platform_id(number: int) -> str:
 
 
 def _about(number: int) -> dict[str, str]:
-    said = attributes(number)
+    profile = attributes(number)
     about = {
-        "sex": _SEX.get(said["gender"], ""),
-        "us-political-affiliation": _POLITICS.get(said["politics"], ""),
+        "sex": _SEX.get(profile["gender"], ""),
+        "us-political-affiliation": _POLITICS.get(profile["politics"], ""),
     }
     if number == _SEES_IT_DIFFERENTLY:
         about["us-political-affiliation"] = "Independent"

@@ -15,7 +15,7 @@ from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, 
 
 
 @dataclass(frozen=True)
-class BesideJudge:
+class ErrorsWithJudge:
     """A person's errors beside those of one judge that read the whole persona."""
 
     judge: str
@@ -34,12 +34,12 @@ class Likeness:
     rater: str
     is_counted: bool
     words_per_minute: float | None
-    judges: tuple[BesideJudge, ...]
+    judges: tuple[ErrorsWithJudge, ...]
     probability: float | None
     stands_out: bool
 
     @property
-    def closest(self) -> BesideJudge | None:
+    def closest(self) -> ErrorsWithJudge | None:
         return self.judges[0] if self.judges else None
 
 
@@ -58,10 +58,10 @@ def likenesses(slug: str) -> list[Likeness]:
     found = []
     for column, rater in enumerate(everybody.raters):
         judges = [
-            BesideJudge(run.judge, run.setting, results[column])
+            ErrorsWithJudge(run.judge, run.setting, results[column])
             for run, results in zip(runs, by_run, strict=True)
         ]
-        judges.sort(key=lambda beside: _rank(beside.errors.probability))
+        judges.sort(key=lambda found: _rank(found.errors.probability))
         pace = everybody.pace[column]
         defined = [b.errors.probability for b in judges if b.errors.probability is not None]
         probability, is_striking = stands_out(defined, pace)

@@ -86,7 +86,7 @@ class Study:
             return None
         return dawid_skene(self.votes, max_iterations=self.label_steps)
 
-    def votes_beside(self, run: Run) -> Votes:
+    def votes_with_options_of(self, run: Run) -> Votes:
         """Single answers, among as many options as annotators or the run had."""
         return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
 

@@ -78,7 +78,12 @@ from .comparison.alt_test import (
     human_advantage,
 )
 from .comparison.cost_accuracy import Mix, price_mixes
-from .comparison.crowd_equivalence import CrowdPoint, CrowdWorth, majority_of_some, worth_in_people
+from .comparison.crowd_equivalence import (
+    CrowdEquivalence,
+    CrowdPoint,
+    crowd_equivalence,
+    majority_of_some,
+)
 from .comparison.differences import (
     Adjusted,
     BlockDifference,
@@ -207,8 +212,8 @@ __all__ = [
     "Clusters",
     "CochranQ",
     "Contrast",
+    "CrowdEquivalence",
     "CrowdPoint",
-    "CrowdWorth",
     "DawidSkene",
     "DifferenceBounds",
     "Discrimination",
@@ -294,6 +299,7 @@ __all__ = [
     "compare_high_sets",
     "compare_judges",
     "count_pairs",
+    "crowd_equivalence",
     "dawid_skene",
     "difference_bounds",
     "discrimination",
@@ -375,5 +381,4 @@ __all__ = [
     "weighted_vote",
     "wilson_interval",
     "wilson_proportion",
-    "worth_in_people",
 ]

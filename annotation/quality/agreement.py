@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Said(NamedTuple):
+class GivenAnswer(NamedTuple):
     """One answer; others are held against it where it `counts`."""
 
     annotator: int
@@ -52,11 +52,11 @@ class Agreement:
         return at_least(self.against, self.chances)
 
 
-def agreement(own: Iterable[Said], said: Mapping[int, Mapping[str, int]]) -> Agreement:
-    """The agreement of one person with what everybody `said`: answers that count, by item."""
+def agreement(own: Iterable[GivenAnswer], given: Mapping[int, Mapping[str, int]]) -> Agreement:
+    """The agreement of one person with the answers `given` by everybody that count, by item."""
     person = Agreement()
     for row in own:
-        votes = Counter(said.get(row.item, {}))
+        votes = Counter(given.get(row.item, {}))
         if not row.counts:
             votes[row.choice] += 1
         total, alike = votes.total(), votes[row.choice]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Annotation, Assignment
-from annotation.quality.agreement import Agreement, Said, agreement
+from annotation.quality.agreement import Agreement, GivenAnswer, agreement
 from studies.models import Choice, Item, Study
 
 # Faster than anybody reads who means to understand: skimming ends at about this pace.
@@ -121,11 +121,11 @@ class _Row(NamedTuple):
 class _Others:
     """What people are held against: how long the items are, and what everybody said there.
 
-    `said` counts the answers that stand in the analysis, by item: r1, r2, ties.
+    `given` counts the answers that stand in the analysis, by item: r1, r2, ties.
     """
 
     words: Mapping[int, int]
-    said: Mapping[int, tuple[int, ...]]
+    given: Mapping[int, tuple[int, ...]]
 
 
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
@@ -176,8 +176,8 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
         .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
         .order_by()
     )
-    said = {item: tuple(counts) for item, *counts in counted.iterator()}
-    return _Others(_words(study, items), said)
+    given = {item: tuple(counts) for item, *counts in counted.iterator()}
+    return _Others(_words(study, items), given)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -198,15 +198,17 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
 def _agreement(rows: Sequence[_Row], others: _Others) -> Agreement:
     """How a person's answers compare with those that stand in the analysis."""
     own = [
-        Said(row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded)
+        GivenAnswer(
+            row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded
+        )
         for row in rows
     ]
     nobody = (0,) * len(_CHOICES)
-    said = {
-        row.item: dict(zip(_CHOICES, others.said.get(row.item, nobody), strict=True))
+    given = {
+        row.item: dict(zip(_CHOICES, others.given.get(row.item, nobody), strict=True))
         for row in rows
     }
-    return agreement(own, said)
+    return agreement(own, given)
 
 
 def _quality(rows: Sequence[_Row], others: _Others) -> Quality:

@@ -136,14 +136,14 @@ def answer_rows(annotator: Annotator) -> list[AnswerRow]:
         annotator.assignments.select_related("item", "annotation").order_by("position")
     )
     others: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    said = (
+    given = (
         Annotation.objects.filter(assignment__item__in=[a.item_id for a in assignments])
         .filter(standing__in=[Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED])
         .filter(assignment__annotator__excluded_at=None)
         .exclude(assignment__annotator=annotator)
         .values_list("assignment__item", "choice")
     )
-    for item, choice in said:
+    for item, choice in given:
         others[item][choice] += 1
     return [_row(assignment, others[assignment.item_id]) for assignment in assignments]
 

@@ -23,7 +23,7 @@ def take_again(annotator: Annotator) -> bool:
 
     None is free for them either where their items have too few open seats by now.
     """
-    return _is_worth_a_place(annotator) and quotas.reserve(annotator)
+    return _needs_a_place(annotator) and quotas.reserve(annotator)
 
 
 def hand_on(study: Study) -> None:
@@ -45,7 +45,7 @@ def hand_on(study: Study) -> None:
     waiting = [a for a in beyond if not has_lost_place(a) and not is_doubtful(a)]
     for annotator in sorted(waiting, key=lambda a: -assignment.within_reach(a).total()):
         annotator.study = study
-        if not _is_worth_a_place(annotator) or not quotas.reserve(annotator):
+        if not _needs_a_place(annotator) or not quotas.reserve(annotator):
             continue
         annotator.works_surplus = False
         annotator.save(update_fields=["works_surplus"])
@@ -59,7 +59,7 @@ def _goes_on() -> Q:
     return Q(expires_at__isnull=False) | Q(state=Annotator.State.COMPLETED)
 
 
-def _is_worth_a_place(annotator: Annotator) -> bool:
+def _needs_a_place(annotator: Annotator) -> bool:
     """Whether the places left still bring enough people once this person holds one of them."""
     before = forecast_of(annotator.study)
     if before.room is None or not annotator.assignments.exists():

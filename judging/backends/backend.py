@@ -10,7 +10,7 @@ from judging.engine.interface import Backend, Parameters
 if TYPE_CHECKING:  # the client library behind it takes a second to import
     from judging.backends.batch import BatchClient
 
-NO_PROBABILITIES, BESIDE_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
+NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
 
 @dataclass(frozen=True, kw_only=True)

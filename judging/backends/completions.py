@@ -70,8 +70,8 @@ def read_completion(
         refusal = message.get("refusal")
         finish = choice.get("finish_reason")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        said = _message(error_body(content), content)
-        raise Garbage(f"the answer is no chat completion ({said})", status=status) from error
+        reason = _message(error_body(content), content)
+        raise Garbage(f"the answer is no chat completion ({reason})", status=status) from error
     if not isinstance(text, str | None):
         raise Garbage("the answer holds no text", status=status)
     return Reply(

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import httpcore2
 
 from judging.backends.backend import (
-    BESIDE_REPLY,
     NO_PROBABILITIES,
+    WITH_REPLY,
     BackendKind,
     Capabilities,
     JudgeSettings,
@@ -153,7 +153,7 @@ class OpenAIKind(BackendKind):
     capabilities = Capabilities(
         needs_endpoint=True,
         structured=True,
-        probabilities=frozenset({BESIDE_REPLY}),
+        probabilities=frozenset({WITH_REPLY}),
         batch=True,
     )
     default_base_url = OPENAI_URL

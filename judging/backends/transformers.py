@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from judging.backends.backend import (
-    BESIDE_REPLY,
     INSTEAD_OF_REPLY,
+    WITH_REPLY,
     BackendKind,
     Capabilities,
     JudgeSettings,
@@ -101,7 +101,7 @@ class TransformersKind(BackendKind):
     name = "transformers"
     label = "in-process transformers"
     capabilities = Capabilities(
-        is_local=True, probabilities=frozenset({BESIDE_REPLY, INSTEAD_OF_REPLY})
+        is_local=True, probabilities=frozenset({WITH_REPLY, INSTEAD_OF_REPLY})
     )
 
     def check(self, judge: JudgeSettings) -> None:
@@ -126,7 +126,7 @@ def _settings(judge: JudgeSettings) -> TransformersSettings:
         max_tokens=judge.max_tokens,
         # Half of the questions in hand: while one batch is computed, the next one comes together.
         batch_size=max(1, judge.concurrency // 2),
-        scores=judge.probabilities == BESIDE_REPLY,
+        scores=judge.probabilities == WITH_REPLY,
         only_scores=judge.probabilities == INSTEAD_OF_REPLY,
     )
 

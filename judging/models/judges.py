@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from judging.backends import registry
 from judging.backends.backend import (
-    BESIDE_REPLY,
     INSTEAD_OF_REPLY,
     NO_PROBABILITIES,
+    WITH_REPLY,
     Capabilities,
 )
 from judging.errors import ConflictingValue, FieldError, Reason
@@ -32,7 +32,7 @@ class Judge(models.Model):
 
     class Probabilities(models.TextChoices):
         NO = NO_PROBABILITIES, "not requested"
-        BESIDE = BESIDE_REPLY, "next to the reply"
+        WITH = WITH_REPLY, "next to the reply"
         ONLY = INSTEAD_OF_REPLY, "instead of a reply"
 
     name = models.CharField(max_length=120, unique=True)

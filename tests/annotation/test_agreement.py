@@ -7,21 +7,21 @@ from itertools import product
 
 import pytest
 
-from annotation.quality.agreement import Agreement, Said, agreement, at_least
+from annotation.quality.agreement import Agreement, GivenAnswer, agreement, at_least
 from annotation.quality.flags import IMPROBABLE
 
 
-def said(*rows: str) -> list[Said]:
+def said(*rows: str) -> list[GivenAnswer]:
     """One string an item, one letter a person: their choice, upper case where it counts."""
     return [
-        Said(person, item, letter.lower(), letter.isupper())
+        GivenAnswer(person, item, letter.lower(), letter.isupper())
         for item, row in enumerate(rows)
         for person, letter in enumerate(row)
         if letter != "."
     ]
 
 
-def agreements(answers: list[Said]) -> dict[int, Agreement]:
+def agreements(answers: list[GivenAnswer]) -> dict[int, Agreement]:
     """The agreement of everybody in `answers`, by person."""
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in answers:
@@ -68,7 +68,7 @@ def test_the_tail_is_the_sum_over_all_outcomes(chances):
         assert at_least(successes, chances) == pytest.approx(total)
 
 
-def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[Said]:
+def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[GivenAnswer]:
     """300 items with three answers each of 30 people who follow a common guess, more or less."""
     able = [rng.gauss(0, person_sd) for _ in range(30)]
     rows = []
@@ -77,7 +77,7 @@ def crowd(rng: random.Random, *, item_sd: float, person_sd: float) -> list[Said]
         # Ten blocks of three: the same people meet again and again, as in the paper's design.
         for person in range(item % 10 * 3, item % 10 * 3 + 3):
             follows = rng.random() < 1 / (1 + math.exp(-easy - able[person]))
-            rows.append(Said(person, item, "r1" if follows == guess else "r2", True))
+            rows.append(GivenAnswer(person, item, "r1" if follows == guess else "r2", True))
     return rows
 
 

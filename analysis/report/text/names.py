@@ -47,7 +47,7 @@ def whole_runs(report: Mapping[str, Any]) -> list[int]:
     return whole or list(range(len(judges)))
 
 
-def beside_people(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def named_comparisons(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
     names = run_names(report)
     return [(names[index], report["comparison"][index]) for index in whole_runs(report)]

@@ -28,13 +28,13 @@ def chosen(report: Report) -> str:
 
 def late_changes(report: Report) -> list[str]:
     """What was changed about the reading of answers after the first of them had come in."""
-    said = {
+    forms = {
         "threshold": ("High certainty", 1, "from {:g}"),
         "margin": ("The margin of equivalence", 100, "{:g} points"),
     }
     sentences = []
     for change in report["registration"]["late_changes"]:
-        what, unit, form = said[change["setting"]]
+        what, unit, form = forms[change["setting"]]
         before, after = (form.format(change[key] * unit) for key in ("before", "after"))
         sentences.append(
             f"{what} was changed on {change['on']}, after the first data had arrived: it was "

@@ -132,8 +132,8 @@ def _around_the_cut(values: FloatArray, coverage: float) -> tuple[FloatArray, np
     weight = np.where(above, 1.0, np.where(at, part, 0.0))
     window = max(MIN_NEIGHBOURS, int(NEIGHBOURS * values.size))
     place = int(wanted)
-    beside = order[max(0, place - window) : place + window]
-    return weight, np.union1d(beside, np.flatnonzero(at))
+    neighbours = order[max(0, place - window) : place + window]
+    return weight, np.union1d(neighbours, np.flatnonzero(at))
 
 
 def _n_clusters(clusters: Mapping[str, IntArray], n: int, weight: FloatArray) -> int:

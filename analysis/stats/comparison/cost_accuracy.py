@@ -103,7 +103,7 @@ def price_mixes(
     Notes
     -----
     The accuracy of k people is the exact mean over all choices of k of those of the item, as in
-    `worth_in_people`. Intervals resample items with their people. The best of many policies is
+    `crowd_equivalence`. Intervals resample items with their people. The best of many policies is
     partly luck, which its own interval does not show: `often_best` does, and a choice between
     policies should be confirmed on other items.
 

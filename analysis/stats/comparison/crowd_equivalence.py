@@ -38,7 +38,7 @@ class CrowdPoint:
 
 
 @dataclass(frozen=True)
-class CrowdWorth:
+class CrowdEquivalence:
     """Crowd equivalence of a judge.
 
     Attributes
@@ -116,7 +116,7 @@ def majority_of_some(right: npt.ArrayLike, n: npt.ArrayLike, k: int) -> FloatArr
     return np.asarray(value, dtype=np.float64)
 
 
-def worth_in_people(
+def crowd_equivalence(
     votes: Votes,
     judge: npt.ArrayLike,
     truth: npt.ArrayLike,
@@ -124,7 +124,7 @@ def worth_in_people(
     rng: np.random.Generator,
     n_draws: int = 1000,
     level: float = 0.95,
-) -> CrowdWorth:
+) -> CrowdEquivalence:
     r"""Number of people whose majority is as accurate as a judge, on the same items.
 
     Parameters
@@ -143,7 +143,7 @@ def worth_in_people(
 
     Returns
     -------
-    CrowdWorth
+    CrowdEquivalence
 
     Raises
     ------
@@ -168,7 +168,7 @@ def worth_in_people(
     >>> ease = rng.beta(4, 2, 1000)
     >>> people = (rng.random((1000, 5)) > ease[:, None]).astype(int)
     >>> judge = (rng.random((1000, 5)) > ease[:, None]).sum(axis=1) > 2  # five other people
-    >>> result = worth_in_people(
+    >>> result = crowd_equivalence(
     ...     Votes.from_matrix(people), judge.astype(int), np.zeros(1000, dtype=int), rng=rng
     ... )
     >>> result.place, result.low < 5 < result.high
@@ -180,7 +180,7 @@ def worth_in_people(
     right, size, judge_right = people_and_judge(votes, judge, truth)
     n = int(size.size)
     if n < 2:
-        return CrowdWorth(
+        return CrowdEquivalence(
             *(None,) * 7, curve=(), n_items=n, n_draws=n_draws, seed=seed_of(rng),
             reason="too_few_items",
         )  # fmt: skip
@@ -195,21 +195,21 @@ def worth_in_people(
     weights = np.vstack([occurs[None, :].astype(np.float64), draws])
     curves = _curves(weights, distinct, counted, steps)
     accuracy = weights @ distinct[:, 2] / n
-    worth = _invert(curves, accuracy, steps)
+    people = _invert(curves, accuracy, steps)
 
-    observed = float(worth[0])
+    observed = float(people[0])
     place: Place = "between"
     if np.isinf(observed):
         place = "above any" if observed > 0 else "below one"
-    tails = np.quantile(worth[1:], [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    tails = np.quantile(people[1:], [(1 - level) / 2, (1 + level) / 2], method="nearest")
     low, high = (float(end) if np.isfinite(end) else None for end in tails)
     interval = None
-    if np.isfinite(worth).all():
+    if np.isfinite(people).all():
         interval = percentile_interval(
-            worth[1:], level=level, method="item bootstrap", n_items=n, rng=rng, value=observed
+            people[1:], level=level, method="item bootstrap", n_items=n, rng=rng, value=observed
         )
     moments = _moments(weights[:1], distinct)
-    return CrowdWorth(
+    return CrowdEquivalence(
         people=observed if place == "between" else None,
         place=place,
         interval=interval,
@@ -316,6 +316,6 @@ def _invert(curves: FloatArray, accuracy: FloatArray, steps: Sequence[int]) -> F
     k = np.asarray(steps, dtype=np.float64)
     rise = high - low
     part = np.divide(accuracy - low, rise, out=np.ones_like(rise), where=rise > 0)
-    worth = k[before] + np.clip(part, 0, 1) * (k[first] - k[before])
-    worth = np.where(accuracy < curves[:, 0] - 1e-12, -np.inf, worth)
-    return np.where(reached.any(axis=1), worth, np.inf)
+    people = k[before] + np.clip(part, 0, 1) * (k[first] - k[before])
+    people = np.where(accuracy < curves[:, 0] - 1e-12, -np.inf, people)
+    return np.where(reached.any(axis=1), people, np.inf)

@@ -250,7 +250,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         detail = describe(response.json())
     except ValueError:
         detail = ""
-    said = f" Prolific says: {detail}" if detail else ""
+    answer = f" Prolific says: {detail}" if detail else ""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return RateLimited(
             "Prolific asks for fewer requests. Wait a minute, then try again.",
@@ -258,7 +258,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return OutcomeUnknown(
-            f"Prolific had an error ({status}). Try again later.{said}",
+            f"Prolific had an error ({status}). Try again later.{answer}",
             status=status,
             detail=detail,
         )
@@ -267,11 +267,11 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
             f"Prolific does not accept the token {token_fragment} for this. Check "
             "PROLIFIC_API_TOKEN, and that its account may see the study.{}"
         )
-        return Unauthorized(message.format(said), status=status, detail=detail)
+        return Unauthorized(message.format(answer), status=status, detail=detail)
     if status == HTTPStatus.NOT_FOUND:
         message = (
             "Prolific does not find it, or the token's account may not see it. Check that the "
-            f"study was not deleted there, and whose token is set.{said}"
+            f"study was not deleted there, and whose token is set.{answer}"
         )
         return NotFound(message, status=status, detail=detail)
     if response.is_redirect:
@@ -279,7 +279,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
             "PROLIFIC_BASE_URL leads elsewhere. Set the address that it redirects to.",
             status=status,
         )
-    message = f"Prolific refuses the request ({status}).{said}"
+    message = f"Prolific refuses the request ({status}).{answer}"
     return Rejected(message, status=status, detail=detail)
 
 

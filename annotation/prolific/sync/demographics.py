@@ -119,10 +119,10 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
     """Where somebody's answers here and on Prolific differ; empty where they agree."""
     if submission.annotator is None:
         return ""
-    said = submission.annotator.demographics
+    stated = submission.annotator.demographics
     differing = []
     for question in questions:
-        here, there = said.get(question.key, ""), _said_there(submission, question)
+        here, there = stated.get(question.key, ""), _prolific_value(submission, question)
         if not here or not there or here == DemographicQuestion.PREFER_NOT_TO_SAY:
             continue
         means = demographic_columns.value_of(question, there)
@@ -132,7 +132,7 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
     return "; ".join(differing)
 
 
-def _said_there(submission: ProlificSubmission, question: DemographicQuestion) -> str:
+def _prolific_value(submission: ProlificSubmission, question: DemographicQuestion) -> str:
     name = demographic_columns.column_of(question, submission.demographics)
     return submission.demographics[name] if name else ""
 
@@ -176,7 +176,7 @@ def groups_of(study: Study) -> Groups | None:
     unasked = tuple(
         question.label
         for question in questions
-        if not any(_said_there(submission, question) for submission in people)
+        if not any(_prolific_value(submission, question) for submission in people)
     )
     here: dict[int | None, set[int]] = {}
     there: dict[int | None, set[int]] = {}
@@ -184,11 +184,11 @@ def groups_of(study: Study) -> Groups | None:
     for submission in people:
         assert isinstance(submission.annotator, Annotator)  # noqa: S101  the query says so
         here.setdefault(submission.annotator.quota_cell_id, set()).add(submission.pk)
-        said = _in_our_words(submission, questions)
-        if said is None:
+        stated = _in_our_words(submission, questions)
+        if stated is None:
             unknown += 1
             continue
-        cell = matching_cell(cells, said)
+        cell = matching_cell(cells, stated)
         there.setdefault(cell.pk if cell else None, set()).add(submission.pk)
     return Groups([_group(cell, here, there) for cell in cells], unknown, unasked)
 
@@ -208,13 +208,13 @@ def _in_our_words(
     An answer to a filter whose words we know, and that none of our values means, is kept as it
     is: it fits no group. Other words that we cannot read are no answer.
     """
-    said = {}
+    stated = {}
     for question in questions:
-        there = _said_there(submission, question)
+        there = _prolific_value(submission, question)
         means = demographic_columns.value_of(question, there) if there else None
         if means is None and there and demographic_columns.filter_of(question):
             means = there
         if means is None:
             return None
-        said[question.key] = means
-    return said
+        stated[question.key] = means
+    return stated

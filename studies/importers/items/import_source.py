@@ -111,8 +111,8 @@ def read_set(
         tally.notes[f"files that are not used here ({', '.join(unused)})"] = len(unused)
     faults: list[Fault] = tally.faults
     if not items and not faults:
-        said = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items())
-        message = f"no item could be made. Left out: {said or 'nothing; the files have no rows'}."
+        listed = ", ".join(f"{count:,} {reason}" for reason, count in tally.dropped.items())
+        message = f"no item could be made. Left out: {listed or 'nothing; the files have no rows'}."
         faults = [Fault(None, "", "no items", message, "Change the options.", file=names[0])]
     if faults:
         raise Refused(_named(faults, parts))
@@ -152,9 +152,9 @@ def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
         if _is_bundle(path) or any(_is_neutral(part) for part in of_one)
     ]
     if len(found) > 1 or neutral:
-        said = [f"{path.name} ({kind})" for path, kind in kinds.items() if kind]
-        said += [f"{path.name} (items)" for path in neutral]
-        message = f"the files are of different kinds: {', '.join(said)}."
+        listed = [f"{path.name} ({kind})" for path, kind in kinds.items() if kind]
+        listed += [f"{path.name} (items)" for path in neutral]
+        message = f"the files are of different kinds: {', '.join(listed)}."
         remedy = "Import each kind by itself."
         raise Refused([Fault(None, "", "file cannot be used", message, remedy)])
     return found[0]

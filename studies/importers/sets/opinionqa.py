@@ -87,16 +87,16 @@ def _waves(files: Files) -> list[Wave]:
             raise files.missing(role)
     waves: dict[str, Wave] = {}
     for info in infos:
-        beside = [part for part in responses if part.folder == info.folder]
+        parts = [part for part in responses if part.folder == info.folder]
         if len(infos) == len(responses) == 1:
-            beside = responses
-        if len(beside) != 1:
-            message = f"{info.name} needs one file of answers in its folder, found {len(beside)}."
+            parts = responses
+        if len(parts) != 1:
+            message = f"{info.name} needs one file of answers in its folder, found {len(parts)}."
             raise _refused(info.name, message)
-        name = _wave_name(beside[0])
+        name = _wave_name(parts[0])
         if name in waves:
             raise _refused(info.name, f"wave {name} is there twice.")
-        waves[name] = Wave(name, info, beside[0])
+        waves[name] = Wave(name, info, parts[0])
     return sorted(waves.values(), key=lambda wave: (len(wave.name), wave.name))
 
 

@@ -181,7 +181,7 @@ STATISTICS = {
     "human_likeness": lambda s: stats.human_likeness(
         s.votes, s.model, rng=rng(), n_draws=20, min_common=2
     ),
-    "worth_in_people": lambda s: stats.worth_in_people(
+    "crowd_equivalence": lambda s: stats.crowd_equivalence(
         s.votes, s.model, s.truth, rng=rng(), n_draws=20
     ),
     "price_mixes": lambda s: stats.price_mixes(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from analysis.stats import Votes, majority_of_some, price_mixes, worth_in_people
+from analysis.stats import Votes, crowd_equivalence, majority_of_some, price_mixes
 from analysis.stats.comparison.crowd_equivalence import _ceiling, _predicted
 
 
@@ -65,7 +65,7 @@ def test_a_judge_that_is_a_majority_of_k_other_people_is_worth_k(k):
     people, ease, rng = crowd(20_000, 3, seed=k)
     truth = np.zeros(20_000, dtype=int)
 
-    result = worth_in_people(Votes.from_matrix(people), majority(rng, ease, k), truth, rng=rng)
+    result = crowd_equivalence(Votes.from_matrix(people), majority(rng, ease, k), truth, rng=rng)
 
     # A judge as good as one person falls below one person half of the time.
     low, high = result.low or 0.0, result.high
@@ -78,7 +78,7 @@ def test_a_judge_that_is_a_majority_of_k_other_people_is_worth_k(k):
 def test_a_judge_that_knows_what_people_mistake_is_above_any_crowd():
     people, _, rng = crowd(500, 3, seed=1)
 
-    result = worth_in_people(
+    result = crowd_equivalence(
         Votes.from_matrix(people), np.zeros(500, dtype=int), np.zeros(500, dtype=int), rng=rng
     )
 
@@ -90,7 +90,7 @@ def test_a_judge_that_knows_what_people_mistake_is_above_any_crowd():
 def test_a_judge_that_guesses_is_below_one_person():
     people, _, rng = crowd(500, 3, seed=2)
 
-    result = worth_in_people(
+    result = crowd_equivalence(
         Votes.from_matrix(people), rng.integers(0, 2, 500), np.zeros(500, dtype=int), rng=rng
     )
 
@@ -101,12 +101,12 @@ def test_too_few_items_say_so_and_bad_input_is_refused():
     one = Votes.from_matrix([[0, 1, 0]])
     rng = np.random.default_rng(0)
 
-    assert worth_in_people(one, [0], [0], rng=rng).reason == "too_few_items"
-    assert worth_in_people(one, [-1], [0], rng=rng).n_items == 0
+    assert crowd_equivalence(one, [0], [0], rng=rng).reason == "too_few_items"
+    assert crowd_equivalence(one, [-1], [0], rng=rng).n_items == 0
     with pytest.raises(ValueError, match="one value per item"):
-        worth_in_people(one, [0, 1], [0], rng=rng)
+        crowd_equivalence(one, [0, 1], [0], rng=rng)
     with pytest.raises(ValueError, match="two options"):
-        worth_in_people(Votes.from_matrix([[0]], n_options=3), [0], [0], rng=rng)
+        crowd_equivalence(Votes.from_matrix([[0]], n_options=3), [0], [0], rng=rng)
     with pytest.raises(ValueError, match=r"must lie in 1\.\.`n`"):
         majority_of_some([1], [2], 3)
 
@@ -117,7 +117,7 @@ def test_the_same_seed_gives_the_same_worth_and_the_order_of_items_does_not_matt
     order = rng.permutation(300)
 
     one, other = (
-        worth_in_people(Votes.from_matrix(people[rows]), judge[rows], truth, rng=generator)
+        crowd_equivalence(Votes.from_matrix(people[rows]), judge[rows], truth, rng=generator)
         for rows, generator in (
             (np.arange(300), np.random.default_rng(4)),
             (order, np.random.default_rng(4)),
@@ -194,7 +194,7 @@ def test_the_interval_of_the_worth_covers():
     covered = 0
     for seed in range(200):
         people, ease, rng = crowd(300, 3, seed=seed)
-        result = worth_in_people(
+        result = crowd_equivalence(
             Votes.from_matrix(people), majority(rng, ease, 5), np.zeros(300, dtype=int),
             rng=rng, n_draws=300,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import beside_people, run_name
+from analysis.report.text.names import named_comparisons, run_name
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.paired import count_pairs, mcnemar
 from analysis.stats.core.multiplicity import holm
@@ -133,7 +133,7 @@ class EqualCertainty(Section):
     def tables(self, report: Report) -> Iterator[Table]:
         rows = [
             [name, label, *(versus["by_band"][band][key] for key in (*_BAND_FIELDS, "p_holm"))]
-            for name, versus in beside_people(report)
+            for name, versus in named_comparisons(report)
             for band, label in _BANDS.items()
             if versus["by_band"][band]["n"]
         ]

@@ -48,18 +48,18 @@ def table_a(report: Report) -> Table:
 
 
 def table_b(report: Report) -> Table:
-    return _judge_beside_people(
+    return _judges_and_majority(
         report, "table_b", "Table B. Judges beside the majority of people", "majority"
     )
 
 
 def table_b_single(report: Report) -> Table:
-    return _judge_beside_people(
+    return _judges_and_majority(
         report, "table_b_single", "Table B, with people's single answers", "individual"
     )
 
 
-def _judge_beside_people(report: Report, name: str, title: str, unit: str) -> Table:
+def _judges_and_majority(report: Report, name: str, title: str, unit: str) -> Table:
     steps = report["by_threshold"]
     sides = [("People", report["human"][unit], steps[unit])]
     sides += zip(run_names(report), report["judges"], steps["judges"], strict=True)

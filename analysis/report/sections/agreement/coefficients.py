@@ -237,11 +237,11 @@ def sheets(report: Report) -> Figure | None:
         f"replacement (unit {draws['unit']}).{dashed}",
         "agreement",
         [drawing],
-        variant=_beside_the_article(lines, labels),
+        variant=_article_comparison(lines, labels),
     )
 
 
-def _beside_the_article(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
+def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
     """The published mean, and one standard deviation to either side of it."""
     mean, sd = PUBLISHED
     band = {

@@ -7,7 +7,7 @@ from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import beside_people
+from analysis.report.text.names import named_comparisons
 from analysis.stats.comparison.leave_one_out import leave_one_out
 from analysis.stats.core.votes import Votes
 
@@ -26,7 +26,7 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
 
 def leave_one_out_table(report: Report) -> Table:
     rows = []
-    for name, versus in beside_people(report):
+    for name, versus in named_comparisons(report):
         found = versus["leave_one_out"]
         if found["n"]:
             rows.append(
@@ -66,7 +66,7 @@ class LeaveOneOut(Section):
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [
-                {"leave_one_out": _leave_one_out(study.votes_beside(run), judge)}
+                {"leave_one_out": _leave_one_out(study.votes_with_options_of(run), judge)}
                 for run, judge in runs
             ]
         }

@@ -114,7 +114,7 @@ class Replacement(Section):
         found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
         return {
             "comparison": [
-                _in_place_of_a_person(study.votes_beside(run), judge, likeness)
+                _in_place_of_a_person(study.votes_with_options_of(run), judge, likeness)
                 for run, judge, likeness in found
             ]
         }

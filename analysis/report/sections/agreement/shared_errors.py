@@ -10,7 +10,7 @@ from analysis.report.encode import Json, estimate, number, put, put_interval, un
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table, table_of_entries
-from analysis.report.text.names import beside_people, named_entries
+from analysis.report.text.names import named_comparisons, named_entries
 from analysis.stats.comparison.mistakes import error_consistency, shared_guess
 from analysis.stats.core.votes import Votes
 
@@ -63,7 +63,7 @@ def same_mistakes(report: Report) -> Table:
 def shared_guess_table(report: Report) -> Table:
     keys = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
     rows = []
-    for name, versus in beside_people(report):
+    for name, versus in named_comparisons(report):
         found = versus["shared_guess"]
         if found["right"]["value"] is not None:
             row: list[Any] = [name, found["n"]]

@@ -19,7 +19,7 @@ from analysis.stats.core.results import Estimate
 MAJORITY = 3
 
 
-def certainty_beside(study: Study, run: Run, judge: Verdicts) -> Json:
+def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
     """Item by item, as distributions, and by equal rules."""
     data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
@@ -172,7 +172,7 @@ class CertaintyComparison(Section):
     def compute(self, study: Study, earlier: Report) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
-            "comparison": [{"certainty": certainty_beside(study, *run)} for run in runs],
+            "comparison": [{"certainty": compared_certainty(study, *run)} for run in runs],
         }
 
     def tables(self, report: Report) -> Iterator[Table]:

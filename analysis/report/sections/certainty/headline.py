@@ -53,22 +53,22 @@ def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
 def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
     ends = found["spearman_ci"]
     rho = shown(decimal(found["spearman"], 2), f"{path}.spearman")
-    said: dict[str, object] = {
+    words: dict[str, object] = {
         "name": name,
         "items": shown(found["items"], f"{path}.items"),
         "found": rho,
     }
     if ends is not None:
         interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
-        said["found"] = fill("{rho} (95 % interval {ends})", rho=rho, ends=interval)
+        words["found"] = fill("{rho} (95 % interval {ends})", rho=rho, ends=interval)
     tail = "over {items} items Spearman's correlation is {found}."
     if ends is None or ends[0] <= 0 <= ends[1]:
         return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
-            **said,
+            **words,
         )
     moves = "rises with" if ends[0] > 0 else "falls with"
-    return fill(f"The certainty of {{name}} {moves} that of people: {tail}", **said)
+    return fill(f"The certainty of {{name}} {moves} that of people: {tail}", **words)
 
 
 def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
@@ -90,7 +90,7 @@ def _on_own_ground(
 ) -> tuple[str, Text]:
     difference, judge = sets["difference_general"], sets["judge_on_own"]
     people = sets["people_on_own"]
-    said: dict[str, object] = {
+    words: dict[str, object] = {
         "name": name,
         "threshold": shown(f"{threshold:g}", THRESHOLD),
         "n_judge": shown(judge["n"], f"{path}.judge_on_own.n"),
@@ -100,9 +100,9 @@ def _on_own_ground(
         return "too_few", fill(
             "Too few items are highly certain (≥ {threshold}) to compare the two there "
             "({n_judge} of {name}, {n_people} of people).",
-            **said,
+            **words,
         )
-    said |= {
+    words |= {
         "judge": shown(percent(judge["accuracy"]), f"{path}.judge_on_own.accuracy"),
         "people": shown(percent(people["accuracy"]), f"{path}.people_on_own.accuracy"),
         "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
@@ -116,7 +116,7 @@ def _on_own_ground(
             form,
             words=CERTAIN_WORDS["cannot_tell"],
             tail=f"(no interval: {reason(difference['ci_reason'])})",
-            **said,
+            **words,
         )
     differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
     state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
@@ -125,7 +125,7 @@ def _on_own_ground(
         ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
         holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
     )
-    return state, fill(form, words=CERTAIN_WORDS[state], tail=tail, **said)
+    return state, fill(form, words=CERTAIN_WORDS[state], tail=tail, **words)
 
 
 CERTAIN_WORDS = {

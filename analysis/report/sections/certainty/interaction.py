@@ -9,7 +9,7 @@ from analysis.report.encode import Json, estimate, number, put
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import beside_people
+from analysis.report.text.names import named_comparisons
 from analysis.stats.certainty.interaction import certainty_by_source
 
 
@@ -40,7 +40,7 @@ def interaction(study: Study, judge: Verdicts) -> Json:
 
 def interaction_table(report: Report) -> Table:
     rows = []
-    for name, versus in beside_people(report):
+    for name, versus in named_comparisons(report):
         found = versus["certainty"]["interaction"]
         if found["interaction"]["value"] is not None:
             rows.append(

@@ -9,7 +9,7 @@ from analysis.report.encode import Json, number, put, put_interval
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import beside_people
+from analysis.report.text.names import named_comparisons
 from analysis.stats.comparison.cost_accuracy import price_mixes
 from analysis.stats.core.votes import Votes
 
@@ -52,7 +52,7 @@ def mixes(report: Report) -> Table:
             mix["ci"],
             mix["often_best"],
         ]
-        for name, versus in beside_people(report)
+        for name, versus in named_comparisons(report)
         for mix in versus["mixes"]
     ]
     columns = (

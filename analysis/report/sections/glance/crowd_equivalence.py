@@ -9,14 +9,16 @@ from analysis.report.encode import Json, number, put, undefined
 from analysis.report.section import Report, Section
 from analysis.report.study import Study
 from analysis.report.tables import Column, Table
-from analysis.report.text.names import beside_people
+from analysis.report.text.names import named_comparisons
 from analysis.report.text.reasons import reason
-from analysis.stats.comparison.crowd_equivalence import worth_in_people
+from analysis.stats.comparison.crowd_equivalence import crowd_equivalence
 from analysis.stats.core.votes import Votes
 
 
-def _worth(votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int) -> Json:
-    found = worth_in_people(
+def _equivalence(
+    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
+) -> Json:
+    found = crowd_equivalence(
         votes, judge.answer, truth, rng=np.random.default_rng(seed), n_draws=draws
     )
     out: Json = {"n": found.n_items}
@@ -34,9 +36,9 @@ def _worth(votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws
     return out
 
 
-def worth(report: Report) -> Table:
+def equivalence_table(report: Report) -> Table:
     rows = []
-    for name, versus in beside_people(report):
+    for name, versus in named_comparisons(report):
         found = versus["worth"]
         if found["judge_accuracy"] is not None:
             rows.append(
@@ -91,10 +93,12 @@ class CrowdEquivalence(Section):
         return {"comparison": [{"worth": self._of_run(study, judge)} for judge in study.judges]}
 
     def tables(self, report: Report) -> Iterator[Table]:
-        yield worth(report)
+        yield equivalence_table(report)
 
     def _of_run(self, study: Study, judge: Verdicts) -> Json:
         if not study.is_binary(judge):
             unknown = undefined("not_offered", "people", "place", "ceiling", "judge_accuracy")
             return unknown | {"n": 0, "curve": []}
-        return _worth(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)
+        return _equivalence(
+            study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws
+        )

@@ -117,7 +117,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     n = shown(difference["n"], f"{path}.n")
     if state == "too_few":
         return fill("They have {n} items in common: too few to compare them.", n=n)
-    said: dict[str, object] = {"name": name, "people": people}
+    words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
         "on the {n} items that both decided the difference is {value} points",
         n=n,
@@ -127,37 +127,37 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}, and there is no "
             "interval for it ({why}).",
-            **said,
+            **words,
             gap=gap,
             why=reason(difference["ci_reason"]),
         )
     ci = shown(points_range(difference["ci_as_best"]), f"{path}.ci_as_best")
-    said |= {
+    words |= {
         "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
         "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
         "holm": holm_words(difference, "equivalence_p_holm", path),
         "gap": fill("{gap} (95 % interval {ci})", gap=gap, ci=ci),
     }
     if state in {"better", "worse"}:
-        said["gap"] = fill(
+        words["gap"] = fill(
             "{gap} (95 % interval {ci}{holm})",
             gap=gap,
             ci=ci,
             holm=holm_words(difference, "p_holm", path),
         )
-        return fill(f"{{name}} did {state} than {{people}}: {{gap}}.", **said)
+        return fill(f"{{name}} did {state} than {{people}}: {{gap}}.", **words)
     if state == "equivalent":
         return fill(
             "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
             "interval lies inside the margin ({narrow}{holm}).",
-            **said,
+            **words,
         )
     ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
     if ends[0] > 0 or ends[1] < 0:
         return fill(
             "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
             "best of several runs may show by luck (Holm-adjusted p {p}).",
-            **said,
+            **words,
             p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
         )
     if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
@@ -165,13 +165,13 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
             "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % interval "
             "({narrow}) lies inside the {margin} points within which the two would count as "
             "equivalent, which is what the best of several runs may show by luck{holm}.",
-            **said,
+            **words,
         )
     return fill(
         "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
         "the 90 % interval ({narrow}) reaches beyond the {margin} points within which the two "
         "would count as equivalent.",
-        **said,
+        **words,
     )
 
 

@@ -40,8 +40,8 @@ def group_tables(study: Study) -> tuple[list[Json], list[list[int]]]:
     for label in labels:
         value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
         values = [value_of[item.persona] for item in data.items]
-        said = sum(map(bool, values))
-        if 1 < len(set(values)) <= MAX_VALUES and said >= MIN_SHARE * len(values):
+        n_known = sum(map(bool, values))
+        if 1 < len(set(values)) <= MAX_VALUES and n_known >= MIN_SHARE * len(values):
             table, codes = _table("feature", label, values, study)
             tables.append(table)
             rows.append(codes)

@@ -36,7 +36,7 @@ SAME = {
 }
 
 
-def who_judges_whom(data: Dataset, votes: Votes, correct: Ints, shared: Shared) -> list[Json]:
+def cross_group_accuracy(data: Dataset, votes: Votes, correct: Ints, shared: Shared) -> list[Json]:
     """Accuracy of single answers by group of the annotator and group of the persona.
 
     The same characteristic on both sides, where there is one; else the first of either side.
@@ -125,7 +125,7 @@ def _table(
     return out
 
 
-def who_judges_whom_tables(report: Report) -> list[Table]:
+def cross_group_tables(report: Report) -> list[Table]:
     """One table per pair of characteristics: annotators down, personas across."""
     return [
         Table(
@@ -141,14 +141,14 @@ def who_judges_whom_tables(report: Report) -> list[Table]:
                 ),
             ),
             [[row["value"], row["people"], *row["cells"]] for row in found["rows"]],
-            _whom_note(found),
+            _cross_group_note(found),
             family=FAMILY,
         )
         for number, found in enumerate(report["who_judges_whom"], start=1)
     ]
 
 
-def _whom_note(found: Report) -> str:
+def _cross_group_note(found: Report) -> str:
     n = found["left_out"]
     who = "1 person" if n == 1 else f"{n} people"
     left_out = f" Left out: {who} of smaller or unknown groups." if n else ""
@@ -186,9 +186,9 @@ class CrossGroupAccuracy(Section):
     name = "cross_group"
 
     def compute(self, study: Study, earlier: Report) -> Json:
-        found = who_judges_whom(study.data, study.votes, study.correct_alone, study.shared)
+        found = cross_group_accuracy(study.data, study.votes, study.correct_alone, study.shared)
         return {"who_judges_whom": found}
 
     def tables(self, report: Report) -> Iterator[Table]:
-        yield from who_judges_whom_tables(report)
+        yield from cross_group_tables(report)
         yield own_group(report)
