@@ -1,1 +1,1 @@
-"""From the database to frozen arrays."""
+"""From the database to frozen arrays and rows; no other folder of analysis reads other apps."""

@@ -10,8 +10,9 @@ from typing import Any
 from django.utils import timezone
 
 from analysis.data.arrays import Dataset
-from analysis.data.dataset import asked_on, load_dataset
+from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
+from analysis.data.runs import asked_on
 from analysis.errors import AnalysisError
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, report_dir
 from analysis.models import Report

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.arrays import Plan
-from analysis.data.dataset import data_so_far, read_plan
+from analysis.data.plans import data_so_far, read_plan
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan

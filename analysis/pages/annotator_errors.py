@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.data.annotators import load_everybody
 from analysis.data.arrays import Dataset, Run
-from analysis.data.dataset import load_dataset, load_everybody
+from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import Verdicts, run_verdicts
 from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from analysis.data.dataset import data_so_far, read_plan
+from analysis.data.plans import data_so_far, read_plan
 from analysis.errors import AnalysisError
 from analysis.lifecycle.plans import catalogue, freeze_plan
 from analysis.pages.forms import PlanForm

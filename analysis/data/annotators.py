@@ -1,0 +1,180 @@
+"""Annotators and their answers as arrays and counts."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from analysis.data.answers import COUNTED
+from analysis.data.arrays import (
+    CODE,
+    MISSING,
+    Answers,
+    Codes,
+    Dataset,
+    columns,
+)
+from annotation.models import Annotation, Annotator, QuotaCell
+from annotation.quality.flags import quality_of
+from studies.models import Item as ItemRow
+from studies.models import Study
+
+
+@dataclass(frozen=True, eq=False)
+class Everybody:
+    """All answers to the items of a dataset, also those that no report counts.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        Pseudonyms, sorted.
+    is_counted : tuple of bool
+        False for those whom a researcher left out of the analysis.
+    pace : tuple of float or None
+        Words read a minute.
+    choice : ndarray of int8, shape (items, raters)
+        Choices; -1 is missing.
+    """
+
+    raters: tuple[str, ...]
+    is_counted: tuple[bool, ...]
+    pace: tuple[float | None, ...]
+    choice: Codes
+
+
+def load_everybody(data: Dataset) -> Everybody:
+    """Who answered what in the study of `data`; withdrawn answers are not looked at."""
+    study = Study.objects.get(slug=data.study.slug)
+    quality = quality_of(study)
+    people = sorted(
+        Annotator.objects.filter(pk__in=quality).values_list("pseudonym", "pk", "excluded_at")
+    )
+    column = {pk: index for index, (_, pk, _) in enumerate(people)}
+    row = {item.key: index for index, item in enumerate(data.items)}
+    choices = np.full((len(data.items), len(people)), MISSING, dtype=np.int8)
+    found = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .values_list("assignment__item__key", "assignment__annotator", "choice")
+    )
+    for item, annotator, choice in found:
+        choices[row[item], column[annotator]] = CODE[choice]
+    return Everybody(
+        raters=tuple(pseudonym for pseudonym, _, _ in people),
+        is_counted=tuple(excluded is None for *_, excluded in people),
+        pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
+        choice=choices,
+    )
+
+
+def withdrawn_answers() -> Coalesce:
+    """How many answers of people who withdrew the study of a row has now, for `annotate`."""
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=OuterRef("study"),
+        assignment__item__split=ItemRow.Split.MAIN,
+        standing=Annotation.Standing.WITHDRAWN,
+    )
+    counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
+    """Withdrawn answers by pseudonym, and the pseudonyms of people who are excluded."""
+    people = Annotator.objects.filter(study__slug=slug)
+    withdrawn = (
+        Annotation.objects.filter(
+            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
+        )
+        .values_list("assignment__annotator__pseudonym")
+        .annotate(n=Count("pk"))
+        .order_by("assignment__annotator__pseudonym")
+    )
+    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
+    return dict(withdrawn), set(excluded)
+
+
+def answers_of(
+    study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
+) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
+    """Raters, what is known of them, and their answers that hold a seat.
+
+    Of people who are excluded, or of all others; raters are numbered from `after` on.
+    """
+    people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study,
+        assignment__annotator__excluded_at__isnull=not are_excluded,
+        assignment__item__split=ItemRow.Split.MAIN,
+        standing__in=COUNTED,
+    ).values_list(
+        "assignment__item_id",
+        "assignment__annotator__pseudonym",
+        "choice",
+        "certainty",
+        "assignment__shown_first",
+        "active_ms",
+        "elapsed_ms",
+        "assignment__position",
+    )
+    rows = list(found)
+    raters = tuple(sorted({row[1] for row in rows}))
+    number = {pseudonym: after + index for index, pseudonym in enumerate(raters)}
+    coded = sorted(
+        (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
+        for item, rater, choice, certainty, first, active, elapsed, at in rows
+    )
+    item, rater, choice, certainty, first, ms, place = columns(
+        coded, "int64", "int64", "int8", "float64", "int8", "float64", "int64"
+    )
+    groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
+    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, place)
+
+
+def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Attention checks that each rater has seen and failed."""
+    found = Annotation.objects.filter(
+        assignment__annotator__study=study, standing=Annotation.Standing.CHECK
+    ).values_list("assignment__annotator__pseudonym", "choice", "assignment__item__check_answer")
+    seen: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for rater, choice, right in found:
+        seen[rater] += 1
+        failed[rater] += choice != right
+    return tuple((seen[rater], failed[rater]) for rater in raters)
+
+
+def people_by_state(study: Study) -> Mapping[str, int]:
+    """People who came to the study itself, by the state they are in."""
+    states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
+    return dict(states.annotate(n=Count("pk")).order_by("state"))
+
+
+def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
+    cells = QuotaCell.objects.filter(study=study)
+    return tuple((str(cell), cell.target, cell.completed) for cell in cells)
+
+
+def not_counted(study: Study) -> Mapping[str, int]:
+    """Answers that the report leaves out, by the reason."""
+    excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+    )
+    counts = {
+        name: Count("pk", filter=Q(standing=name))
+        for name in (
+            Annotation.Standing.SURPLUS,
+            Annotation.Standing.RELEASED,
+            Annotation.Standing.WITHDRAWN,
+        )
+    }
+    return of_study.aggregate(
+        **counts,
+        excluded=Count("pk", filter=excluded),
+        excluded_people=Count("assignment__annotator", filter=excluded, distinct=True),
+    )

@@ -1,0 +1,67 @@
+"""The frozen analysis plan of a study, and what was changed after it."""
+
+from datetime import datetime
+
+from analysis.data.arrays import (
+    LateChange,
+    Plan,
+)
+from analysis.errors import AnalysisError
+from analysis.models import AnalysisPlan
+from annotation.models import Annotation
+from judging.models import Judgment
+from studies.models import Item as ItemRow
+from studies.models import Study, StudyLog
+from studies.services.settings import READ_OTHERWISE
+
+
+def read_plan(study: Study) -> Plan | None:
+    """The plan that was frozen for the study. Raises `AnalysisError` if it was tampered with."""
+    row = AnalysisPlan.objects.filter(study=study).first()
+    if row is None:
+        return None
+    plan = Plan(row.content, row.answers, row.judgments, row.frozen_at.isoformat(), row.seal)
+    if plan.sealed() != plan.seal:
+        raise AnalysisError(
+            f"The analysis plan of “{study.slug}” is not the one that was frozen: its hash is "
+            f"{plan.sealed()[:12]}… and its seal says {plan.seal[:12]}…. It was changed in the "
+            "database; restore the row from a backup."
+        )
+    return plan
+
+
+def late_changes(study: Study, plan: Plan | None) -> tuple[LateChange, ...]:
+    """How the reading of answers was changed after the first of them.
+
+    A plan stands above settings that are changed after it; one that came after the first answer
+    is itself such a change, where it says otherwise than the settings did.
+    """
+    if plan is not None and plan.is_before_data:
+        return ()
+    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
+    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    read_by = {field: getattr(study, field) for field in names}
+    changes = []
+    for row in reversed(rows):
+        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
+            read_by[row.detail["field"]] = row.detail["before"]
+        else:
+            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
+            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
+    changes.reverse()
+    if plan is not None:
+        changes += [
+            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
+            for field, name in names.items()
+            if plan.content[name] != read_by[field]
+        ]
+    return tuple(changes)
+
+
+def data_so_far(study: Study) -> tuple[int, int]:
+    """How many answers of people and how many judgments the study has, whatever they count."""
+    answers = Annotation.objects.filter(
+        assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
+    ).count()
+    judged = Judgment.objects.filter(run__study=study).exclude(state__in=Judgment.OPEN)
+    return answers, judged.count()

@@ -1,0 +1,146 @@
+"""The runs of a study, with their judgments as arrays and their costs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Max, Min, Q, Sum
+
+from analysis.data.arrays import (
+    CHOICES,
+    CODE,
+    Cost,
+    Judgments,
+    Prompt,
+    Run,
+    without_own_port,
+)
+from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
+from judging.runs.request_conditions import conditions_of
+from judging.worker.prompts import words_of
+from studies.models import Item as ItemRow
+from studies.models import Study
+
+
+def asked_on(slug: str) -> dict[str, str]:
+    """The days on which each run of a study asked its model, by the run's key.
+
+    Days are no part of a data set: the same replies give the same report.json whenever they came.
+    """
+    runs = JudgeRun.objects.filter(study__slug=slug, judgments__attempts__isnull=False)
+    days = runs.values_list("key").annotate(
+        first=Min("judgments__attempts__sent_at"), last=Max("judgments__attempts__sent_at")
+    )
+    return {
+        key: " to ".join(dict.fromkeys(f"{when:%Y-%m-%d}" for when in (first, last)))
+        for key, first, last in days.order_by("key")
+    }
+
+
+def juries_of(study: Study) -> Mapping[str, list[str]]:
+    members: dict[str, list[str]] = {}
+    for jury, judge in Jury.objects.filter(study=study).values_list("name", "judges__name"):
+        members.setdefault(jury, []).append(judge)
+    return members
+
+
+def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
+    judgments = _judgments(study, position)
+    costs = _costs(study)
+    runs = []
+    # A run that nobody has started after its probe is no judge of the study.
+    started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
+    found = list(started.select_related("judge"))
+    conditions = conditions_of(found)
+    for run in found:
+        rows, snapshots = judgments[run.pk]
+        under = conditions[run.pk]
+        runs.append(
+            Run(
+                run=run.key,
+                judge=run.judge.name,
+                setting=run.setting,
+                features=run.features,
+                backend=run.judge.backend,
+                snapshots=snapshots,
+                orders=run.orders,
+                samples=run.samples,
+                seed=run.seed,
+                parameters=without_own_port(run.parameters),
+                prompt=_prompt(study, run),
+                state=run.state,
+                state_reason=run.sentence,
+                cost=costs.get(run.pk, Cost(0, 0, None, None, None)),
+                judgments=rows,
+                sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
+                reported=tuple(asdict(each) for each in under.reported),
+                conditions=tuple(under.sentences),
+            )
+        )
+    # The whole persona first: the runs that saw less are read against it.
+    return tuple(
+        sorted(runs, key=lambda r: (r.judge, r.setting, r.features != "all", r.features, r.run))
+    )
+
+
+def _prompt(study: Study, run: JudgeRun) -> Prompt:
+    words = words_of(study.task, run.setting, persona=run.feature_keys != [])
+    return Prompt(words.template, words.sha256, run.prompt_hash)
+
+
+def _judgments(
+    study: Study, position: Mapping[int, int]
+) -> dict[int, tuple[Judgments, tuple[str, ...]]]:
+    """The judgments and the reported model snapshots of each run, by the run's id."""
+    found = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN).values_list(
+        "run_id",
+        "item_id",
+        "shown_first",
+        "sample",
+        "choice",
+        "certainty",
+        "state",
+        "replies",
+        "model_snapshot",
+        "probabilities",
+    )
+    rows: dict[int, list[tuple[Any, ...]]] = {}
+    snapshots: dict[int, Counter[str]] = {}
+    for run, item, first, sample, choice, certainty, state, replies, snapshot, told in found:
+        status = "open" if state in Judgment.OPEN else state
+        shares = [float(told.get(option, 0)) if told else np.nan for option in CHOICES]
+        rows.setdefault(run, []).append(
+            (position[item], CODE[first], sample, CODE[choice], certainty, status, replies, shares)
+        )
+        snapshots.setdefault(run, Counter())[snapshot] += 1
+    return {
+        run: (
+            Judgments.from_rows(coded),
+            tuple(sorted(filter(None, snapshots[run]))),
+        )
+        for run, coded in rows.items()
+    }
+
+
+def _costs(study: Study) -> dict[int, Cost]:
+    """What the ledger says of each run; a sum stays unknown where any part of it is."""
+    replied = Q(outcome=Attempt.Outcome.REPLIED)
+    sums = (
+        Attempt.objects.filter(judgment__run__study=study)
+        .values_list("judgment__run")
+        .annotate(
+            requests=Count("pk"),
+            failed=Count("pk", filter=~replied),
+            tokens_in=Sum("prompt_tokens"),
+            tokens_out=Sum("completion_tokens"),
+            nano=Sum("cost_nano"),
+            unpriced=Count("pk", filter=replied & Q(cost_nano=None)),
+        )
+        .order_by()
+    )
+    return {
+        run: Cost(requests, failed, sent, got, None if unpriced or nano is None else nano / NANO)
+        for run, requests, failed, sent, got, nano, unpriced in sums
+    }
