@@ -69,9 +69,14 @@ class Batches:
             raise ValueError("a file with the purpose “batch” is expected")
         name = self._store(file)
         return {
-            "id": name, "object": "file", "bytes": len(file), "created_at": 0,
-            "filename": "batch.jsonl", "purpose": "batch", "status": "processed",
-        }  # fmt: skip
+            "id": name,
+            "object": "file",
+            "bytes": len(file),
+            "created_at": 0,
+            "filename": "batch.jsonl",
+            "purpose": "batch",
+            "status": "processed",
+        }
 
     def _store(self, content: bytes) -> str:
         name = f"file-{next(self._serial)}"
@@ -83,12 +88,18 @@ class Batches:
         if wanted["endpoint"] != "/v1/chat/completions":
             raise ValueError("only /v1/chat/completions is simulated")
         batch = {
-            "id": f"batch-{next(self._serial)}", "object": "batch", "created_at": 0,
-            "endpoint": wanted["endpoint"], "completion_window": wanted["completion_window"],
-            "input_file_id": wanted["input_file_id"], "metadata": wanted.get("metadata"),
-            "status": "in_progress", "output_file_id": None, "error_file_id": None,
+            "id": f"batch-{next(self._serial)}",
+            "object": "batch",
+            "created_at": 0,
+            "endpoint": wanted["endpoint"],
+            "completion_window": wanted["completion_window"],
+            "input_file_id": wanted["input_file_id"],
+            "metadata": wanted.get("metadata"),
+            "status": "in_progress",
+            "output_file_id": None,
+            "error_file_id": None,
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
-        }  # fmt: skip
+        }
         self._batches[batch["id"]] = batch
         task = asyncio.get_running_loop().create_task(self._work_off(batch, lines))
         self._working.add(task)
@@ -116,8 +127,11 @@ class Batches:
         for text in lines[:until]:
             request = json.loads(text)
             status, body = self._answer(request["body"])
-            line = _line(request["custom_id"], {"status_code": status, "request_id": "simulated",
-                                                "body": body}, None)  # fmt: skip
+            line = _line(
+                request["custom_id"],
+                {"status_code": status, "request_id": "simulated", "body": body},
+                None,
+            )
             results["output_file_id" if status == 200 else "error_file_id"].append(line)
         if fault == "batch_expires" or is_cancelled:
             code = {"code": "batch_expired", "message": "This request could not be executed."}

@@ -27,8 +27,15 @@ from demo.truth import SEED, World, uniform
 
 MAX_BODY = 200_000_000  # a file of a batch; a completion is a few thousand
 FAULTS = (
-    "rate_limit", "storm", "server_error", "garbage", "unparseable", "slow", "hang", "down",
-)  # fmt: skip
+    "rate_limit",
+    "storm",
+    "server_error",
+    "garbage",
+    "unparseable",
+    "slow",
+    "hang",
+    "down",
+)
 
 
 @dataclass

@@ -11,8 +11,14 @@ from studies.admin import LookOnly
 @admin.register(Judge)
 class JudgeAdmin(admin.ModelAdmin):
     list_display = (
-        "name", "backend", "model", "base_url", "concurrency", "price_input", "price_output",
-    )  # fmt: skip
+        "name",
+        "backend",
+        "model",
+        "base_url",
+        "concurrency",
+        "price_input",
+        "price_output",
+    )
     list_filter = ("backend",)
     search_fields = ("name", "model")
 
@@ -36,9 +42,17 @@ class JudgeAdmin(admin.ModelAdmin):
 @admin.register(JudgeRun)
 class JudgeRunAdmin(LookOnly):
     list_display = (
-        "public_id", "study", "judge", "setting", "features", "orders", "samples", "state",
-        "sentence", "created_at",
-    )  # fmt: skip
+        "public_id",
+        "study",
+        "judge",
+        "setting",
+        "features",
+        "orders",
+        "samples",
+        "state",
+        "sentence",
+        "created_at",
+    )
     list_filter = ("state", "setting", "judge")
     list_select_related = ("study", "judge")
     search_fields = ("public_id", "study__slug", "judge__name")
@@ -47,8 +61,15 @@ class JudgeRunAdmin(LookOnly):
 @admin.register(Judgment)
 class JudgmentAdmin(LookOnly):
     list_display = (
-        "item", "run", "shown_first", "sample", "state", "choice", "certainty", "replies",
-    )  # fmt: skip
+        "item",
+        "run",
+        "shown_first",
+        "sample",
+        "state",
+        "choice",
+        "certainty",
+        "replies",
+    )
     list_filter = ("state", "choice")
     list_select_related = ("item", "run")
     search_fields = ("item__key", "run__public_id")
@@ -57,9 +78,15 @@ class JudgmentAdmin(LookOnly):
 @admin.register(Attempt)
 class AttemptAdmin(LookOnly):
     list_display = (
-        "judgment", "number", "outcome", "status_code", "sent_at", "latency_ms", "prompt_tokens",
+        "judgment",
+        "number",
+        "outcome",
+        "status_code",
+        "sent_at",
+        "latency_ms",
+        "prompt_tokens",
         "completion_tokens",
-    )  # fmt: skip
+    )
     list_filter = ("outcome",)
     list_select_related = ("judgment",)
     search_fields = ("judgment__run__public_id", "request_id")

@@ -23,8 +23,12 @@ _LISTED = 100  # batches a page
 _NO_KEY = "none"
 
 State = Literal["working", "ended", "failed"]
-_STATES: dict[str, State] = {"completed": "ended", "expired": "ended", "cancelled": "ended",
-                             "failed": "failed"}  # fmt: skip
+_STATES: dict[str, State] = {
+    "completed": "ended",
+    "expired": "ended",
+    "cancelled": "ended",
+    "failed": "failed",
+}
 
 
 class BatchError(Exception):

@@ -13,10 +13,14 @@ ErrorBody = Mapping[str, object]
 
 _UNSUPPORTED = frozenset(
     {
-        "unsupported_parameter", "unsupported_value", "unknown_parameter",
-        "unrecognized_parameter", "extra_forbidden", "value_error.extra",
+        "unsupported_parameter",
+        "unsupported_value",
+        "unknown_parameter",
+        "unrecognized_parameter",
+        "extra_forbidden",
+        "value_error.extra",
     }
-)  # fmt: skip
+)
 # How messages call a parameter where not by its name.
 _NAMES = {
     "response_format": (
@@ -67,16 +71,24 @@ _REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'
 _READ = 2000  # characters of a message; behind them a server repeats what it was sent
 _FILTERS = frozenset(
     {
-        "content_filter", "content_policy_violation", "responsibleaipolicyviolation",
-        "data_inspection_failed", "datainspectionfailed", "invalid_prompt",
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "invalid_prompt",
     }
-)  # fmt: skip
+)
 _FATAL_CODES = frozenset(
     {
-        "model_not_found", "model_not_available", "invalid_model", "deploymentnotfound",
-        "unknown_model", "model_not_supported",
+        "model_not_found",
+        "model_not_available",
+        "invalid_model",
+        "deploymentnotfound",
+        "unknown_model",
+        "model_not_supported",
     }
-)  # fmt: skip
+)
 _KEY_CODES = frozenset({"invalid_api_key", "authentication_error", "invalid_authentication"})
 _NO_MODEL = re.compile(
     r"\bnot a valid model\b|\bmodel\b.{0,80}\b(?:(?:does )?not exist|not found)\b"

@@ -6,10 +6,8 @@ ledger knows, and it reads keys and addresses from the environment that are mean
 """
 
 import asyncio
-import email.utils
 import json
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,6 +37,7 @@ from judging.engine.interface import (
     TimedOut,
     Unreachable,
 )
+from studies.retry_after import seconds_to_wait
 
 if TYPE_CHECKING:
     from judging.backends.batch import BatchClient
@@ -192,16 +191,8 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
 
 
 def _retry_after(headers: Mapping[bytes, str]) -> float | None:
-    """Seconds to wait by `retry-after-ms` or `retry-after`, which is seconds or a date."""
-    for header, unit in ((b"retry-after-ms", 1000.0), (b"retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(header, "")) / unit
-        except ValueError:
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    try:
-        date = email.utils.parsedate_to_datetime(headers.get(b"retry-after", ""))
-    except ValueError:
-        return None
-    return max(0.0, date.timestamp() - time.time())
+    """Seconds to wait by `retry-after-ms`, which some servers add, or by `retry-after`."""
+    milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    return seconds_to_wait(headers.get(b"retry-after"))

@@ -100,13 +100,22 @@ class Judgment(models.Model):
     fingerprint = models.CharField(max_length=200, blank=True, help_text="As reported.")
     prompt_sha256 = models.CharField(max_length=64, blank=True)
     sent_with = models.ForeignKey(
-        SentParameters, on_delete=models.PROTECT, null=True, blank=True, db_index=False,
-        related_name="+", help_text="Of the request that brought the answer.",
-    )  # fmt: skip
+        SentParameters,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+        help_text="Of the request that brought the answer.",
+    )
     reused_from = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="reused_by",
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="reused_by",
         help_text="The answer of another run that this one took over.",
-    )  # fmt: skip
+    )
     error = models.TextField(blank=True)
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True, blank=True)
@@ -128,7 +137,13 @@ class Judgment(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     state__in=[
-                        "pending", "leased", "done", "unparseable", "refused", "skipped", "error",
+                        "pending",
+                        "leased",
+                        "done",
+                        "unparseable",
+                        "refused",
+                        "skipped",
+                        "error",
                     ]
                 ),
                 name="judgment_state",
@@ -148,7 +163,7 @@ class Judgment(models.Model):
                 name="judgment_lease_iff_leased",
             ),
             models.CheckConstraint(condition=Q(replies__lte=5), name="judgment_replies_max"),
-        ]  # fmt: skip
+        ]
         indexes = [models.Index(fields=["run", "state", "id"], name="judgment_run_state")]
 
     def __str__(self) -> str:
@@ -178,9 +193,13 @@ class Attempt(models.Model):
     status_code = models.PositiveSmallIntegerField(null=True, blank=True)
     sent_at = models.DateTimeField()
     sent_with = models.ForeignKey(
-        SentParameters, on_delete=models.PROTECT, null=True, blank=True, db_index=False,
+        SentParameters,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        db_index=False,
         related_name="+",
-    )  # fmt: skip
+    )
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     prompt_tokens = models.PositiveIntegerField(null=True, blank=True)
     completion_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -205,15 +224,24 @@ class Attempt(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     outcome__in=[
-                        "sent", "replied", "rate_limited", "server_error", "timeout",
-                        "unreachable", "interrupted", "garbage", "rejected", "failed", "expired",
+                        "sent",
+                        "replied",
+                        "rate_limited",
+                        "server_error",
+                        "timeout",
+                        "unreachable",
+                        "interrupted",
+                        "garbage",
+                        "rejected",
+                        "failed",
+                        "expired",
                         "lost",
                     ]
                 ),
                 name="attempt_outcome",
             ),
             models.CheckConstraint(condition=Q(number__gte=1), name="attempt_number_positive"),
-        ]  # fmt: skip
+        ]
         indexes = [
             # Finds what a killed worker left in flight without reading the whole ledger.
             models.Index(

@@ -68,20 +68,28 @@ class Judge(models.Model):
         help_text="How long a run waits for a server that answers nothing useful.",
     )
     price_input = models.DecimalField(
-        max_digits=12, decimal_places=6, null=True, blank=True,
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
         validators=[MinValueValidator(0)],
         help_text="US dollars per million input tokens; empty means unknown, not free.",
-    )  # fmt: skip
+    )
     price_output = models.DecimalField(
-        max_digits=12, decimal_places=6, null=True, blank=True,
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
         validators=[MinValueValidator(0)],
         help_text="US dollars per million output tokens; empty means unknown, not free.",
-    )  # fmt: skip
+    )
     batch_price = models.DecimalField(
-        max_digits=4, decimal_places=3, default=Decimal("0.5"),
+        max_digits=4,
+        decimal_places=3,
+        default=Decimal("0.5"),
         validators=[MinValueValidator(0), MaxValueValidator(1)],
         help_text="Share of the price that a request in a batch costs.",
-    )  # fmt: skip
+    )
     concurrency = models.PositiveSmallIntegerField(
         default=64, validators=[MinValueValidator(1)], help_text="Requests at once, at most."
     )

@@ -83,7 +83,12 @@ class JudgeRun(models.Model):
             models.CheckConstraint(
                 condition=Q(
                     state__in=[
-                        "queued", "running", "paused", "done", "stopped_budget", "stopped_outage",
+                        "queued",
+                        "running",
+                        "paused",
+                        "done",
+                        "stopped_budget",
+                        "stopped_outage",
                         "cancelled",
                     ]
                 ),
@@ -97,7 +102,7 @@ class JudgeRun(models.Model):
                 condition=Q(state__in=["queued", "running"]) | ~Q(sentence=""),
                 name="run_end_has_sentence",
             ),
-        ]  # fmt: skip
+        ]
 
     def __str__(self) -> str:
         return f"{self.judge_id} on {self.study_id}: {self.setting}, {self.features}"
@@ -140,9 +145,12 @@ class Campaign(models.Model):
     name = models.CharField(max_length=120)
     plan = models.JSONField(help_text="As it was read.")
     budget = models.DecimalField(
-        max_digits=14, decimal_places=6, null=True, blank=True,
+        max_digits=14,
+        decimal_places=6,
+        null=True,
+        blank=True,
         help_text="US dollars, of all runs together.",
-    )  # fmt: skip
+    )
     token_budget = models.PositiveBigIntegerField(null=True, blank=True)
     runs = models.ManyToManyField(JudgeRun, related_name="campaigns")
     created_at = models.DateTimeField(auto_now_add=True)

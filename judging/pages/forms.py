@@ -124,9 +124,12 @@ class CampaignForm(CostedForm):
         initial=JudgeRun.Orders.BOTH,
     )
     samples = forms.IntegerField(
-        min_value=1, max_value=100, initial=1, label="Samples",
+        min_value=1,
+        max_value=100,
+        initial=1,
+        label="Samples",
         help_text="How many times to send each question, each time with a different seed.",
-    )  # fmt: skip
+    )
     limit = forms.IntegerField(
         min_value=1,
         required=False,
@@ -134,13 +137,18 @@ class CampaignForm(CostedForm):
         help_text="Uses the first items only. Leave empty for all.",
     )
     budget = forms.DecimalField(
-        min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
+        min_value=Decimal("0.01"),
+        decimal_places=2,
+        required=False,
+        label="Budget, US dollars",
         help_text="For all runs together, checked before each request. Leave empty for no limit.",
-    )  # fmt: skip
+    )
     token_budget = forms.IntegerField(
-        min_value=1, required=False, label="Budget, tokens",
+        min_value=1,
+        required=False,
+        label="Budget, tokens",
         help_text="For judges without a price. Leave empty for no limit.",
-    )  # fmt: skip
+    )
     batch = forms.BooleanField(
         required=False, label="Use the provider’s batch service: cheaper, with replies within a day"
     )
@@ -203,9 +211,12 @@ class ExtendForm(CostedForm):
     orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
     reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
     budget = forms.DecimalField(
-        min_value=Decimal("0.01"), decimal_places=2, required=False, label="Budget, US dollars",
+        min_value=Decimal("0.01"),
+        decimal_places=2,
+        required=False,
+        label="Budget, US dollars",
         help_text="For the whole run, checked before each request. Leave empty to keep it.",
-    )  # fmt: skip
+    )
     token_budget = forms.IntegerField(
         min_value=1, required=False, label="Budget, tokens", help_text="Leave empty to keep it."
     )

@@ -52,29 +52,68 @@ def filter_runs(
 
 def runs_csv(rows: Iterable[RunRow], *, name: str) -> HttpResponse:
     header = [
-        "run", "judge", "model", "setting", "features", "orders", "samples", "state", "reason",
-        "done", "left", "unparseable", "refused", "skipped", "failed", "retries", "tokens",
-        "cost_usd", "started_at",
-    ]  # fmt: skip
+        "run",
+        "judge",
+        "model",
+        "setting",
+        "features",
+        "orders",
+        "samples",
+        "state",
+        "reason",
+        "done",
+        "left",
+        "unparseable",
+        "refused",
+        "skipped",
+        "failed",
+        "retries",
+        "tokens",
+        "cost_usd",
+        "started_at",
+    ]
     return csv_response(name, header, (_run_cells(row) for row in rows))
 
 
 def _run_cells(row: RunRow) -> list[Any]:
     run, progress = row.run, row.progress
     return [
-        run.key[:12], run.judge.name, run.judge.model, run.setting, run.features, run.orders,
-        run.samples, run.state_words, run.sentence, progress.done, progress.left,
-        progress.unparseable, progress.refused, progress.skipped, progress.error, run.retries,
-        run.tokens, run.spent if run.judge.is_priced and not run.is_imported else None,
+        run.key[:12],
+        run.judge.name,
+        run.judge.model,
+        run.setting,
+        run.features,
+        run.orders,
+        run.samples,
+        run.state_words,
+        run.sentence,
+        progress.done,
+        progress.left,
+        progress.unparseable,
+        progress.refused,
+        progress.skipped,
+        progress.error,
+        run.retries,
+        run.tokens,
+        run.spent if run.judge.is_priced and not run.is_imported else None,
         run.started_at.isoformat(timespec="seconds") if run.started_at else None,
-    ]  # fmt: skip
+    ]
 
 
 def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
     header = [
-        "item_id", "shown_first", "sample", "state", "choice", "certainty", "replies", "reply",
-        "reason", "model", "answered_at",
-    ]  # fmt: skip
+        "item_id",
+        "shown_first",
+        "sample",
+        "state",
+        "choice",
+        "certainty",
+        "replies",
+        "reply",
+        "reason",
+        "model",
+        "answered_at",
+    ]
     rows = (_judgment_cells(judgment) for judgment in judgments.iterator(chunk_size=2000))
     return csv_response(name, header, rows)
 
@@ -82,7 +121,15 @@ def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
 def _judgment_cells(judgment: Judgment) -> list[Any]:
     answered = judgment.answered_at
     return [
-        judgment.item.key, judgment.shown_first, judgment.sample, judgment.state, judgment.choice,
-        judgment.certainty, judgment.replies, judgment.raw_text, judgment.error,
-        judgment.model_snapshot, answered.isoformat(timespec="seconds") if answered else None,
-    ]  # fmt: skip
+        judgment.item.key,
+        judgment.shown_first,
+        judgment.sample,
+        judgment.state,
+        judgment.choice,
+        judgment.certainty,
+        judgment.replies,
+        judgment.raw_text,
+        judgment.error,
+        judgment.model_snapshot,
+        answered.isoformat(timespec="seconds") if answered else None,
+    ]

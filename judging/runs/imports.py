@@ -143,12 +143,15 @@ def _new_rows(
         elif known != (row.state, row.choice, row.certainty, row.raw_text):
             faults.append(
                 Fault(
-                    row.line, "item_id", "judged otherwise before",
+                    row.line,
+                    "item_id",
+                    "judged otherwise before",
                     f"item “{row.item_key}” has another judgment of “{run.judge.name}” already.",
-                    "Import other judgments under another name of the judge.", row.item_key,
+                    "Import other judgments under another name of the judge.",
+                    row.item_key,
                     file.name,
                 )
-            )  # fmt: skip
+            )
     if faults:
         raise Refused(faults)
     return new, len(rows) - len(new)

@@ -8,41 +8,23 @@ the provider for that name before it hands in again, and it collects only what i
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from math import inf
 from pathlib import Path
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from judging.backends.batch import (
-    MAX_BYTES,
-    BatchClient,
-    BatchError,
-    BatchLine,
-    Status,
-    request_line,
-)
-from judging.backends.parameters import request_body
-from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
-from judging.engine.interface import (
-    Answer,
-    AttemptEnd,
-    Fault,
-    LearningBackend,
-    Misconfigured,
-    Parameters,
-    Question,
-    Rejected,
-)
+from judging.backends.batch import BatchClient, BatchError, Status
+from judging.engine.interface import AttemptEnd
 from judging.errors import BadJudge
-from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
+from judging.models import Batch, JudgeRun, Judgment
 from judging.selectors import has_replies
-from judging.worker import chunks, ledger, runtime
-from judging.worker.budgets import Room, room_of
+from judging.worker import batch_requests, chunks, runtime
+from judging.worker.batch_answers import AnswerReader
+from judging.worker.budgets import room_of
 from judging.worker.database_outages import outlive_restart
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
@@ -53,7 +35,6 @@ FIRST_QUESTIONS = 3  # asked one by one before the first file, until one is answ
 LINES = 10_000  # of one file; the format allows 50,000 in 200 MB
 BUSY = timedelta(minutes=5)  # how long one process may need for a step
 _LEASE = timedelta(days=30)  # the sweep leaves open batches alone; this is for the eye
-_ROWS = 200  # committed together
 _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 
 
@@ -144,16 +125,16 @@ def _prepare(run: JudgeRun) -> Batch | None:
             return None
         questions = questions_of(run, judgments)
         parameters = runtime.backend_of(run.judge).parameters()
-        questions = questions[: _in_one_file(questions, parameters)]
-        rows = _rows(run, batch, judgments)
+        questions = questions[: batch_requests.count_in_one_file(questions, parameters)]
+        rows = batch_requests.ledger_rows(run, batch, judgments)
         openings = [
             rows.opening(question, question.attempts + 1, parameters) for question in questions
         ]
         room = room_of(run.pk)
-        fitting = _fitting(openings, room)
+        fitting = batch_requests.count_in_budget(openings, room)
         left_over = [judgment.pk for judgment in judgments[fitting:]]
         chunks.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
-        refused = _apply(openings[:fitting])
+        refused = batch_requests.store(openings[:fitting])
         if refused or not fitting:
             chunks.release(Judgment.objects.filter(lease=batch.public_id))
         else:
@@ -171,48 +152,6 @@ def _prepare(run: JudgeRun) -> Batch | None:
             "Give the same command a higher budget.",
         )
     return None
-
-
-def _in_one_file(questions: Sequence[Question], parameters: Parameters) -> int:
-    """How many of the questions a file has room for; one, however long it is."""
-    room = MAX_BYTES
-    for number, question in enumerate(questions):
-        room -= len(_line(question, parameters))
-        if room < 0 and number:
-            return number
-    return len(questions)
-
-
-def _fitting(openings: Sequence[ledger.Opening], room: Room) -> int:
-    """How many of the requests the budgets have room for, whatever the replies will cost."""
-    nano = inf if room.nano is None else room.nano
-    tokens = inf if room.tokens is None else room.tokens
-    for number, opening in enumerate(openings):
-        # Unknown is not free.
-        if opening.most_nano is None and room.nano is not None:
-            return number
-        nano -= opening.most_nano or 0
-        tokens -= opening.most.total
-        if nano < 0 or tokens < 0:
-            return number
-    return len(openings)
-
-
-def _rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.Rows:
-    return ledger.Rows(
-        run,
-        batch.public_id,
-        {judgment.pk: judgment.shown_first for judgment in judgments},
-        price_share=run.judge.batch_price,
-    )
-
-
-def _apply(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
-    """Store rows; whether any of them was refused."""
-    refused = False
-    for start in range(0, len(rows), _ROWS):
-        refused |= any(ledger.apply(rows[start : start + _ROWS]))
-    return refused
 
 
 def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = False) -> None:
@@ -243,50 +182,13 @@ def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) 
         with tempfile.TemporaryDirectory(prefix="thirdperson-batch-") as folder:
             path = Path(folder) / f"{batch.public_id}.jsonl"
             with path.open("wb") as file:
-                file.writelines(_lines(_questions_of(batch, run)))
+                file.writelines(
+                    batch_requests.request_lines(batch_requests.open_questions(batch, run))
+                )
             provider_id = client.submit(path, metadata=name)
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.SUBMITTED, provider_id=provider_id, submitted_at=timezone.now()
     )
-
-
-def _lines(questions: Sequence[Question]) -> Iterator[bytes]:
-    """The questions as lines of a file, as the ledger says that each is sent."""
-    sent = _sent_with(questions)
-    return (_line(question, sent[question.id]) for question in questions)
-
-
-def _line(question: Question, parameters: Parameters) -> bytes:
-    body = request_body(parameters.values, question, seed=seed_of(question))
-    return request_line(_custom_id(question), body)
-
-
-def _sent_with(questions: Iterable[Question]) -> dict[int, Parameters]:
-    """What the last attempt of each question is sent with; alike for nearly all."""
-    last = {question.id: question.attempts for question in questions}
-    attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
-    rows = attempts.values_list("judgment", "number", "sent_with__sha256")
-    hashes = {judgment: sha256 for judgment, number, sha256 in rows if number == last[judgment]}
-    known = SentParameters.objects.filter(sha256__in=set(hashes.values()))
-    found = {row.sha256: Parameters(row.parameters) for row in known}
-    return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
-
-
-def _questions_of(batch: Batch, run: JudgeRun) -> list[Question]:
-    """What a batch still asks; the last attempt of each question is the one in the batch.
-
-    Not what was read before a crash and is to be asked again: that was counted.
-    """
-    judgments = Judgment.objects.filter(
-        lease=batch.public_id,
-        state=Judgment.State.LEASED,
-        attempts__outcome=Attempt.Outcome.SENT,
-    )
-    return questions_of(run, list(judgments.select_related("item__persona").order_by("pk")))
-
-
-def _custom_id(question: Question) -> str:
-    return f"{question.id}-{question.attempts}"
 
 
 def _poll(batch: Batch, run: JudgeRun, client: BatchClient) -> None:
@@ -303,9 +205,17 @@ def _poll(batch: Batch, run: JudgeRun, client: BatchClient) -> None:
 
 def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -> None:
     """Store every answer that is not stored yet, and give back what has none."""
-    asked = {_custom_id(question): question for question in _questions_of(batch, run)}
+    asked = {
+        batch_requests.custom_id(question): question
+        for question in batch_requests.open_questions(batch, run)
+    }
     judgments = Judgment.objects.filter(pk__in=[question.id for question in asked.values()])
-    reader = _Reader(run, _rows(run, batch, judgments), batch, _sent_with(asked.values()))
+    reader = AnswerReader(
+        run,
+        batch_requests.ledger_rows(run, batch, judgments),
+        batch,
+        batch_requests.sent_parameters(asked.values()),
+    )
     for file_id in status.files:
         for line in client.lines(file_id):
             if question := asked.pop(line.custom_id, None):
@@ -319,88 +229,6 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
     )
     if reader.stop_with:
         chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=reader.stop_with)
-
-
-class _Reader:
-    """Turns lines of a batch into rows of the ledger, and stores them as they come."""
-
-    def __init__(
-        self,
-        run: JudgeRun,
-        rows: ledger.Rows,
-        batch: Batch,
-        sent_with: Mapping[int, Parameters],
-    ) -> None:
-        self._judge = run.judge
-        self._sent_with = sent_with
-        self._rows = rows
-        since = batch.submitted_at or batch.created_at
-        self._milliseconds = int((timezone.now() - since).total_seconds() * 1000)
-        self._closings: list[ledger.Closing] = []
-        self._answered = self._again = 0
-        self.stop_with = ""
-
-    def read(self, question: Question, line: BatchLine) -> None:
-        replies, answer = question.replies, None
-        try:
-            sent = self._sent_with[question.id]
-            reply = line.read(question, is_structured="response_format" in sent.values)
-        except Fault as fault:
-            outcome = "expired" if line.expired else fault.outcome
-            end = AttemptEnd(
-                outcome, self._milliseconds, status=fault.status, error=str(fault),
-                maybe_billed=fault.maybe_billed,
-            )  # fmt: skip
-            answer = None if line.expired else self._verdict(question, fault, line)
-        else:
-            replies += 1
-            answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
-            end = AttemptEnd(
-                "replied", self._milliseconds, status=line.status, usage=reply.usage,
-                maybe_billed=reply.usage is None, text=reply.text, request_id=reply.request_id,
-            )  # fmt: skip
-        self._close(question, end, replies, answer)
-
-    def miss(self, question: Question, *, is_billed: bool) -> None:
-        """No line: not answered by a batch that expired or was cancelled, lost otherwise."""
-        end = AttemptEnd(
-            "lost" if is_billed else "expired", self._milliseconds, maybe_billed=is_billed,
-            error="The batch ended without a word about this request.",
-        )  # fmt: skip
-        self._close(question, end, question.replies, None)
-
-    def _verdict(self, question: Question, fault: Fault, line: BatchLine) -> Answer | None:
-        """The end of a question that the server turns down; None where it is asked again."""
-        if isinstance(fault, Misconfigured):
-            self.stop_with = str(fault)
-            return None
-        if isinstance(fault, Rejected):
-            backend = runtime.backend_of(self._judge)
-            if isinstance(backend, LearningBackend) and backend.learn(
-                line.content, self._sent_with[question.id]
-            ):
-                return None
-            return Answer("error", error=str(fault))
-        if question.attempts - question.replies >= MAX_OWN_FAULTS:
-            return Answer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
-        return None
-
-    def _close(
-        self, question: Question, end: AttemptEnd, replies: int, answer: Answer | None
-    ) -> None:
-        self._answered += answer is not None
-        self._again += answer is None
-        self._closings.append(self._rows.closing(question, question.attempts, end, replies, answer))
-        if len(self._closings) >= _ROWS:
-            self.flush()
-
-    def flush(self) -> None:
-        _apply(self._closings)
-        self._closings = []
-
-    def words(self, ended: str) -> str:
-        again = f", {self._again:,} to be asked again" if self._again else ""
-        return f"{ended.capitalize()}: {self._answered:,} decided{again}."
 
 
 def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
@@ -419,11 +247,11 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
     """End a batch that the provider will never work off: nothing of it was asked or billed."""
-    questions = _questions_of(batch, run)
+    questions = batch_requests.open_questions(batch, run)
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = _rows(run, batch, judgments)
+    rows = batch_requests.ledger_rows(run, batch, judgments)
     end = AttemptEnd("rejected", 0, error=reason)
-    _apply([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
+    batch_requests.store([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(Judgment.objects.filter(lease=batch.public_id))
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.FAILED, sentence=reason, ended_at=timezone.now()

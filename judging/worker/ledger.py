@@ -273,13 +273,19 @@ def _open_attempts(cursor: CursorWrapper, rows: Sequence[Opening]) -> None:
         " created_at) VALUES (%s, %s, 'sent', %s, %s, %s, %s, %s, %s, '', '', '', %s)",
         [
             (
-                r.judgment_id, r.number, _moment(r.sent_at),
+                r.judgment_id,
+                r.number,
+                _moment(r.sent_at),
                 sent_with[r.parameters.sha256] if r.parameters else None,
-                r.most.prompt_tokens, r.most.completion_tokens, r.most_nano, True, now,
+                r.most.prompt_tokens,
+                r.most.completion_tokens,
+                r.most_nano,
+                True,
+                now,
             )
             for r in rows
         ],
-    )  # fmt: skip
+    )
 
 
 def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
@@ -291,16 +297,23 @@ def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
         " text = %s, error = %s, request_id = %s WHERE judgment_id = %s AND number = %s",
         [
             (
-                r.end.outcome, r.end.status, r.end.latency_ms,
+                r.end.outcome,
+                r.end.status,
+                r.end.latency_ms,
                 r.usage.prompt_tokens if r.usage else None,
                 r.usage.completion_tokens if r.usage else None,
                 r.usage.reasoning_tokens if r.usage else None,
-                r.cost_nano, r.usage_is_estimate, r.end.text, r.end.error, r.end.request_id,
-                r.judgment_id, r.number,
+                r.cost_nano,
+                r.usage_is_estimate,
+                r.end.text,
+                r.end.error,
+                r.end.request_id,
+                r.judgment_id,
+                r.number,
             )
             for r in rows
         ],
-    )  # fmt: skip
+    )
 
 
 def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
@@ -322,14 +335,24 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
         " answered_at = %s, leased_until = NULL WHERE id = %s AND lease = %s AND state = 'leased'",
         [
             (
-                r.answer.state, r.choice, r.answer.certainty, r.probabilities, r.answer.text,
-                r.replies, r.answer.model, r.answer.fingerprint, r.answer.error,
-                r.number, now, r.judgment_id, r.lease,
+                r.answer.state,
+                r.choice,
+                r.answer.certainty,
+                r.probabilities,
+                r.answer.text,
+                r.replies,
+                r.answer.model,
+                r.answer.fingerprint,
+                r.answer.error,
+                r.number,
+                now,
+                r.judgment_id,
+                r.lease,
             )
             for r in rows
             if r.answer is not None
         ],
-    )  # fmt: skip
+    )
 
 
 def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:

@@ -37,9 +37,13 @@ class Site:
     ) -> subprocess.Popen[bytes]:
         with (self.folder / log).open("ab") as output:
             return subprocess.Popen(
-                worker_command(threads=threads, beat=False, queue=queue), cwd=ROOT, env=self.env,
-                stdout=output, stderr=output, start_new_session=True,
-            )  # fmt: skip
+                worker_command(threads=threads, beat=False, queue=queue),
+                cwd=ROOT,
+                env=self.env,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
 
     def sweep(self) -> None:
         """What every worker does each 30 seconds."""

@@ -44,8 +44,10 @@ class Simulated:
 def simulated_server(*options: str) -> Iterator[Simulated]:
     process = subprocess.Popen(
         [sys.executable, "-m", "demo.llm_server", "--port", "0", *options],
-        cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield Simulated(process.stdout.readline().strip())
     finally:

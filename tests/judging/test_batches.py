@@ -15,7 +15,7 @@ from judging.models import Attempt, Batch, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from judging.selectors import run_cost
-from judging.worker import batches, chunks, recovery, runtime
+from judging.worker import batch_requests, batches, chunks, recovery, runtime
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.simulated import demo_study, simulated_server
@@ -94,7 +94,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
         return submit(self, file, metadata=metadata)
 
     monkeypatch.setattr(BatchClient, "submit", weigh_and_submit)
-    monkeypatch.setattr(batches, "MAX_BYTES", 20_000)
+    monkeypatch.setattr(batch_requests, "MAX_BYTES", 20_000)
 
     run = finish(start(study, judge))
 
@@ -106,7 +106,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
 
 
 def test_a_question_longer_than_a_file_may_be_goes_alone(study, judge, monkeypatch):
-    monkeypatch.setattr(batches, "MAX_BYTES", 1)
+    monkeypatch.setattr(batch_requests, "MAX_BYTES", 1)
 
     run = finish(start(study, judge, limit=3))
 
@@ -162,7 +162,7 @@ def test_a_crash_after_the_provider_was_told_finds_the_batch_by_its_name(
 
 def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge, monkeypatch):
     """Also not what was read before the crash and has to be asked again."""
-    monkeypatch.setattr(batches, "_ROWS", 10)
+    monkeypatch.setattr(batch_requests, "ROWS", 10)
     read, unreadable = BatchLine.read, set[str]()
 
     def read_some(self, question, *, is_structured):
@@ -175,7 +175,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
     monkeypatch.setattr(BatchLine, "read", read_some)
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
-    apply, calls = batches._apply, []
+    apply, calls = batch_requests.store, []
 
     def apply_and_die(rows):
         calls.append(rows)
@@ -184,7 +184,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
         return apply(rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(batches, "_apply", apply_and_die)
+        patch.setattr(batch_requests, "store", apply_and_die)
         with pytest.raises(KeyboardInterrupt):
             lifecycle.work_off(run_id=run.pk)
     assert 0 < run.judgments.filter(state="done").count() < LIMIT
@@ -315,9 +315,17 @@ def test_the_command_and_the_page_show_the_batches(study, judge, server, admin_c
     out = StringIO()
 
     call_command(
-        "judge", "demo", "--judge", "judge", "--batch", "--inline", "--limit", "5", stdout=out,
+        "judge",
+        "demo",
+        "--judge",
+        "judge",
+        "--batch",
+        "--inline",
+        "--limit",
+        "5",
+        stdout=out,
         stderr=StringIO(),
-    )  # fmt: skip
+    )
 
     assert "5 of 5 answered" in out.getvalue()
     run = study.judge_runs.get()
@@ -330,9 +338,17 @@ def test_a_command_that_cannot_hand_in_fails(study, llm):
 
     with pytest.raises(CommandError, match="takes no batch"):
         call_command(
-            "judge", "demo", "--judge", "live only", "--batch", "--inline", "--limit", "3",
-            stdout=StringIO(), stderr=StringIO(),
-        )  # fmt: skip
+            "judge",
+            "demo",
+            "--judge",
+            "live only",
+            "--batch",
+            "--inline",
+            "--limit",
+            "3",
+            stdout=StringIO(),
+            stderr=StringIO(),
+        )
 
 
 def test_lines_that_are_none_are_passed_over():

@@ -22,8 +22,10 @@ def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_pat
     log.touch()
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.judging.llm_server", "--log", str(log), "--delay", "0.2"],
-        cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     workers = []
     try:
         url = server.stdout.readline().strip()
@@ -31,9 +33,19 @@ def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_pat
         site.manage("migrate", "-v", "0")
         site.manage("import_items", "money", str(tmp_path / "items.jsonl"), "--create")
         site.manage(
-            "add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS),
-            "--price-input", "1000", "--price-output", "0",
-        )  # fmt: skip
+            "add_judge",
+            "j",
+            "--model",
+            "m",
+            "--base-url",
+            url,
+            "--concurrency",
+            str(SLOTS),
+            "--price-input",
+            "1000",
+            "--price-output",
+            "0",
+        )
         workers = [site.worker(log=name) for name in ("one.log", "two.log")]
         site.manage("judge", "money", "--judge", "j", "--budget", str(BUDGET), "--yes")
         answered = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"

@@ -218,9 +218,21 @@ def openings_of(run, count, *, start=0, tokens=10):
 def closing_of(opening, *, spent):
     usage = Usage(spent, 0)
     return ledger.Closing(
-        opening.run_id, 0, opening.judgment_id, "x", opening.number, AttemptEnd("replied", 1),
-        usage, False, spent * NANO, 1, None, "", None, False,
-    )  # fmt: skip
+        opening.run_id,
+        0,
+        opening.judgment_id,
+        "x",
+        opening.number,
+        AttemptEnd("replied", 1),
+        usage,
+        False,
+        spent * NANO,
+        1,
+        None,
+        "",
+        None,
+        False,
+    )
 
 
 def sent():

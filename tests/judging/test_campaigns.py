@@ -226,9 +226,16 @@ def editor(study):
 
 
 NEW = {
-    "name": "Web", "judges": ["one"], "settings": ["certainty"], "features": ["all", "one-only"],
-    "orders": "both", "samples": "2", "limit": "", "budget": "", "token_budget": "",
-}  # fmt: skip
+    "name": "Web",
+    "judges": ["one"],
+    "settings": ["certainty"],
+    "features": ["all", "one-only"],
+    "orders": "both",
+    "samples": "2",
+    "limit": "",
+    "budget": "",
+    "token_budget": "",
+}
 
 
 def press(client, url, data, button="yes"):
@@ -303,9 +310,12 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
 ):
     monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     plan = Plan(
-        name="Panel", judges=["one", "two"], features=["all", "age,sex"], token_budget=10,
+        name="Panel",
+        judges=["one", "two"],
+        features=["all", "age,sex"],
+        token_budget=10,
         juries={"both": ["one", "two"]},
-    )  # fmt: skip
+    )
     campaign = start_campaign(study_id=study.pk, plan=plan)
     campaign.runs.update(state=JudgeRun.State.STOPPED_BUDGET, sentence="Used up.")
     page = reverse("judging:campaign", args=["s", campaign.public_id])

@@ -72,8 +72,9 @@ def test_the_proxy_of_the_environment_is_used_but_where_it_says_not_to(llm, monk
 
     through, direct = llm.headers
     assert (through["host"], through["proxy-authorization"]) == (
-        "judge.example", "Basic bWU6c2VjcmV0",
-    )  # fmt: skip
+        "judge.example",
+        "Basic bWU6c2VjcmV0",
+    )
     assert "proxy-authorization" not in direct
 
 

@@ -22,8 +22,10 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
     log.touch()
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.judging.llm_server", "--log", str(log), "--delay", "0.15"],
-        cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     workers = []
     try:
         url = server.stdout.readline().strip()

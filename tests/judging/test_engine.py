@@ -57,8 +57,10 @@ def test_a_reply_carries_all_that_the_server_tells(llm):
     reply = ask(llm.url)
 
     assert (reply.text, reply.model, reply.fingerprint) == (
-        "[[A]] [[80]]", "mock-2024-05-13", "fp_1",
-    )  # fmt: skip
+        "[[A]] [[80]]",
+        "mock-2024-05-13",
+        "fp_1",
+    )
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (100, 10)
     assert not reply.refused
 
@@ -303,15 +305,17 @@ def test_a_ledger_that_fails_stops_the_question():
 
 
 def test_numbers_and_replies_go_on_where_an_earlier_worker_stopped():
-    question = Question(1, "?", protocol=Standard(), seed=1, replies=3,
-                        attempts=9)  # fmt: skip
+    question = Question(1, "?", protocol=Standard(), seed=1, replies=3, attempts=9)
     ledger = MemoryLedger()
 
     run_asker(Scripted("Hm.", "Hm."), ledger, question)
 
     assert ledger.events == [
-        ("open", 1, 10), ("replied", 1, 10), ("open", 1, 11), ("replied", 1, 11),
-    ]  # fmt: skip
+        ("open", 1, 10),
+        ("replied", 1, 10),
+        ("open", 1, 11),
+        ("replied", 1, 11),
+    ]
     assert ledger.answers[1].state == "unparseable"
 
 
@@ -321,8 +325,10 @@ def test_a_fault_is_tried_again_and_is_no_reply():
     run_asker(Scripted(ServerError("500"), "Hm.", "[[B]]"), ledger, QUESTION)
 
     assert [event for event, _, _ in ledger.events if event != "open"] == [
-        "server_error", "replied", "replied",
-    ]  # fmt: skip
+        "server_error",
+        "replied",
+        "replied",
+    ]
     assert ledger.answers[1].side == "B"
 
 

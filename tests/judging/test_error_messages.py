@@ -12,61 +12,138 @@ from judging.backends.error_messages import (
     refuses_model,
 )
 
-SENT = ("model", "temperature", "top_p", "max_tokens", "seed", "response_format", "logprobs",
-        "top_logprobs")  # fmt: skip
+SENT = (
+    "model",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "seed",
+    "response_format",
+    "logprobs",
+    "top_logprobs",
+)
 RENAMED = ("model", "temperature", "top_p", "max_completion_tokens", "seed")
 
 # (error, what is refused)
 REFUSED = [
-    ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-      "'max_completion_tokens' instead.", "param": "max_tokens", "code": "unsupported_parameter"},
-     ["max_tokens"]),
-    ({"message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-      "'max_completion_tokens' instead."}, ["max_tokens"]),
-    ({"message": "Unsupported value: 'temperature' does not support 0.7 with this model. Only the "
-      "default (1) value is supported.", "param": "temperature", "code": "unsupported_value"},
-     ["temperature"]),
-    ({"message": "Unsupported value: 'temperature' does not support 0 with this model."},
-     ["temperature"]),
-    ({"message": "Unsupported parameter: 'temperature' is not supported with this model."},
-     ["temperature"]),
+    (
+        {
+            "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead.",
+            "param": "max_tokens",
+            "code": "unsupported_parameter",
+        },
+        ["max_tokens"],
+    ),
+    (
+        {
+            "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead."
+        },
+        ["max_tokens"],
+    ),
+    (
+        {
+            "message": "Unsupported value: 'temperature' does not support 0.7 with this model. Only "
+            "the default (1) value is supported.",
+            "param": "temperature",
+            "code": "unsupported_value",
+        },
+        ["temperature"],
+    ),
+    (
+        {"message": "Unsupported value: 'temperature' does not support 0 with this model."},
+        ["temperature"],
+    ),
+    (
+        {"message": "Unsupported parameter: 'temperature' is not supported with this model."},
+        ["temperature"],
+    ),
     ({"message": "Unrecognized request argument supplied: seed", "param": None}, ["seed"]),
-    ({"message": "Unknown parameter: 'seed'.", "param": "seed", "code": "unknown_parameter"},
-     ["seed"]),
+    (
+        {"message": "Unknown parameter: 'seed'.", "param": "seed", "code": "unknown_parameter"},
+        ["seed"],
+    ),
     ({"message": "Argument not supported on this model: seed"}, ["seed"]),
     ({"message": "Got unexpected keyword argument 'seed'"}, ["seed"]),
-    ({"message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'},
-     ["seed"]),
+    (
+        {"message": 'Invalid JSON payload received. Unknown name "seed": Cannot find field.'},
+        ["seed"],
+    ),
     ({"message": "seed: Extra inputs are not permitted"}, ["seed"]),
     ({"message": "Additional properties are not allowed ('seed' was unexpected)"}, ["seed"]),
-    ({"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not "
-      "permitted", "input": 7}]}, ["seed"]),
-    ({"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "input": 1}]}},
-     ["seed"]),
-    ({"message": "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs are "
-      "not permitted', 'input': 7}]", "type": "BadRequestError", "param": None, "code": 400},
-     ["seed"]),
+    (
+        {
+            "detail": [
+                {
+                    "type": "extra_forbidden",
+                    "loc": ["body", "seed"],
+                    "msg": "Extra inputs are not permitted",
+                    "input": 7,
+                }
+            ]
+        },
+        ["seed"],
+    ),
+    (
+        {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "input": 1}]}},
+        ["seed"],
+    ),
+    (
+        {
+            "message": "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra inputs "
+            "are not permitted', 'input': 7}]",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+        ["seed"],
+    ),
     ({"message": "The model deepseek-reasoner does not support the parameter `top_p`."}, ["top_p"]),
-    ({"message": "`temperature` and `top_p` cannot both be specified for this model. Please use "
-      "only one."}, ["top_p"]),
+    (
+        {
+            "message": "`temperature` and `top_p` cannot both be specified for this model. Please "
+            "use only one."
+        },
+        ["top_p"],
+    ),
     ({"message": "`temperature` is deprecated for this model."}, ["temperature"]),
-    ({"message": "Invalid parameter: 'response_format' of type 'json_schema' is not supported "
-      "with this model.", "param": None}, ["response_format"]),
-    ({"message": "This model does not support response format `json_schema`."},
-     ["response_format"]),
+    (
+        {
+            "message": "Invalid parameter: 'response_format' of type 'json_schema' is not "
+            "supported with this model.",
+            "param": None,
+        },
+        ["response_format"],
+    ),
+    (
+        {"message": "This model does not support response format `json_schema`."},
+        ["response_format"],
+    ),
     ({"message": "This response_format type is unavailable now"}, ["response_format"]),
     ({"message": "You are not allowed to request logprobs from this model"}, ["logprobs"]),
     ({"message": "Logprobs is not supported for the current model"}, ["logprobs"]),
     ({"message": "Logprobs is not enabled for models/gemini-2.5-pro"}, ["logprobs"]),
-    ({"message": "Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs' from "
-      "your request to receive a response."}, ["logprobs"]),
-    ({"message": "Requested sample logprobs of 20, which is greater than max allowed: 5"},
-     ["top_logprobs"]),
-    ({"message": "5 is greater than the maximum of 1 - 'logprobs'", "param": "logprobs"},
-     ["top_logprobs"]),
-    ({"message": "Invalid value: top_logprobs must be at most 5", "param": "top_logprobs"},
-     ["top_logprobs"]),
-]  # fmt: skip
+    (
+        {
+            "message": "Gaudi doesn't support logprobs. Please remove 'logprobs'/'top_logprobs' "
+            "from your request to receive a response."
+        },
+        ["logprobs"],
+    ),
+    (
+        {"message": "Requested sample logprobs of 20, which is greater than max allowed: 5"},
+        ["top_logprobs"],
+    ),
+    (
+        {"message": "5 is greater than the maximum of 1 - 'logprobs'", "param": "logprobs"},
+        ["top_logprobs"],
+    ),
+    (
+        {"message": "Invalid value: top_logprobs must be at most 5", "param": "top_logprobs"},
+        ["top_logprobs"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("error", "names"), REFUSED, ids=range(len(REFUSED)))
@@ -76,28 +153,41 @@ def test_a_parameter_that_a_server_does_not_take_is_named(error, names):
 
 NOT_REFUSED = [
     {"message": "'max_tokens' or 'max_completion_tokens' is too large: 50000."},
-    {"message": "max_tokens is too large: 50000. This model supports at most 16384 completion "
-     "tokens.", "param": "max_tokens", "code": "invalid_value"},
+    {
+        "message": "max_tokens is too large: 50000. This model supports at most 16384 completion "
+        "tokens.",
+        "param": "max_tokens",
+        "code": "invalid_value",
+    },
     {"message": "max_tokens is not supported above 4096 for this model", "param": "max_tokens"},
-    {"message": "Invalid 'temperature': decimal above maximum value. Expected a value <= 1.",
-     "param": "temperature", "code": "decimal_above_max_value"},
+    {
+        "message": "Invalid 'temperature': decimal above maximum value. Expected a value <= 1.",
+        "param": "temperature",
+        "code": "decimal_above_max_value",
+    },
     {"message": "temperature must be between 0 and 1"},
     {"message": "This model does not support temperature above 1."},
     {"message": "The prompt asks about the temperature of a seed and violates our policy."},
-    {"message": "This model's maximum context length is 4097 tokens, however you requested 5000 "
-     "tokens (3976 in the messages, 1024 in max_tokens).", "code": "context_length_exceeded",
-     "param": "messages"},
+    {
+        "message": "This model's maximum context length is 4097 tokens, however you requested 5000 "
+        "tokens (3976 in the messages, 1024 in max_tokens).",
+        "code": "context_length_exceeded",
+        "param": "messages",
+    },
     {"message": "Unsupported parameter: 'seed'", "param": "messages", "code": "invalid_value"},
     {"message": "Unsupported parameter: 'user'.", "param": "user", "code": "unsupported_parameter"},
     {"message": "Unsupported parameter: 'tools'. We sent seed and temperature."},
     {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 0, "seed"]}]},
     {"detail": [{"type": "missing", "loc": ["body", "seed"]}]},
     {"message": "seed: extra field"},
-    {"message": "Invalid schema for response_format 'verdict'", "param": "response_format",
-     "code": "invalid_schema"},
+    {
+        "message": "Invalid schema for response_format 'verdict'",
+        "param": "response_format",
+        "code": "invalid_schema",
+    },
     {"message": "no"},
     {},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("error", NOT_REFUSED, ids=range(len(NOT_REFUSED)))
@@ -117,18 +207,27 @@ def test_the_other_name_of_the_limit_is_refused_only_where_it_was_sent():
 @pytest.mark.parametrize(
     "error",
     [
-        {"code": "content_filter", "message": "The response was filtered due to the prompt …",
-         "param": "prompt", "status": 400,
-         "innererror": {"code": "ResponsibleAIPolicyViolation"}},
-        {"code": "400", "provider_specific_fields":
-         {"innererror": {"code": "ResponsibleAIPolicyViolation"}}},
+        {
+            "code": "content_filter",
+            "message": "The response was filtered due to the prompt …",
+            "param": "prompt",
+            "status": 400,
+            "innererror": {"code": "ResponsibleAIPolicyViolation"},
+        },
+        {
+            "code": "400",
+            "provider_specific_fields": {"innererror": {"code": "ResponsibleAIPolicyViolation"}},
+        },
         {"code": "invalid_request", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
         {"code": "content_policy_violation"},
         {"code": "data_inspection_failed"},
-        {"code": 403, "message": "Your chosen model requires moderation and your input was "
-         "flagged", "metadata": {"reasons": ["violence"], "flagged_input": "…"}},
+        {
+            "code": 403,
+            "message": "Your chosen model requires moderation and your input was flagged",
+            "metadata": {"reasons": ["violence"], "flagged_input": "…"},
+        },
     ],
-)  # fmt: skip
+)
 def test_a_content_filter_declines(error):
     assert declines_content(error)
     assert not refuses_model(error)

@@ -252,9 +252,16 @@ def test_nothing_is_stored_by_looking(study, judge):
 
 
 PLAN = {
-    "name": "Web", "judges": ["judge"], "settings": ["standard"], "features": ["all"],
-    "orders": "both", "samples": "2", "limit": "", "budget": "", "token_budget": "",
-}  # fmt: skip
+    "name": "Web",
+    "judges": ["judge"],
+    "settings": ["standard"],
+    "features": ["all"],
+    "orders": "both",
+    "samples": "2",
+    "limit": "",
+    "budget": "",
+    "token_budget": "",
+}
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,17 @@ def test_judgments_come_in_with_a_judge_for_recorded_answers(study):
     result = bring(
         study,
         [
-            {"item_id": "a", "choice": "r1", "certainty": 80, "shown_first": "r2",
-             "raw_text": "[[B]]"},
+            {
+                "item_id": "a",
+                "choice": "r1",
+                "certainty": 80,
+                "shown_first": "r2",
+                "raw_text": "[[B]]",
+            },
             {"item_id": "b", "choice": None, "parse_status": "refused", "raw_text": "No."},
             {"item_id": "c", "choice": "", "raw_text": "Hm."},
         ],
-    )  # fmt: skip
+    )
 
     run = JudgeRun.objects.get()
     rows = Judgment.objects.order_by("item__key").values_list(
@@ -59,8 +64,11 @@ def test_judgments_come_in_with_a_judge_for_recorded_answers(study):
         ("c", "unparseable", "", None, "", "Hm."),
     ]
     assert (run.state, run.setting, run.features, run.is_imported) == (
-        "done", "certainty", "all", True,
-    )  # fmt: skip
+        "done",
+        "certainty",
+        "all",
+        True,
+    )
     assert (Judge.objects.get().backend, result.new) == ("replay", 3)
     study.refresh_from_db()
     assert study.frozen_at is not None
@@ -69,9 +77,10 @@ def test_judgments_come_in_with_a_judge_for_recorded_answers(study):
 def test_a_csv_is_read_like_json_lines(study):
     bring(study, "item_id;choice;certainty\na;r1;70\n\nb;r2;\n", name="f.csv")
 
-    assert list(
-        Judgment.objects.order_by("item__key").values_list("choice", "certainty")
-    ) == [("r1", 70), ("r2", None)]  # fmt: skip
+    assert list(Judgment.objects.order_by("item__key").values_list("choice", "certainty")) == [
+        ("r1", 70),
+        ("r2", None),
+    ]
 
 
 def test_importing_again_changes_nothing_and_more_rows_are_added(study):
@@ -179,10 +188,17 @@ def released_row(question, first, second, *, answer, certainty="80", truth="A"):
         f"The person is 40 years old.\n\n[User Question]\n{question}\n"
     )
     return {
-        "prompt": prompt, "answer": answer, "certainty": certainty, "acc": answer == truth,
-        "ground_truth": truth, "user_info": "The person is 40 years old.", "question": question,
-        "asst_A": first, "asst_B": second, "conversation_type": "unguided",
-    }  # fmt: skip
+        "prompt": prompt,
+        "answer": answer,
+        "certainty": certainty,
+        "acc": answer == truth,
+        "ground_truth": truth,
+        "user_info": "The person is 40 years old.",
+        "question": question,
+        "asst_A": first,
+        "asst_B": second,
+        "conversation_type": "unguided",
+    }
 
 
 def test_released_result_files_bring_items_and_judgments_whatever_side_was_shown_first(tmp_path):

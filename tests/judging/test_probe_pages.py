@@ -23,9 +23,16 @@ from tests.judging.run_helpers import asked, judge_all
 from tests.judging.test_campaigns import press
 
 PLAN = {
-    "name": "Web", "judges": ["one", "two"], "settings": ["certainty"], "features": ["all"],
-    "orders": "r1_first", "samples": "1", "limit": "", "budget": "", "token_budget": "",
-}  # fmt: skip
+    "name": "Web",
+    "judges": ["one", "two"],
+    "settings": ["certainty"],
+    "features": ["all"],
+    "orders": "r1_first",
+    "samples": "1",
+    "limit": "",
+    "budget": "",
+    "token_budget": "",
+}
 NEW = reverse("judging:new", args=["s"])
 
 
@@ -277,8 +284,9 @@ def test_what_was_refused_alone_stays_so_when_the_others_start(study, judges, ll
     work(queued)
 
     assert set(JudgeRun.objects.values_list("judge__name", "state")) == {
-        ("one", "cancelled"), ("two", "done")
-    }  # fmt: skip
+        ("one", "cancelled"),
+        ("two", "done"),
+    }
 
 
 def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, llm, editor, queued):

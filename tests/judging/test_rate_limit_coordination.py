@@ -29,9 +29,15 @@ from tests.servers import redis_broker
 
 def report(**overrides):
     fields = {
-        "limits": Limits(concurrency=10), "held": 0, "wanted": 100, "requests": 0.0,
-        "tokens": 0.0, "first_tokens": 0.0, "pause": 0.0, "has_cut": False,
-    }  # fmt: skip
+        "limits": Limits(concurrency=10),
+        "held": 0,
+        "wanted": 100,
+        "requests": 0.0,
+        "tokens": 0.0,
+        "first_tokens": 0.0,
+        "pause": 0.0,
+        "has_cut": False,
+    }
     return Report(**fields | overrides)
 
 
@@ -313,9 +319,17 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
     site.manage("migrate", "-v", "0")
     site.manage("import_items", "shared", str(tmp_path / "items.jsonl"), "--create")
     site.manage(
-        "add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "6",
-        "--rpm", "1800",
-    )  # fmt: skip
+        "add_judge",
+        "j",
+        "--model",
+        "m",
+        "--base-url",
+        llm.url,
+        "--concurrency",
+        "6",
+        "--rpm",
+        "1800",
+    )
     logs = ["one.log", "two.log"]
     workers = [site.worker(threads=1, log=log) for log in logs]
     try:

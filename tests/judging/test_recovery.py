@@ -59,9 +59,12 @@ def test_a_lease_that_runs_is_left_alone(run):
 def test_what_was_in_flight_is_lost_and_counts_at_its_most(run):
     (judgment,) = lease(run, 1, seconds=-1)
     Attempt.objects.create(
-        judgment_id=judgment, number=1, sent_at=timezone.now(), cost_nano=7000,
+        judgment_id=judgment,
+        number=1,
+        sent_at=timezone.now(),
+        cost_nano=7000,
         cost_is_estimate=True,
-    )  # fmt: skip
+    )
 
     sweep()
 

@@ -82,9 +82,12 @@ def test_every_attempt_and_answer_says_what_it_was_sent_with(judge, llm):
     assert sent == {("rejected", True), ("replied", False)}
     without, full = SentParameters.objects.order_by("pk").reverse()
     assert full.parameters == {
-        "model": "mock", "temperature": 0.7, "top_p": 0.95, "max_tokens": 1024,
+        "model": "mock",
+        "temperature": 0.7,
+        "top_p": 0.95,
+        "max_tokens": 1024,
         "seed": "one for each question",
-    }  # fmt: skip
+    }
     assert without.parameters == {k: v for k, v in full.parameters.items() if k != "temperature"}
     assert set(run.judgments.values_list("sent_with", flat=True)) == {without.pk}
     replied = next(body for body in llm.requests if "temperature" not in body)
@@ -151,8 +154,9 @@ def test_a_run_that_lost_a_setting_from_its_first_answer_on_says_so(judge, llm):
 def test_a_limit_by_its_other_name_is_no_difference(judge, llm):
     study = make_study()
     make_items(study, 2)
-    other_name = refusal("Unsupported parameter: 'max_tokens'", param="max_tokens",
-                         code="unsupported_parameter")  # fmt: skip
+    other_name = refusal(
+        "Unsupported parameter: 'max_tokens'", param="max_tokens", code="unsupported_parameter"
+    )
     llm.answer = lambda body, n: other_name if "max_tokens" in body else completion("[[A]]")
 
     run = judge_all(study, judge)
@@ -232,9 +236,12 @@ def test_a_refusal_by_a_content_filter_is_a_refusal_and_no_error(judge, llm):
     filtered = {
         "message": "The response was filtered due to the prompt triggering the content management "
         "policy.",
-        "type": None, "param": "prompt", "code": "content_filter", "status": 400,
+        "type": None,
+        "param": "prompt",
+        "code": "content_filter",
+        "status": 400,
         "innererror": {"code": "ResponsibleAIPolicyViolation"},
-    }  # fmt: skip
+    }
     llm.answer = lambda body, n: (
         Answer(400, json.dumps({"error": filtered}).encode()) if n == 1 else completion("[[A]]")
     )

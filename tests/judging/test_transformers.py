@@ -36,8 +36,12 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 def settings(folder, **overrides):
     defaults = {
-        "model": str(folder), "temperature": 0.7, "top_p": 0.95, "max_tokens": 12, "batch_size": 4,
-    }  # fmt: skip
+        "model": str(folder),
+        "temperature": 0.7,
+        "top_p": 0.95,
+        "max_tokens": 12,
+        "batch_size": 4,
+    }
     return TransformersSettings(**defaults | overrides)
 
 

@@ -43,9 +43,16 @@ def answer(run, key, **fields):
     defaults = {"state": "done", "choice": "r1", "replies": 1, "raw_text": "[[A]]"}
     Judgment.objects.filter(pk=judgment.pk).update(**defaults | fields)
     Attempt.objects.create(
-        judgment=judgment, number=1, sent_at=timezone.now(), outcome="replied", latency_ms=1200,
-        prompt_tokens=100, completion_tokens=8, cost_nano=108_000, text=fields.get("raw_text", ""),
-    )  # fmt: skip
+        judgment=judgment,
+        number=1,
+        sent_at=timezone.now(),
+        outcome="replied",
+        latency_ms=1200,
+        prompt_tokens=100,
+        completion_tokens=8,
+        cost_nano=108_000,
+        text=fields.get("raw_text", ""),
+    )
     return judgment
 
 
@@ -151,10 +158,17 @@ def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
 
 @pytest.mark.parametrize(
     ("query", "shown"),
-    [("", {"one", "two"}), ("?state=done", {"one"}), ("?state=open", {"two"}),
-     ("?search=TW", {"two"}), ("?state=refused", set()), ("?state=nonsense", {"one", "two"}),
-     ("?page=99", {"one", "two"}), ("?page=x", {"one", "two"})],
-)  # fmt: skip
+    [
+        ("", {"one", "two"}),
+        ("?state=done", {"one"}),
+        ("?state=open", {"two"}),
+        ("?search=TW", {"two"}),
+        ("?state=refused", set()),
+        ("?state=nonsense", {"one", "two"}),
+        ("?page=99", {"one", "two"}),
+        ("?page=x", {"one", "two"}),
+    ],
+)
 def test_judgments_are_filtered(run, study, query, shown):
     answer(run, "one")
 
@@ -264,9 +278,13 @@ def test_the_cost_says_what_became_of_requests_without_a_reply(study, run):
     judgment = answer(run, "one")
     for number, outcome in enumerate(["lost", "lost", "rate_limited", "sent"], start=2):
         Attempt.objects.create(
-            judgment=judgment, number=number, sent_at=timezone.now(), outcome=outcome,
-            cost_nano=50_000_000, cost_is_estimate=True,
-        )  # fmt: skip
+            judgment=judgment,
+            number=number,
+            sent_at=timezone.now(),
+            outcome=outcome,
+            cost_nano=50_000_000,
+            cost_is_estimate=True,
+        )
 
     page = sign_in(study, "viewer").get(reverse("judging:run", args=["s", run.public_id]))
 

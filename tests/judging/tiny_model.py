@@ -27,9 +27,15 @@ def build_tiny_model(folder: Path) -> Path:
     fast.save_pretrained(folder)
     torch.manual_seed(7)
     config = Qwen2Config(
-        vocab_size=len(fast), hidden_size=64, intermediate_size=128, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=4096,
-        eos_token_id=fast.eos_token_id, initializer_range=0.3,
-    )  # fmt: skip
+        vocab_size=len(fast),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=4096,
+        eos_token_id=fast.eos_token_id,
+        initializer_range=0.3,
+    )
     Qwen2ForCausalLM(config).save_pretrained(folder)
     return folder

@@ -3,13 +3,11 @@
 Retried is only what may be done twice: reading, and what a caller marks with `again`.
 """
 
-import email.utils
 import logging
 import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -27,6 +25,7 @@ from annotation.prolific.api.errors import (
     Unreachable,
     describe,
 )
+from studies.retry_after import seconds_to_wait
 
 Shape = TypeVar("Shape")
 logger = logging.getLogger(__name__)
@@ -254,7 +253,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return RateLimited(
             "Prolific asks for fewer requests. Wait a minute, then try again.",
-            retry_after=_retry_after(response.headers.get("Retry-After")),
+            retry_after=seconds_to_wait(response.headers.get("Retry-After")),
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return OutcomeUnknown(
@@ -281,20 +280,3 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         )
     message = f"Prolific refuses the request ({status}).{answer}"
     return Rejected(message, status=status, detail=detail)
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds from a Retry-After header: a number, or a date."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            date = email.utils.parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=UTC)
-        seconds = (date - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if seconds == seconds and seconds != float("inf") else None

@@ -13,10 +13,25 @@ from judging.runs.presets import PRESETS
 
 # Options that are stored as they are given; what is not given keeps its default or its value.
 _FIELDS = (
-    "backend", "model", "base_url", "api_key_env", "temperature", "top_p", "max_tokens",
-    "timeout_seconds", "outage_seconds", "price_input", "price_output", "concurrency", "rpm",
-    "tpm", "probabilities", "thinking_tokens", "structured", "batch_price",
-)  # fmt: skip
+    "backend",
+    "model",
+    "base_url",
+    "api_key_env",
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "timeout_seconds",
+    "outage_seconds",
+    "price_input",
+    "price_output",
+    "concurrency",
+    "rpm",
+    "tpm",
+    "probabilities",
+    "thinking_tokens",
+    "structured",
+    "batch_price",
+)
 
 
 def dollars(text: str) -> Decimal:
@@ -48,17 +63,21 @@ class Command(BaseCommand):
         parser.add_argument("--top-p", type=float)
         parser.add_argument("--max-tokens", type=int, help="of one reply")
         parser.add_argument(
-            "--thinking-tokens", type=int, metavar="N",
+            "--thinking-tokens",
+            type=int,
+            metavar="N",
             help="more of them for a model that thinks before it answers",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--structured", action=BooleanOptionalAction,
+            "--structured",
+            action=BooleanOptionalAction,
             help="ask for a reply in a form that the server enforces (json_schema)",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--probabilities", choices=Judge.Probabilities.values,
+            "--probabilities",
+            choices=Judge.Probabilities.values,
             help="of the options: beside each reply, or only (transformers) instead of it",
-        )  # fmt: skip
+        )
         parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once")
         parser.add_argument("--rpm", type=int, help="requests a minute")
         parser.add_argument("--tpm", type=int, help="tokens a minute")
@@ -71,13 +90,17 @@ class Command(BaseCommand):
             "--price-output", type=dollars, metavar="USD", help="per million output tokens"
         )
         parser.add_argument(
-            "--batch-price", type=dollars, metavar="SHARE",
+            "--batch-price",
+            type=dollars,
+            metavar="SHARE",
             help="share of the price that a request in a batch costs; default: 0.5",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--own-source", action="append", metavar="S",
+            "--own-source",
+            action="append",
+            metavar="S",
             help="model, family or provider whose responses it must not judge; may be repeated",
-        )  # fmt: skip
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         fields = {key: options[key] for key in _FIELDS if options[key] is not None}

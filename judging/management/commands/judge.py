@@ -45,25 +45,30 @@ class Command(BaseCommand):
         parser.add_argument("--budget", type=dollars, metavar="USD")
         parser.add_argument("--token-budget", type=int, metavar="N")
         parser.add_argument(
-            "--extend", action="store_true",
+            "--extend",
+            action="store_true",
             help="add samples or the other order to a run, instead of starting another",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--reuse", action="store_true",
+            "--reuse",
+            action="store_true",
             help="take over what other runs of the same model were answered to the same words",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--batch", action="store_true",
+            "--batch",
+            action="store_true",
             help="ask by files that the provider works off within a day, at its lower price",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--probe", action="store_true",
+            "--probe",
+            action="store_true",
             help="ask one question, show prompt, reply and what the rest will take, and pause",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            "--yes", action="store_true",
+            "--yes",
+            action="store_true",
             help="at a terminal: go on without showing a probe and asking, whatever it costs",
-        )  # fmt: skip
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="follow the workers until the end")
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")

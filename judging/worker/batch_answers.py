@@ -1,0 +1,112 @@
+"""What came of the requests of a batch: lines of its files as rows of the ledger."""
+
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from judging.backends.batch import BatchLine
+from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer
+from judging.engine.interface import (
+    Answer,
+    AttemptEnd,
+    Fault,
+    LearningBackend,
+    Misconfigured,
+    Parameters,
+    Question,
+    Rejected,
+)
+from judging.models import Batch, JudgeRun
+from judging.worker import batch_requests, ledger, runtime
+
+
+class AnswerReader:
+    """Turns lines of a batch into rows of the ledger, and stores them as they come."""
+
+    def __init__(
+        self,
+        run: JudgeRun,
+        rows: ledger.Rows,
+        batch: Batch,
+        sent_with: Mapping[int, Parameters],
+    ) -> None:
+        self._judge = run.judge
+        self._sent_with = sent_with
+        self._rows = rows
+        since = batch.submitted_at or batch.created_at
+        self._milliseconds = int((timezone.now() - since).total_seconds() * 1000)
+        self._closings: list[ledger.Closing] = []
+        self._answered = self._again = 0
+        self.stop_with = ""
+
+    def read(self, question: Question, line: BatchLine) -> None:
+        replies, answer = question.replies, None
+        try:
+            sent = self._sent_with[question.id]
+            reply = line.read(question, is_structured="response_format" in sent.values)
+        except Fault as fault:
+            outcome = "expired" if line.expired else fault.outcome
+            end = AttemptEnd(
+                outcome,
+                self._milliseconds,
+                status=fault.status,
+                error=str(fault),
+                maybe_billed=fault.maybe_billed,
+            )
+            answer = None if line.expired else self._verdict(question, fault, line)
+        else:
+            replies += 1
+            answer = read_answer(question, reply, is_last=is_last_reply(reply, replies))
+            end = AttemptEnd(
+                "replied",
+                self._milliseconds,
+                status=line.status,
+                usage=reply.usage,
+                maybe_billed=reply.usage is None,
+                text=reply.text,
+                request_id=reply.request_id,
+            )
+        self._close(question, end, replies, answer)
+
+    def miss(self, question: Question, *, is_billed: bool) -> None:
+        """No line: not answered by a batch that expired or was cancelled, lost otherwise."""
+        end = AttemptEnd(
+            "lost" if is_billed else "expired",
+            self._milliseconds,
+            maybe_billed=is_billed,
+            error="The batch ended without a word about this request.",
+        )
+        self._close(question, end, question.replies, None)
+
+    def _verdict(self, question: Question, fault: Fault, line: BatchLine) -> Answer | None:
+        """The end of a question that the server turns down; None where it is asked again."""
+        if isinstance(fault, Misconfigured):
+            self.stop_with = str(fault)
+            return None
+        if isinstance(fault, Rejected):
+            backend = runtime.backend_of(self._judge)
+            if isinstance(backend, LearningBackend) and backend.learn(
+                line.content, self._sent_with[question.id]
+            ):
+                return None
+            return Answer("error", error=str(fault))
+        if question.attempts - question.replies >= MAX_OWN_FAULTS:
+            return Answer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
+        return None
+
+    def _close(
+        self, question: Question, end: AttemptEnd, replies: int, answer: Answer | None
+    ) -> None:
+        self._answered += answer is not None
+        self._again += answer is None
+        self._closings.append(self._rows.closing(question, question.attempts, end, replies, answer))
+        if len(self._closings) >= batch_requests.ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        batch_requests.store(self._closings)
+        self._closings = []
+
+    def words(self, ended: str) -> str:
+        again = f", {self._again:,} to be asked again" if self._again else ""
+        return f"{ended.capitalize()}: {self._answered:,} decided{again}."

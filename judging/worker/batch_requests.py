@@ -1,0 +1,96 @@
+"""The requests of a batch: how many fit into a file and a budget, and their lines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+from judging.backends.batch import MAX_BYTES, request_line
+from judging.backends.parameters import request_body
+from judging.engine.asking import seed_of
+from judging.engine.interface import Parameters, Question
+from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
+from judging.worker import ledger
+from judging.worker.budgets import Room
+from judging.worker.questions import questions_of
+
+ROWS = 200  # committed together
+
+
+def ledger_rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.Rows:
+    return ledger.Rows(
+        run,
+        batch.public_id,
+        {judgment.pk: judgment.shown_first for judgment in judgments},
+        price_share=run.judge.batch_price,
+    )
+
+
+def store(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
+    """Store rows; whether any of them was refused."""
+    refused = False
+    for start in range(0, len(rows), ROWS):
+        refused |= any(ledger.apply(rows[start : start + ROWS]))
+    return refused
+
+
+def count_in_one_file(questions: Sequence[Question], parameters: Parameters) -> int:
+    """How many of the questions a file has room for; one, however long it is."""
+    room = MAX_BYTES
+    for number, question in enumerate(questions):
+        room -= len(_line(question, parameters))
+        if room < 0 and number:
+            return number
+    return len(questions)
+
+
+def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
+    """How many of the requests the budgets have room for, whatever the replies will cost."""
+    nano = inf if room.nano is None else room.nano
+    tokens = inf if room.tokens is None else room.tokens
+    for number, opening in enumerate(openings):
+        # Unknown is not free.
+        if opening.most_nano is None and room.nano is not None:
+            return number
+        nano -= opening.most_nano or 0
+        tokens -= opening.most.total
+        if nano < 0 or tokens < 0:
+            return number
+    return len(openings)
+
+
+def request_lines(questions: Sequence[Question]) -> Iterator[bytes]:
+    """The questions as lines of a file, as the ledger says that each is sent."""
+    sent = sent_parameters(questions)
+    return (_line(question, sent[question.id]) for question in questions)
+
+
+def _line(question: Question, parameters: Parameters) -> bytes:
+    body = request_body(parameters.values, question, seed=seed_of(question))
+    return request_line(custom_id(question), body)
+
+
+def sent_parameters(questions: Iterable[Question]) -> dict[int, Parameters]:
+    """What the last attempt of each question is sent with; alike for nearly all."""
+    last = {question.id: question.attempts for question in questions}
+    attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
+    rows = attempts.values_list("judgment", "number", "sent_with__sha256")
+    hashes = {judgment: sha256 for judgment, number, sha256 in rows if number == last[judgment]}
+    known = SentParameters.objects.filter(sha256__in=set(hashes.values()))
+    found = {row.sha256: Parameters(row.parameters) for row in known}
+    return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
+
+
+def open_questions(batch: Batch, run: JudgeRun) -> list[Question]:
+    """What a batch still asks; the last attempt of each question is the one in the batch.
+
+    Not what was read before a crash and is to be asked again: that was counted.
+    """
+    judgments = Judgment.objects.filter(
+        lease=batch.public_id,
+        state=Judgment.State.LEASED,
+        attempts__outcome=Attempt.Outcome.SENT,
+    )
+    return questions_of(run, list(judgments.select_related("item__persona").order_by("pk")))
+
+
+def custom_id(question: Question) -> str:
+    return f"{question.id}-{question.attempts}"

@@ -1,0 +1,34 @@
+"""The header Retry-After as servers send it."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from studies.retry_after import seconds_to_wait
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7),
+        ("1.5", 1.5),
+        ("0", 0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
+        ("Wed, 21 Oct 2015 07:28:00 -0000", 0),
+        ("soon", None),
+        ("-3", None),
+        ("nan", None),
+        ("inf", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_number_or_a_date_is_seconds_and_all_else_is_nothing(value, seconds):
+    assert seconds_to_wait(value) == seconds
+
+
+def test_a_date_to_come_is_the_time_until_then():
+    date = datetime.now(UTC) + timedelta(hours=1)
+
+    assert 3500 < seconds_to_wait(format_datetime(date)) <= 3600
