@@ -44,8 +44,8 @@ REFUSED = [
     ),
     (
         {
-            "message": "Unsupported value: 'temperature' does not support 0.7 with this model. Only "
-            "the default (1) value is supported.",
+            "message": "Unsupported value: 'temperature' does not support 0.7 with this model. "
+            "Only the default (1) value is supported.",
             "param": "temperature",
             "code": "unsupported_value",
         },
