@@ -167,7 +167,11 @@ def _compare(own: IntArray, judge: IntArray, share: FloatArray) -> SharedErrors:
 
 
 def _errors(share: FloatArray, shift: float) -> FloatArray:
-    """The Poisson-binomial distribution of the number of errors, 0 to ``share.size``."""
+    """The Poisson-binomial distribution of the number of errors, 0 to ``share.size``.
+
+    Items of equal share are one binomial variable. `scipy.stats.poisson_binom` gives the same, but
+    takes four times as long for 30 items and seconds for 3,000.
+    """
     total = np.ones(1)
     for value, count in zip(*np.unique(share, return_counts=True), strict=True):
         total = np.convolve(total, _binomial(int(count), float(expit(logit(value) + shift))))

@@ -171,11 +171,17 @@ def price_mixes(
             )
     mixes = [
         Mix(
-            way.policy, way.people, way.threshold, float(price[i]), float(accuracy[i]),
-            intervals[i], bool(best[i]), often[i],
+            way.policy,
+            way.people,
+            way.threshold,
+            float(price[i]),
+            float(accuracy[i]),
+            intervals[i],
+            bool(best[i]),
+            often[i],
         )
         for i, way in enumerate(ways)
-    ]  # fmt: skip
+    ]
     return tuple(sorted(mixes, key=lambda mix: (mix.price, -mix.accuracy)))
 
 

@@ -181,9 +181,13 @@ def crowd_equivalence(
     n = int(size.size)
     if n < 2:
         return CrowdEquivalence(
-            *(None,) * 7, curve=(), n_items=n, n_draws=n_draws, seed=seed_of(rng),
+            *(None,) * 7,
+            curve=(),
+            n_items=n,
+            n_draws=n_draws,
+            seed=seed_of(rng),
             reason="too_few_items",
-        )  # fmt: skip
+        )
     rows = np.stack([right, size, judge_right], axis=1)
     distinct, occurs = np.unique(rows, axis=0, return_counts=True)
     smallest = int(size.min())

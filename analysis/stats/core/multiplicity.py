@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import false_discovery_control
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -44,7 +45,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     order = np.argsort(values, kind="stable")
     factors = np.arange(values.size, 0, -1)
     stepped = np.maximum.accumulate(np.minimum(1.0, factors * values[order]))
-    return _restore(len(p_values), tested, order, stepped)
+    return _restore(len(p_values), tested[order], stepped)
 
 
 def benjamini_yekutieli(p_values: Sequence[float | None]) -> list[float | None]:
@@ -84,12 +85,7 @@ def benjamini_yekutieli(p_values: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06]
     """
     tested, values = _tested(p_values)
-    order = np.argsort(values, kind="stable")
-    ranks = np.arange(1, values.size + 1)
-    penalty = float(np.sum(1.0 / ranks))
-    scaled = values.size * penalty / ranks * values[order]
-    stepped = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
-    return _restore(len(p_values), tested, order, stepped)
+    return _restore(len(p_values), tested, false_discovery_control(values, method="by"))
 
 
 def _tested(
@@ -104,13 +100,10 @@ def _tested(
 
 
 def _restore(
-    n: int,
-    tested: npt.NDArray[np.intp],
-    order: npt.NDArray[np.intp],
-    stepped: npt.NDArray[np.float64],
+    n: int, positions: npt.NDArray[np.intp], values: npt.NDArray[np.float64]
 ) -> list[float | None]:
     """Adjusted values at the positions of the raw ones."""
     adjusted: list[float | None] = [None] * n
-    for position, value in zip(tested[order], stepped, strict=True):
+    for position, value in zip(positions, values, strict=True):
         adjusted[int(position)] = float(value)
     return adjusted

@@ -294,9 +294,14 @@ def glad(
             x,
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": max_iterations, "maxfun": 2 * max_iterations + 20, "maxcor": 20,
-                     "ftol": 0.0, "gtol": tolerance},
-        )  # fmt: skip
+            options={
+                "maxiter": max_iterations,
+                "maxfun": 2 * max_iterations + 20,
+                "maxcor": 20,
+                "ftol": 0.0,
+                "gtol": tolerance,
+            },
+        )
         x, iteration = found.x, int(found.nit)
         converged = float(np.abs(found.jac).max()) <= tolerance
     score = x[:n][votes.annotator] * np.exp(x[n:])[votes.item]

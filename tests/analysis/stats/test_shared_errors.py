@@ -5,6 +5,8 @@ from math import prod
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import poisson_binom
 
 from analysis.stats import shared_errors, stands_out
 from analysis.stats.agreement.shared_errors import (
@@ -12,6 +14,7 @@ from analysis.stats.agreement.shared_errors import (
     FALSE_FLAGS_PER_1000_WHEN_HURRIED,
     LIMIT,
     LIMIT_WHEN_HURRIED,
+    _errors,
 )
 
 
@@ -175,3 +178,12 @@ def test_most_of_those_who_copy_a_judge_are_found():
 
     assert np.mean(np.array(found) < LIMIT) > 0.7
     assert np.mean(np.array(found) < LIMIT_WHEN_HURRIED) > 0.9
+
+
+def test_the_distribution_of_the_number_of_errors_is_scipys_poisson_binomial():
+    rng = np.random.default_rng(4)
+    share = rng.choice([1 / 4, 1 / 3, 1 / 2, 2 / 3], size=30)
+
+    expected = poisson_binom.pmf(np.arange(31), expit(logit(share) - 0.7))
+
+    assert _errors(share, -0.7) == pytest.approx(expected, rel=1e-9)

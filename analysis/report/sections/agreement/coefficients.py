@@ -245,9 +245,17 @@ def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Va
     """The published mean, and one standard deviation to either side of it."""
     mean, sd = PUBLISHED
     band = {
-        "type": "rect", "x0": mean - sd, "x1": mean + sd, "yref": "paper", "y0": 0, "y1": 1,
-        "fillcolor": REFERENCE, "opacity": 0.12, "line": {"width": 0}, "layer": "below",
-    }  # fmt: skip
+        "type": "rect",
+        "x0": mean - sd,
+        "x1": mean + sd,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": REFERENCE,
+        "opacity": 0.12,
+        "line": {"width": 0},
+        "layer": "below",
+    }
     words = label(mean, f"source article {decimal(mean)} ± {decimal(sd)}", 1.18)
     return Variant(
         f"The source article's {decimal(mean)} ± {decimal(sd)} beside it",

@@ -136,8 +136,11 @@ class Universe:
             blocks = annotator_blocks(votes)
             enough = np.unique(blocks[blocks >= 0]).size >= MIN_BLOCKS
             return Clusters.of(blocks) if enough else shared_people(votes)
-        codes = {"item": np.arange(n), "persona": self.shared.persona,
-                 "question": self.shared.question}[name]  # fmt: skip
+        codes = {
+            "item": np.arange(n),
+            "persona": self.shared.persona,
+            "question": self.shared.question,
+        }[name]
         unit = Clusters.of(codes)
         return unit if unit.n >= MIN_BLOCKS else None
 
