@@ -20,7 +20,7 @@ _MOST = 10
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionText:
     """`right` counts `options` from 0; `pointer` is the sentence that holds the answer."""
 
     text: str
@@ -29,20 +29,20 @@ class Question:
     pointer: str
 
 
-def standard_questions(study: Study) -> list[Question]:
+def standard_questions(study: Study) -> list[QuestionText]:
     """Three questions on the standard instructions, in the language of the study."""
     with translation.override(study.language):
-        return [_whose(study), _too_little(study), _back(study)]
+        return [_perspective(study), _too_little(study), _back(study)]
 
 
-def _whose(study: Study) -> Question:
+def _perspective(study: Study) -> QuestionText:
     wrote = Task(study.task) in (Task.AUTHORSHIP, Task.QUESTION_ANSWER_AUTHORSHIP)
     right = (
         _("The one that the person in the profile wrote, as far as I can tell")
         if wrote
         else _("The one that fits the person in the profile")
     )
-    return Question(
+    return QuestionText(
         _("Which of the two texts do you choose?"),
         (_("The one that I like better myself"), right, _("The one that is written better")),
         1,
@@ -50,16 +50,16 @@ def _whose(study: Study) -> Question:
     )
 
 
-def _too_little(study: Study) -> Question:
+def _too_little(study: Study) -> QuestionText:
     text = _("The profile says nothing that bears on the question. What do you do?")
     if not study.ask_certainty:
-        return Question(
+        return QuestionText(
             text,
             (_("I choose my best guess"), _("I leave the item open"), _("I stop the study")),
             0,
             _("Guessing from the profile is the task. There are no trick questions."),
         )
-    return Question(
+    return QuestionText(
         text,
         (
             _("I choose my best guess and give a high number, to be on the safe side"),
@@ -74,9 +74,9 @@ def _too_little(study: Study) -> Question:
     )
 
 
-def _back(study: Study) -> Question:
+def _back(study: Study) -> QuestionText:
     if study.allow_tie:
-        return Question(
+        return QuestionText(
             _("Both texts fit the person equally well. What do you do?"),
             (
                 _("I choose “No clear difference”"),
@@ -86,7 +86,7 @@ def _back(study: Study) -> Question:
             0,
             _("If both texts fit equally well, choose “No clear difference”."),
         )
-    return Question(
+    return QuestionText(
         _("You want to change an answer that you gave. Can you?"),
         (_("Yes, until I finish"), _("No, never"), _("Yes, also after I have finished")),
         0,
@@ -94,7 +94,7 @@ def _back(study: Study) -> Question:
     )
 
 
-def read_questions(text: str) -> list[Question]:
+def read_questions(text: str) -> list[QuestionText]:
     """The questions of a TOML text. Raises `ComprehensionError` that says what is wrong where."""
     try:
         rows = tomllib.loads(text)
@@ -110,7 +110,7 @@ def read_questions(text: str) -> list[Question]:
     return [_question(number, row) for number, row in enumerate(questions, start=1)]
 
 
-def _question(number: int, row: dict[str, Any]) -> Question:
+def _question(number: int, row: dict[str, Any]) -> QuestionText:
     for key, longest in (("text", 300), ("right", 300), ("pointer", 500)):
         value = row.get(key)
         if not isinstance(value, str) or not value.strip():
@@ -129,10 +129,10 @@ def _question(number: int, row: dict[str, Any]) -> Question:
         )
     if row["right"] not in options:
         raise ComprehensionError(f"Question {number}: right is not one of its options.")
-    return Question(row["text"], tuple(options), options.index(row["right"]), row["pointer"])
+    return QuestionText(row["text"], tuple(options), options.index(row["right"]), row["pointer"])
 
 
-def as_toml(questions: Iterable[Question]) -> str:
+def as_toml(questions: Iterable[QuestionText]) -> str:
     """The text that `read_questions` reads as the same questions."""
     # A JSON string without escapes of letters is a TOML string too.
     return "\n".join(
@@ -149,17 +149,17 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def questions_of(study: Study) -> list[Question]:
+def questions_of(study: Study) -> list[QuestionText]:
     return [
-        Question(row.text, tuple(row.options), row.right, row.pointer)
+        QuestionText(row.text, tuple(row.options), row.right, row.pointer)
         for row in ComprehensionQuestion.objects.filter(study=study)
     ]
 
 
 @transaction.atomic
 def set_questions(
-    *, study_id: int, questions: Sequence[Question], user: User | None = None
-) -> list[Question]:
+    *, study_id: int, questions: Sequence[QuestionText], user: User | None = None
+) -> list[QuestionText]:
     """Give a study its comprehension check, or none; the same questions again change nothing.
 
     Raises `ComprehensionError` once somebody has answered: then they are fixed.

@@ -15,7 +15,7 @@ from annotation.content.texts import consent_text
 from annotation.participants.access import may_preview, see_other, study_page
 from annotation.participants.context import instructions_context, item_context
 from annotation.participants.forms import AboutForm, AnswerForm, FeedbackForm
-from annotation.participants.progress import Place, Progress
+from annotation.participants.progress import ItemProgress, Progress
 from studies.models import Item, Side, Study
 from studies.pages.numbers import whole_number
 
@@ -83,7 +83,9 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         "action": f"{url}?item={number}",
         "draft_key": "",
         "number": number,
-        "progress": Progress(tuple(Place(n, n < number, None) for n in range(1, len(items) + 1))),
+        "progress": Progress(
+            tuple(ItemProgress(n, n < number, None) for n in range(1, len(items) + 1))
+        ),
         "back_url": f"{url}?item={number - 1}" if number > 1 else None,
     }
     return render(request, "annotation/task.html", context, status=422 if form.is_bound else 200)

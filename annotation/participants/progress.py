@@ -14,7 +14,7 @@ _BREAK_EVERY, _BREAK_LEAVES = 15, 5
 
 
 @dataclass(frozen=True)
-class Place:
+class ItemProgress:
     """One of a person's items: its position, and the time its answer took."""
 
     position: int
@@ -32,10 +32,10 @@ class Place:
 class Progress:
     """A person's places in order; attention checks among them are not counted."""
 
-    places: tuple[Place, ...]
+    places: tuple[ItemProgress, ...]
 
     @property
-    def items(self) -> list[Place]:
+    def items(self) -> list[ItemProgress]:
         return [place for place in self.places if not place.is_check]
 
     @property
@@ -107,7 +107,7 @@ def progress_of(annotator_id: int) -> Progress:
     )
     return Progress(
         tuple(
-            Place(
+            ItemProgress(
                 position,
                 answer is not None,
                 elapsed if active is None else active,

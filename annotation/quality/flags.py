@@ -103,7 +103,7 @@ class Quality:
 NOTHING = Quality()
 
 
-class _Row(NamedTuple):
+class _AnswerRow(NamedTuple):
     annotator: int
     item: int
     split: str
@@ -157,7 +157,9 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "assignment__annotator__excluded_at",
         )
     )
-    by_person = groupby((_Row(*row) for row in rows.iterator()), key=lambda row: row.annotator)
+    by_person = groupby(
+        (_AnswerRow(*row) for row in rows.iterator()), key=lambda row: row.annotator
+    )
     return {annotator: _quality(list(own), others) for annotator, own in by_person}
 
 
@@ -195,7 +197,7 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
     }
 
 
-def _agreement(rows: Sequence[_Row], others: _Others) -> Agreement:
+def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> Agreement:
     """How a person's answers compare with those that stand in the analysis."""
     own = [
         GivenAnswer(
@@ -211,7 +213,7 @@ def _agreement(rows: Sequence[_Row], others: _Others) -> Agreement:
     return agreement(own, given)
 
 
-def _quality(rows: Sequence[_Row], others: _Others) -> Quality:
+def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
     main = [row for row in rows if row.split == Item.Split.MAIN]
     checks = [row for row in rows if row.split == Item.Split.ATTENTION_CHECK]
     sides = [row.choice == row.shown_first for row in main if row.shown_first and _is_side(row)]
@@ -269,11 +271,11 @@ def at_most(successes: int, trials: int, probability: float) -> float:
     )
 
 
-def _is_side(row: _Row) -> bool:
+def _is_side(row: _AnswerRow) -> bool:
     return row.choice != "tie"
 
 
-def _pace(rows: Sequence[_Row], words: Mapping[int, int]) -> float | None:
+def _pace(rows: Sequence[_AnswerRow], words: Mapping[int, int]) -> float | None:
     """The median of the words read a minute, by the slower of the two clocks of each answer.
 
     The server's clock starts again at a reload, the browser's stops while the page is hidden:

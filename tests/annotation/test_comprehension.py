@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.content.comprehension import (
-    Question,
+    QuestionText,
     as_toml,
     read_questions,
     set_questions,
@@ -157,7 +157,7 @@ def test_the_standard_questions_point_to_sentences_of_the_standard_instructions(
 def test_questions_survive_the_way_through_their_file(study):
     questions = [
         *standard_questions(study),
-        Question('Quote " and \\ and newline?', ("a\nb", "ü\x7f", "{x}"), 1, "Tab\there."),
+        QuestionText('Quote " and \\ and newline?', ("a\nb", "ü\x7f", "{x}"), 1, "Tab\there."),
     ]
 
     assert read_questions(as_toml(questions)) == questions
@@ -169,7 +169,10 @@ def test_questions_survive_the_way_through_their_file(study):
         ("[[question", "not valid TOML"),
         ("[question]\ntext = 'x'", "double brackets"),
         ("other = 1", "other"),
-        ("[[question]]\noptions = ['a', 'b']\nright = 'a'\npointer = 'p'", "Question 1 needs text"),
+        (
+            "[[question]]\noptions = ['a', 'b']\nright = 'a'\npointer = 'p'",
+            "Question 1 needs text",
+        ),
         ("[[question]]\ntext='t'\noptions=['a']\nright='a'\npointer='p'", "options"),
         ("[[question]]\ntext='t'\noptions=['a','a']\nright='a'\npointer='p'", "different"),
         ("[[question]]\ntext='t'\noptions=['a','b']\nright='c'\npointer='p'", "right is not one"),

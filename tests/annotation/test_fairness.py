@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.content.attention_check_rules import unfair_checks
-from annotation.content.comprehension import Question, set_questions, standard_questions
+from annotation.content.comprehension import QuestionText, set_questions, standard_questions
 from annotation.models import Annotator, Assignment
 from studies.models import Item, Study
 from tests.factories import make_item, make_items, make_study, sign_in
@@ -126,7 +126,7 @@ def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(stu
 def test_a_question_of_ones_own_may_point_to_ones_own_words(study):
     study.instructions = "Read both texts twice."
     study.save()
-    question = Question("How often?", ("Once", "Twice"), 1, "Read both texts twice.")
+    question = QuestionText("How often?", ("Once", "Twice"), 1, "Read both texts twice.")
     set_questions(study_id=study.pk, questions=[question])
 
     assert unfair_checks(study) == []

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from annotation.participants.progress import Place, Progress
+from annotation.participants.progress import ItemProgress, Progress
 
 
 def at(done: int, total: int, seconds: list[float]) -> Progress:
     """`done` of `total` items answered, each in its time."""
     return Progress(
         tuple(
-            Place(n + 1, n < done, round(seconds[n] * 1000) if n < done else None)
+            ItemProgress(n + 1, n < done, round(seconds[n] * 1000) if n < done else None)
             for n in range(total)
         )
     )

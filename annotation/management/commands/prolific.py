@@ -23,7 +23,7 @@ from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
     RETURN,
-    Row,
+    SettlementRow,
     pace_of,
     settlement,
     totals,
@@ -286,7 +286,7 @@ class Command(BaseCommand):
         if options["bonuses"]:
             self._pay(study, [row for row in rows if row.bonus and row.action == BONUS], options)
 
-    def _approve(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+    def _approve(self, study: Study, rows: list[SettlementRow], options: dict[str, Any]) -> None:
         if not rows:
             self.stdout.write("Nobody to approve.")
             return
@@ -299,7 +299,9 @@ class Command(BaseCommand):
         gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
         self.stdout.write(f"Asked to approve: {done.asked:,}; approved: {done.approved:,}.{gone}")
 
-    def _ask_to_return(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+    def _ask_to_return(
+        self, study: Study, rows: list[SettlementRow], options: dict[str, Any]
+    ) -> None:
         if rows and not self._sure(f"Ask {len(rows)} people to return?", options):
             raise CommandError("Nobody was asked.")
         ids = [row.submission.pk for row in rows]
@@ -308,7 +310,7 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"Asked to return: {asked:,}.")
 
-    def _pay(self, study: Study, rows: list[Row], options: dict[str, Any]) -> None:
+    def _pay(self, study: Study, rows: list[SettlementRow], options: dict[str, Any]) -> None:
         payments = list(
             BonusPayment.objects.filter(
                 prolific_study__study=study, state__in=["prepared", "ready"]

@@ -15,7 +15,14 @@ from annotation.prolific.money.permissions import is_owner, why_not
 from annotation.prolific.pages.forms import RejectForm
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from annotation.prolific.settle.decisions import approve, reject, request_returns
-from annotation.prolific.settle.proposals import APPROVE, BONUS, RETURN, REVIEW, Row, settlement
+from annotation.prolific.settle.proposals import (
+    APPROVE,
+    BONUS,
+    RETURN,
+    REVIEW,
+    SettlementRow,
+    settlement,
+)
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
 from studies.money import format_money
@@ -36,12 +43,12 @@ def _back(study: Study) -> HttpResponse:
     return redirect("people:prolific-settle", study.slug)
 
 
-def _chosen(request: HttpRequest, study: Study) -> list[Row]:
+def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
     ids = set(_ids(request))
     return [row for row in settlement(study).rows if row.submission.pk in ids]
 
 
-def _reward(study: Study, row: Row) -> int:
+def _reward(study: Study, row: SettlementRow) -> int:
     return row.submission.prolific_study.reward or study.reward
 
 
@@ -49,7 +56,7 @@ def _money(study: Study, amount: int) -> str:
     return format_money(amount, study.currency)
 
 
-def _bonus_text(study: Study, row: Row) -> str:
+def _bonus_text(study: Study, row: SettlementRow) -> str:
     """The bonus that is proposed, otherwise what Prolific shows as paid."""
     if row.bonus:
         return _money(study, row.bonus)

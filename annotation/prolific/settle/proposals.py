@@ -45,7 +45,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Row:
+class SettlementRow:
     """One submission with our side of it, and the proposal with its reason."""
 
     submission: ProlificSubmission
@@ -68,10 +68,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Settlement:
-    rows: list[Row]
+    rows: list[SettlementRow]
     unknown: list[Annotator]
 
-    def proposing(self, action: str) -> list[Row]:
+    def proposing(self, action: str) -> list[SettlementRow]:
         return [row for row in self.rows if row.action == action]
 
 
@@ -102,7 +102,7 @@ def settlement(study: Study) -> Settlement:
         if amount and action == NONE:
             action = BONUS
         rows.append(
-            Row(
+            SettlementRow(
                 submission,
                 submission.annotator,
                 done,

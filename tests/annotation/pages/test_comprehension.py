@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotation.content.comprehension import (
-    Question,
+    QuestionText,
     as_toml,
     questions_of,
     set_questions,
@@ -216,7 +216,7 @@ def test_editors_use_the_standard_questions_change_and_remove_them(study, editor
 
     editor.post(url, {"standard": ""})
     assert questions_of(study) == standard_questions(study)
-    own = [Question(f"Q {ATTACK}", ("a", "b"), 0, "p")]
+    own = [QuestionText(f"Q {ATTACK}", ("a", "b"), 0, "p")]
     editor.post(url, {"questions": as_toml(own)})
     assert questions_of(study) == own
     page = editor.get(url).content.decode()
