@@ -73,7 +73,7 @@ def test_what_prolific_does_not_ask_puts_nobody_under_everyone_else(prolific):
     assert counts(study)["everyone else"] == (0, 0)
     assert (found.unknown, found.unasked) == (2, ("How are you?",))
     page = sign_in(study).get(reverse("people:prolific-settle", args=[study.slug]))
-    assert "say nothing about How are you?, so nobody" in page.content.decode()
+    assert "no data on How are you?, so we cannot assign groups" in page.content.decode()
 
 
 def test_words_that_none_of_our_values_has_are_no_answer(prolific):
