@@ -1,4 +1,4 @@
-"""Reports and exports in the admin: to look at, never to edit; they are only ever made."""
+"""Reports and exports in the admin, read-only."""
 
 from typing import cast
 
@@ -36,7 +36,7 @@ class ReportAdmin(LookOnly):
 
 @admin.register(Export)
 class ExportAdmin(LookOnly):
-    """The queue of the whole installation; exports are made and fetched on a study's page."""
+    """All exports of the installation; they are requested and downloaded on a study's page."""
 
     list_display = (
         "public_id",
@@ -63,4 +63,4 @@ class ExportAdmin(LookOnly):
     def delete_files(self, request: HttpRequest, chosen: QuerySet[Export]) -> None:
         for export_id in chosen.values_list("pk", flat=True):
             delete_export(export_id=export_id, user=cast(User, request.user))
-        self.message_user(request, "The files are deleted; the rows stay.")
+        self.message_user(request, "The files are deleted. The list keeps the exports.")

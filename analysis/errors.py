@@ -1,4 +1,4 @@
-"""What can go wrong with a report; the message says what, where and how to mend it."""
+"""Errors of reports; each message states what is wrong, where, and what to do."""
 
 
 class AnalysisError(Exception):
@@ -6,7 +6,7 @@ class AnalysisError(Exception):
 
 
 class BadParameters(AnalysisError):
-    """A report was asked for with a threshold, seed or resample count that makes no sense."""
+    """A threshold, seed or number of resamples is out of range."""
 
 
 class PlanIsFrozen(AnalysisError):

@@ -1,4 +1,4 @@
-"""What a user may read of reports."""
+"""The reports that a user may read."""
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import ExpressionWrapper, F, IntegerField, QuerySet
@@ -15,14 +15,14 @@ def reports_for(
 ) -> QuerySet[Report]:
     """Reports of the study `slug` in which `user` has `role`, newest first, without their results.
 
-    Each says in `withdrawn_since` how many answers were withdrawn after it was built.
+    `withdrawn_since` is the number of answers that were withdrawn after each was built.
     """
     studies = studies_for(user, role=role).filter(slug=slug)
     return marked(Report.objects.filter(study__in=studies)).defer("result")
 
 
 def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
-    """The reports with what happened to their answers since; one that lost some is superseded."""
+    """The reports with `withdrawn_since`; a report that lost answers is superseded."""
     since = ExpressionWrapper(
         withdrawn_answers() - F("withdrawn_answers"), output_field=IntegerField()
     )
@@ -32,5 +32,5 @@ def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
 def get_report(
     user: User | AnonymousUser, slug: str, public_id: str, *, role: str = Membership.Role.VIEWER
 ) -> Report:
-    """One report; 404 where the user may not know that it exists."""
+    """One report; 404 if it does not exist or the user may not see it."""
     return get_object_or_404(reports_for(user, slug, role=role), public_id=public_id)

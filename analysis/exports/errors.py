@@ -1,14 +1,14 @@
-"""What can go wrong with an export."""
+"""Errors of exports."""
 
 from analysis.errors import AnalysisError
 
 
 class ExportError(AnalysisError):
-    """An export was not written; nothing is left of it."""
+    """An export was not written; no file is left."""
 
 
 class BadChoice(ExportError):
-    """What was asked for does not go together."""
+    """The chosen options cannot be combined."""
 
 
 class ExportStopped(ExportError):

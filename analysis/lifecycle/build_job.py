@@ -1,4 +1,4 @@
-"""Building a report: the data are read, computed, written whole, and only then called done."""
+"""A worker's part of a report: read the data, compute, write all files, then mark it done."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def build_queued(*, report_id: int) -> Report:
 
 
 def _build(report: Report, progress: Progress) -> dict[str, Any]:
-    """Write the files of a report, and return what its row keeps of them."""
+    """Write the files of a report; returns the fields that its row stores."""
     result = write_report(
         slug=report.study.slug,
         out=report_dir(report.public_id),
@@ -65,9 +65,9 @@ def write_report(
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
-    The files are written beside the folder and moved into it at the end, so that a reader never
-    finds half a report. What is None is taken from the study's plan, or else its default.
-    `number` is printed on the page alone. Returns the content of report.json.
+    The files are written to a draft folder and moved at the end, so that no reader sees half a
+    report. Values that are None come from the study's plan, else from the defaults.
+    `number` is printed on the page only. Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
     return _write(
@@ -90,7 +90,7 @@ def write_pooled_report(
     bootstrap: int | None,
     on_progress: OnProgress = lambda percent, sentence: None,
 ) -> dict[str, Any]:
-    """The same of several studies as one. Raises `BadParameters` where they cannot be one."""
+    """Write one report of several studies. Raises `BadParameters` if they cannot be pooled."""
     on_progress(1, "Reading the answers.")
     return _write(
         pool([load_dataset(slug) for slug in slugs]),
@@ -134,7 +134,7 @@ def _write(
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
         out.mkdir(exist_ok=True)
-        # What marks the folder as a report's comes first, should this end here.
+        # report.json marks the folder as a report's, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
             target = out / path.name
             if target.is_dir():

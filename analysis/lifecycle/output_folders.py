@@ -1,4 +1,4 @@
-"""Where results are written to: an earlier result is replaced, and nothing else."""
+"""Output folders of commands: an earlier result is replaced, other files are not."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,13 +17,13 @@ def holds_replication(folder: Path) -> bool:
     return _begins_with(folder / "replication.json", '{\n "schema": "thirdperson.replication/')
 
 
-def check_place(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
-    """Raise `NotOurs` where `folder` has some of `names` and `is_ours` denies that we made them."""
+def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
+    """Raise `NotOurs` if `folder` has one of `names` and no earlier result (`is_ours`)."""
     there = [name for name in names if (folder / name).exists()]
     if there and not is_ours:
         raise NotOurs(
-            f"{folder} holds {there[0]}, which would be replaced and is not from this command. "
-            "Name a new folder, an empty one, or that of an earlier result."
+            f"{folder} contains {there[0]}, which is not from this command and would be replaced. "
+            "Choose a new or empty folder, or the folder of an earlier result."
         )
 
 

@@ -24,7 +24,7 @@ MAX_TEXT = 20_000
 
 @dataclass(frozen=True)
 class Registered:
-    """What a report takes where nothing else is asked for: the plan's values, or the defaults."""
+    """The parameters of a report if no others are chosen: the plan's values, or the defaults."""
 
     threshold: int
     margin: float
@@ -33,7 +33,7 @@ class Registered:
 
 
 def registered(study: Study) -> Registered:
-    """For pages and defaults; that the plan still fits its seal is for the building to check."""
+    """For pages and defaults. Building a report checks that the plan matches its seal."""
     plan = AnalysisPlan.objects.filter(study=study).first()
     fixed: Mapping[str, Any] = plan.content if plan else {}
     return Registered(
@@ -73,13 +73,12 @@ def freeze_plan(
     excluded. Raises `PlanIsFrozen` where the study has a plan, `BadParameters` for values that
     make no sense. `dry_run` checks and stores nothing.
     """
-    # The lock keeps two people from freezing two plans; answers that are on their way count as
-    # there once they are stored.
+    # The lock prevents two plans. Answers count as there once they are stored.
     study = lock_study(study_id)
     if (old := read_plan(study)) is not None:
         raise PlanIsFrozen(
             f"The plan of “{study.slug}” was frozen on {old.frozen_at[:16]} ({old.seal[:12]}…) and "
-            "cannot be changed. What the report does otherwise, it marks as explored."
+            "cannot be changed. The report marks other values as explored."
         )
     content = _checked(
         {

@@ -23,9 +23,10 @@ def request_report(
 ) -> Report:
     """Queue a report; while the same one is being built, return that instead.
 
-    What is not given is taken from the study's plan, or else its default. Raises `BadParameters`.
+    A value that is not given comes from the study's plan, else from the defaults.
+    Raises `BadParameters`.
     """
-    # The lock makes a double press of the button one report.
+    # The lock makes two presses of the button one report.
     study = lock_study(study_id)
     default = registered(study)
     wanted = {
@@ -53,7 +54,7 @@ def request_report(
 def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
     """Queue computing a finished report again; while that is being done, return it instead."""
     report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
-    # As above: a double press is one.
+    # As above: two presses make one recheck.
     study = lock_study(report.study_id)
     if recheck := same_job(report.rechecks.filter(state__in=Recheck.OPEN), recheck_report):
         return recheck

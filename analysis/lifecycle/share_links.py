@@ -1,7 +1,7 @@
-"""Links by which a report is read without an account: made, opened, revoked.
+"""Share links, by which a report is read without an account: made, opened, revoked.
 
-A link opens one report, in a copy without rows about single people or items. Its key is shown once
-and stored as a hash; every other address, also one that has expired or was revoked, answers alike.
+A link opens one report, in a copy without rows about single annotators or items. Its key is shown
+once and stored as a hash. Wrong, expired and revoked links all get the same answer.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ SHARED_PAGE = "shared.html"
 def share_report(
     *, report_id: int, user: User, note: str = "", days: int = DEFAULT_DAYS
 ) -> tuple[ShareLink, str]:
-    """Make a link that opens the report for so many days; returns it and its key.
+    """Make a link that opens the report for `days`; returns the link and its key.
 
     The key cannot be read again. Raises `NotShareable` while the report has no files, and
     `BadParameters`.
@@ -73,16 +73,16 @@ def revoke_link(*, link_id: int, user: User) -> bool:
 
 
 def open_link(*, public_id: str, key: str) -> ShareLink | None:
-    """The link that `key` opens, or None: unknown, expired, revoked and wrong are told alike."""
+    """The link that `key` opens; None if it is unknown, expired, revoked or wrong."""
     link = ShareLink.objects.filter(public_id=public_id).first()
-    # Compared also where there is no link, in constant time, so that time tells nothing.
+    # Also compared if there is no link, so that the response time reveals nothing.
     stored = link.key_hash if link else hash_key("")
     fits = hmac.compare_digest(hash_key(key), stored)
     return link if link and fits and link.is_valid else None
 
 
 def count_opening(link: ShareLink) -> None:
-    """Note that the link was opened; by whom is not asked."""
+    """Count that the link was opened; nothing about the reader is stored."""
     ShareLink.objects.filter(pk=link.pk).update(
         opened=F("opened") + 1, last_opened_at=timezone.now()
     )
@@ -97,12 +97,14 @@ def shared_page(report: Report) -> Path:
 
 
 def write_shared_page(report: Report) -> Path:
-    """The report's page without rows about single people or items; written once."""
+    """Write the page of the report without rows about single annotators or items, once."""
     path = shared_page(report)
     if report.state != Report.State.DONE or report.result is None or report.finished_at is None:
         raise NotShareable("A report can be shared once it is done.")
     if not path.parent.is_dir():
-        raise NotShareable("The files of this report are gone. Build it again and share that.")
+        raise NotShareable(
+            "The files of this report are gone. Build the report again and share the new one."
+        )
     if not path.is_file():
         from analysis.report.render import render_html  # which imports plotly
 
@@ -111,10 +113,10 @@ def write_shared_page(report: Report) -> Path:
         try:
             text = render_html(redacted, date=report.finished_at.date(), number=report.number)
         except KeyError:
-            # The page is made anew, of a result that another version computed.
+            # Another version computed the result, and it lacks what this page needs.
             raise NotShareable(
-                "An older version of the program built this report, and this one cannot make a "
-                "copy of it. Build it again and share that."
+                "An older version of Thirdperson built this report, and a copy of it cannot be "
+                "made. Build the report again and share the new one."
             ) from None
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)

@@ -1,4 +1,4 @@
-"""Is a report what its inputs give? It is computed again and compared number by number."""
+"""Verification: a report is computed again and compared value by value."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,24 +18,24 @@ from analysis.report.build import SCHEMA, build_report
 from studies.jobs.runner import Progress, carry_out
 
 SHOWN_ITEMS = 10
-# So many differences of a recheck are stored; the command shows all.
+# This many differences of a recheck are stored; the command shows all.
 KEPT = 20
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What computing a report again showed.
+    """The result of computing a report again.
 
     Attributes
     ----------
     differences : tuple of Difference
-        Every value that is not the same, versions of the software apart.
+        Every changed value except versions of the software.
     software : tuple of Difference
-        Other versions; they alone make no report unequal.
+        Other versions; a report with only these is equal.
     reasons : tuple of str
-        What happened to the data since, as sentences; withdrawn answers first.
+        What changed in the data, as sentences; withdrawn answers first.
     is_superseded : bool
-        Whether answers that the report rests on were withdrawn.
+        Whether answers in the report were withdrawn.
     """
 
     differences: tuple[Difference, ...]
@@ -90,22 +90,22 @@ def verify_report(
     found = list(differences(report, now))
     software = tuple(one for one in found if one.path.startswith("software"))
     withdrawn, excluded = _people_now(slugs)
-    told = list(_withdrawals(report, withdrawn))
-    superseded = bool(told)
-    told += _other_reasons(report, now, withdrawn, excluded)
+    reasons = list(_withdrawals(report, withdrawn))
+    superseded = bool(reasons)
+    reasons += _other_reasons(report, now, withdrawn, excluded)
     changed = tuple(one for one in found if one not in software)
-    if changed and not told:
-        told.append(_what_else(report, now, changed, is_other_program=bool(software)))
+    if changed and not reasons:
+        reasons.append(_what_else(report, now, changed, is_other_program=bool(software)))
     return Verification(
         differences=changed,
         software=software,
-        reasons=tuple(told),
+        reasons=tuple(reasons),
         is_superseded=superseded,
     )
 
 
 def recheck_queued(*, recheck_id: int) -> Recheck:
-    """Compute the report of a queued recheck again and store what was the same and what not."""
+    """Compute the report of a queued recheck again and store what changed."""
     return carry_out(Recheck, recheck_id, _recheck, expected=(AnalysisError, OSError))
 
 
@@ -139,8 +139,8 @@ def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Ite
     for row in report["human"]["raters"]:
         if n := withdrawn.get(row["rater"], 0):
             yield (
-                f"{row['rater']} withdrew: {n} answers that the report rests on are withdrawn. The "
-                "report is superseded; build it again and pass the old one on no more."
+                f"{row['rater']} withdrew: {n} answers in the report are withdrawn. The "
+                "report is superseded: build it again, and do not pass on the old one."
             )
 
 
@@ -154,7 +154,7 @@ def _other_reasons(
     now_people = {row["rater"] for row in now["human"]["raters"]}
     gone = then_people - now_people - withdrawn.keys()
     for name, people in (
-        ("excluded from the analysis since", gone & excluded),
+        ("newly excluded from the analysis", gone & excluded),
         ("no longer counted", gone - excluded),
         ("counted in addition", now_people - then_people),
     ):
@@ -163,9 +163,9 @@ def _other_reasons(
     for key in ("items", "annotations", "judgments", "runs"):
         then, after = report["inputs"][key], now["inputs"][key]
         if then != after:
-            yield f"The report rests on {then:,} {key}; there are {after:,} now."
+            yield f"The report uses {then:,} {key}; there are {after:,} now."
     if report.get("registration", {}).get("plan") != now["registration"]["plan"]:
-        yield "The analysis plan is another one, or was frozen since."
+        yield "The analysis plan is a different one, or was frozen after the report was built."
 
 
 def _what_else(
@@ -175,23 +175,23 @@ def _what_else(
     *,
     is_other_program: bool,
 ) -> str:
-    """Where as many people gave as many answers: the file, the program, or an answer is another."""
+    """The reason if the number of people and answers is the same."""
     if report["inputs"]["hash"] == now["inputs"]["hash"]:
         return (
-            "The answers are those of the report: another version of the program computes it "
-            "otherwise, or its file was changed."
+            "The answers are the same as in the report: another version of Thirdperson computes "
+            "other values, or the report's file was changed."
             if is_other_program
-            else "The answers and the program are those of the report: its file was changed."
+            else "The answers and the software are the same as in the report: its file was changed."
         )
-    told = "There are as many answers as then, but some were changed since."
+    sentence = "The number of answers is the same, but some answers were changed."
     paths = (difference.path.partition("items[")[2] for difference in changed)
     items = list(dict.fromkeys(path.partition("]")[0] for path in paths if path))
     if not items and is_other_program:
         return (
-            "There are as many answers as then, and no item came out otherwise: another version of "
-            "the program reads or computes them otherwise, or little about them was changed."
+            "The number of answers and the result of every item are the same: another version of "
+            "Thirdperson computes other values, or details of answers were changed."
         )
     if not items:
-        return told
+        return sentence
     more = f" and {len(items) - SHOWN_ITEMS:,} more" if len(items) > SHOWN_ITEMS else ""
-    return f"{told} Items that came out otherwise: {', '.join(items[:SHOWN_ITEMS])}{more}."
+    return f"{sentence} Items with other results: {', '.join(items[:SHOWN_ITEMS])}{more}."

@@ -9,14 +9,14 @@ from analysis.report.tables import Kind, in_general, read
 from analysis.report.text.names import run_names
 
 SHOWN = 100
-# Data, records and descriptions; what a reader compares are the numbers.
+# Data, records and descriptions are not listed: readers compare numbers.
 LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
 NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
 
 
 @dataclass(frozen=True)
-class Row:
-    """A number in both versions as people read it; – where a version has none."""
+class ComparedRow:
+    """A number in both versions as text; “–” if a version has none."""
 
     label: str
     before: str
@@ -31,8 +31,8 @@ class Comparison:
     `n_items` counts items of which anything changed; they are not listed one by one.
     """
 
-    made: list[Row]
-    found: list[Row]
+    made: list[ComparedRow]
+    found: list[ComparedRow]
     changes: list[Difference]
     n_changes: int
     n_items: int
@@ -52,15 +52,15 @@ def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comp
 
 
 def _listed(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What is compared value by value, in an order of ours: a database may keep none."""
+    """The keys that are compared value by value, in a fixed order: a database may change it."""
     rest = sorted(key for key in report if key not in (*LISTED_FIRST, *NOT_LISTED))
     return {key: report[key] for key in (*LISTED_FIRST, *rest) if key in report}
 
 
-def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[Row]:
+def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[ComparedRow]:
     labels = [*before, *(label for label in after if label not in before)]
     pairs = [(label, before.get(label, "–"), after.get(label, "–")) for label in labels]
-    return [Row(label, old, new, old != new) for label, old, new in pairs]
+    return [ComparedRow(label, old, new, old != new) for label, old, new in pairs]
 
 
 def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -104,7 +104,7 @@ def _side(label: str, side: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:
-    """With intervals in general, of all answers and of certain ones."""
+    """The cell with intervals for new items, of all answers and of high-certainty ones."""
     return {**in_general(side), "high": in_general(side["high"])}
 
 

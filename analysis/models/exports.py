@@ -1,4 +1,4 @@
-"""Exports that were asked for on a page: what, how far, and where the finished file is."""
+"""Exports that were requested on a page."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,9 +9,9 @@ from studies.models.studies import Study
 
 
 class Export(Job):
-    """One file that somebody asked for; it lies in VAR_DIR/exports/<public_id>/ until it expires.
+    """One exported file, kept in VAR_DIR/exports/<public_id>/ until it expires.
 
-    The row stays when the file is gone: it says what left, when, and for whom.
+    The row is kept after the file is deleted: it records what was exported, when and by whom.
     """
 
     failure = "The export could not be written"
@@ -24,7 +24,9 @@ class Export(Job):
     licence = models.CharField(max_length=20, blank=True)
     identified = models.BooleanField(default=False, help_text="With platform ids.")
     free_text = models.BooleanField(default=False, help_text="With what people wrote.")
-    fresh_pseudonyms = models.BooleanField(default=False, help_text="Everybody named anew.")
+    fresh_pseudonyms = models.BooleanField(
+        default=False, help_text="With new names for annotators."
+    )
 
     rows = models.JSONField(default=dict, help_text="Rows by table.")
     filename = models.CharField(max_length=120, blank=True)

@@ -1,4 +1,4 @@
-"""Reports: what was planned, what was asked for, what came out, and who may see it."""
+"""Analysis plans, reports, rechecks and share links."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from studies.models.studies import Study
 
 
 class Report(Job):
-    """A report of one study; the files lie in VAR_DIR/reports/<public_id>/."""
+    """A report of one study; its files are in VAR_DIR/reports/<public_id>/."""
 
     failure = "The report could not be built"
     unharmed = "Your answers are unchanged."
@@ -47,13 +47,15 @@ class Report(Job):
 
 
 class Recheck(Job):
-    """A report that is computed again, and what was the same and what was not."""
+    """A report that is computed again, and what changed."""
 
     failure = "The report could not be computed again"
     unharmed = "The report and your answers are unchanged."
 
     report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="rechecks")
-    found = models.JSONField(null=True, help_text="How many values differ, the first, and why.")
+    found = models.JSONField(
+        null=True, help_text="The number of changed values, the first of them, and the reasons."
+    )
 
     class Meta(Job.Meta):
         constraints = [
@@ -69,15 +71,15 @@ class Recheck(Job):
 
 
 class AnalysisPlan(models.Model):
-    """What a study said, before or after its data, that its analysis would be; never changed.
+    """The frozen plan of a study's analysis, made before or after its data; never changed.
 
-    `seal` is a hash of all that it says, so that a change behind the program's back shows.
+    `seal` is a hash of its content, which reveals changes made in the database.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="analysis_plan")
     content = models.JSONField(help_text="Threshold, margin, analyses, exclusions, judges, seed.")
-    answers = models.PositiveIntegerField(help_text="Answers of people that were there already.")
-    judgments = models.PositiveIntegerField(help_text="Judgments that were there already.")
+    answers = models.PositiveIntegerField(help_text="Answers of people at that time.")
+    judgments = models.PositiveIntegerField(help_text="Judgments at that time.")
     seal = models.CharField(max_length=64)
     frozen_at = models.DateTimeField()
     frozen_by = models.ForeignKey(
@@ -93,15 +95,15 @@ class AnalysisPlan(models.Model):
 
 
 class ShareLink(models.Model):
-    """A link by which whoever holds it reads one report, without person-level rows.
+    """A link that opens one report for anyone who has it, without rows about annotators.
 
-    The key itself is shown once and never stored; `public_id` finds the row, `key_hash` opens it.
+    The key is shown once and never stored. `public_id` finds the row, `key_hash` checks the key.
     """
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="share_links")
     key_hash = models.CharField(max_length=64, editable=False)
-    note = models.CharField(max_length=120, blank=True, help_text="Whom it is for.")
+    note = models.CharField(max_length=120, blank=True, help_text="Who gets it.")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -1,6 +1,6 @@
-"""People beside the judges: shared errors and pace, as advice to whoever looks at an annotator.
+"""Errors and pace that annotators share with judges, as advice for the researcher.
 
-It lives here because neither annotation nor judging knows the other. Nothing follows from it.
+It is in analysis because annotation and judging do not import each other. It changes nothing.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, 
 
 @dataclass(frozen=True)
 class ErrorsWithJudge:
-    """A person's errors beside those of one judge that read the whole persona."""
+    """Errors that an annotator shares with one judge that read the whole persona."""
 
     judge: str
     setting: str
@@ -26,7 +26,7 @@ class ErrorsWithJudge:
 
 @dataclass(frozen=True)
 class Likeness:
-    """One person beside every judge, the most alike first.
+    """One annotator compared with every judge, the most similar first.
 
     `probability` is the smallest over the judges, corrected for their number; None where none
     is defined.
@@ -45,7 +45,7 @@ class Likeness:
 
 
 def likenesses(slug: str) -> list[Likeness]:
-    """Everybody with answers in the study `slug`; who stands out first, then the most alike."""
+    """All annotators with answers in the study `slug`: flagged ones, then the most similar."""
     data = load_dataset(slug)
     everybody = load_everybody(data)
     truth = data.scored_truth(offers_tie=data.study.allow_tie)[:, None]
@@ -80,7 +80,7 @@ def likenesses(slug: str) -> list[Likeness]:
 
 
 def _whole_runs(data: Dataset) -> list[Run]:
-    """The runs in which a judge read what people read; a jury is its judges once more."""
+    """The runs in which a judge read what people read; juries only repeat their judges."""
     return [
         run for run in data.runs if run.features == "all" and not run.is_jury and len(run.judgments)
     ]

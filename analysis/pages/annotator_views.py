@@ -1,4 +1,4 @@
-"""Annotators beside the judges: a panel on an annotator's page, and a list of everybody."""
+"""Annotators compared with judges: a panel on an annotator's page, and a list of all."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from studies.selectors import get_study
 @require_GET
 @login_required
 def annotators(request: HttpRequest, slug: str) -> HttpResponse:
-    """Everybody's errors beside the judge that they are most alike to; advice, no verdict."""
+    """The errors of each annotator next to those of the most similar judge; only advice."""
     study = get_study(request.user, slug)
     from analysis.pages.annotator_errors import likenesses
 
@@ -38,7 +38,7 @@ def annotator(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _context(study: Study) -> dict[str, Any]:
-    """The study, and the rule by which somebody stands out."""
+    """The study, and the rule by which an annotator is flagged."""
     from analysis.stats.agreement import shared_errors
 
     return {

@@ -1,4 +1,4 @@
-"""What to export, and how much may leave."""
+"""The form of an export."""
 
 from typing import Any
 
@@ -16,9 +16,9 @@ _USUAL = ("", "The usual one (JSON; CSV for matrices)")
 _CHOOSABLE = ("jsonl", "csv", "parquet")
 
 
-def _box(label: str, told: str) -> forms.BooleanField:
-    """Something that may be ticked."""
-    return forms.BooleanField(label=label, required=False, help_text=told)
+def _checkbox(label: str, help_text: str) -> forms.BooleanField:
+    """An option that is off by default."""
+    return forms.BooleanField(label=label, required=False, help_text=help_text)
 
 
 class ExportForm(forms.Form):
@@ -32,18 +32,19 @@ class ExportForm(forms.Form):
         label="Licence of the answers",
         required=False,
         choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
-        help_text="It is written into the data card. The items stay under their source’s.",
+        help_text="It is written to the data card. The items keep the licence of their source.",
     )
-    fresh_pseudonyms = _box(
-        "Give everybody a new name",
+    fresh_pseudonyms = _checkbox(
+        "New names for annotators",
         "Names no longer match those of earlier exports. Times, durations and flags are left out, "
         "because rows could be matched by them.",
     )
-    free_text = _box(
-        "With free text", "What people wrote at the end, and why somebody is excluded."
+    free_text = _checkbox(
+        "With free text", "What people wrote at the end, and the reasons of exclusions."
     )
-    identified = _box(
-        "With platform ids", "And everything people said about themselves, for example to pay them."
+    identified = _checkbox(
+        "With platform ids",
+        "And everything people stated about themselves, for example to pay them.",
     )
     confirmation = forms.CharField(
         label="To confirm, type the study’s short name",
@@ -81,5 +82,7 @@ class ExportForm(forms.Form):
         names_people = chosen.get("identified") or chosen.get("free_text")
         typed = chosen.pop("confirmation", "").strip()
         if names_people and typed != self.study.slug:
-            self.add_error("confirmation", f"Type {self.study.slug} to export what names people.")
+            self.add_error(
+                "confirmation", f"Type {self.study.slug} to export data that name people."
+            )
         return chosen

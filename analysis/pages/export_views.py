@@ -1,4 +1,4 @@
-"""A study's exports: ask for one, watch the queue, take the file along, delete it."""
+"""A study's exports: request one, follow the queue, download the file, delete it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -48,7 +48,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def table(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the page asks for while an export is being written."""
+    """The list that the page fetches while an export is being written."""
     study = get_study(request.user, slug)
     return render(request, "analysis/_exports_table.html", _context(request, study))
 
@@ -69,30 +69,30 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Ask once more for an export that failed, with the same choices."""
+    """Request a failed export again, with the same choices."""
     export = _export(request, slug, public_id, role=Membership.Role.EDITOR)
     return _queued(request, slug, partial(ask_again, export=export, user=_user(request)))
 
 
 def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpResponse:
-    """Back to the list, which says what became of the request."""
+    """Send the request and return to the list, with a message."""
     try:
         ask()
     except ExportError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "The export is in the queue. Its file appears here.")
+        messages.success(request, "The export is in the queue. Its file will appear here.")
     return redirect("exports:list", slug)
 
 
 @require_GET
 @login_required
 def download(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """The finished file; a copy that names people goes to owners alone, and into the log."""
+    """The finished file. Copies that name people are for owners only and are logged."""
     export = _export(request, slug, public_id, role=Membership.Role.VIEWER)
     path = export_dir(export.public_id) / export.filename
     if export.state != Export.State.DONE or not path.is_file():
-        raise Http404("The file of this export is not there. Make it again.")
+        raise Http404("The file of this export does not exist. Export again.")
     note_download(export=export, user=_user(request))
     response = FileResponse(path.open("rb"), as_attachment=True, filename=export.filename)
     response["Cache-Control"] = "private, no-store"
@@ -102,18 +102,18 @@ def download(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Ask once, then delete the file, or stop the writing."""
+    """Ask for confirmation, then delete the file or stop the export."""
     export = _export(request, slug, public_id, role=Membership.Role.EDITOR)
     if request.method == "POST":
         delete_export(export_id=export.pk, user=_user(request))
-        messages.success(request, "The file is deleted. The list says that it was made.")
+        messages.success(request, "The file is deleted. The list still shows the export.")
         return redirect("exports:list", slug)
     context = {"study": export.study, "export": export, "name": name_of(export)}
     return render(request, "analysis/delete_export.html", context)
 
 
 def _export(request: HttpRequest, slug: str, public_id: str, *, role: str) -> Export:
-    """An export that the user may have; one that names people takes an owner, whatever `role`."""
+    """An export that the user may have; one that names people needs an owner, not just `role`."""
     study = get_study(request.user, slug, role=role)
     export = get_object_or_404(study.exports.select_related("study"), public_id=public_id)
     if export.names_people and not _may(request, study, Membership.Role.OWNER):

@@ -118,7 +118,7 @@ class PlanForm(forms.Form):
 
 class ShareForm(forms.Form):
     note = forms.CharField(
-        label="Whom it is for",
+        label="For",
         max_length=120,
         required=False,
         help_text="For your own list; it is not shown to them.",

@@ -1,4 +1,4 @@
-"""Sharing a report by link: owners make and end links; whoever holds one reads the report."""
+"""Share links: owners create and revoke them, and anyone with a link reads the report."""
 
 from typing import cast
 
@@ -29,7 +29,7 @@ from studies.models.studies import Membership
 @login_required
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """The links of a report; for owners alone, since a link leaves the study's own people."""
+    """The share links of a report. Only owners see them."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
     form = ShareForm(request.POST or None)
     new, status = "", 200
@@ -107,7 +107,7 @@ def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
 
 
 def _guarded(response: HttpResponseBase) -> HttpResponseBase:
-    """Kept by no cache and no search engine; the address, which holds the key, goes nowhere."""
+    """Forbid caches and search engines, and send the address, which has the key, to nobody."""
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"

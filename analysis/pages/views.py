@@ -1,4 +1,4 @@
-"""A study's reports: build one, watch it, open it, take its files along."""
+"""A study's reports: build one, follow it, open it, download its files."""
 
 import io
 import zipfile
@@ -81,7 +81,7 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """How far a report is, or what came out and where to get it."""
+    """The progress of a report, or its result and downloads."""
     report = get_report(request.user, slug, public_id)
     recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
@@ -110,7 +110,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @login_required
 @require_GET
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """What the page asks for while a report is being built."""
+    """The progress that the page asks for while a report is being built."""
     report = get_report(request.user, slug, public_id)
     # The page of a finished report follows its recheck.
     return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
@@ -119,7 +119,7 @@ def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
 @login_required
 @require_POST
 def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Compute a finished report again, in a worker; its page shows what came out."""
+    """Compute a finished report again in a worker; its page shows the result."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
     if report.state != Report.State.DONE:
         raise Http404("This report is not finished, so there is nothing to verify yet.")
@@ -130,7 +130,7 @@ def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """The report itself, under its own policy: its own script by hash, nothing from elsewhere."""
+    """The report itself, under its own content security policy."""
     report, folder = _files(request, slug, public_id)
     response = FileResponse((folder / "report.html").open("rb"), content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"
@@ -174,9 +174,9 @@ def _may_build(request: HttpRequest, slug: str) -> bool:
 
 
 def _files(request: HttpRequest, slug: str, public_id: str) -> tuple[Report, Path]:
-    """A finished report and its folder; 404 while it is not finished, or when files are gone."""
+    """A finished report and its folder; 404 if it is not finished or its files are gone."""
     report = get_report(request.user, slug, public_id)
     folder = report_dir(report.public_id)
     if report.state != Report.State.DONE or not (folder / "report.html").is_file():
-        raise Http404("The files of this report are not there. Build it again.")
+        raise Http404("The files of this report do not exist. Build it again.")
     return report, folder

@@ -1,6 +1,6 @@
-"""The paper's released result files, counted again and set beside its published cells.
+"""Counts the paper's released result files again and compares them with its published tables.
 
-Files in, files out: no database, no Django.
+It reads and writes files, without a database or Django.
 """
 
 from analysis.replication.errors import NothingToReplicate, ReplicationError, UnreadableFile

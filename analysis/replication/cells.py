@@ -1,4 +1,4 @@
-"""Each published cell beside what its file gives: equal or different, and why."""
+"""Each published cell compared with its file: equal or different, and why."""
 
 import json
 import math

@@ -11,8 +11,8 @@ from analysis.replication.released_answers import ReleasedAnswer
 
 THRESHOLD = 80
 
-# Which rows a rule counts. The paper drops what is no verdict where no tie was offered, and
-# counts it as wrong where one was.
+# The rows that a rule counts. Without a tie option, the paper drops replies other than A and B;
+# with one, it counts them as wrong.
 RULES: dict[str, Callable[[ReleasedAnswer], bool]] = {
     "drop_nonAB": lambda row: row.answer in ("A", "B"),
     "all_rows": lambda row: True,
@@ -40,7 +40,7 @@ def by_rule(rows: Sequence[ReleasedAnswer], rule: str) -> dict[str, Any]:
 
 
 def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
-    """Everything that replication.json says about a file."""
+    """The entry of a file in replication.json."""
     parsed = [row for row in rows if row.parsed]
     banded = [row for row in parsed if has_hundred_scale(row)]
     certain = [row for row in banded if is_certain(row)]

@@ -1,4 +1,4 @@
-"""What can go wrong; each message says what, where and how to mend it."""
+"""Errors of a replication; each message states what is wrong, where, and what to do."""
 
 
 class ReplicationError(Exception):

@@ -1,4 +1,4 @@
-"""Rows of a released result file, as they are: what was answered, what was true, how certain."""
+"""The rows of a released result file: answer, truth and certainty."""
 
 import json
 import re

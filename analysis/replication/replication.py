@@ -17,7 +17,7 @@ SCHEMA = "thirdperson.replication/1"
 
 @dataclass(frozen=True)
 class Replication:
-    """What came out.
+    """The result of a replication.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def find_files(folder: Path) -> list[Path]:
 
 
 def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: None) -> Replication:
-    """Count the released files among `files` and set them beside the published cells.
+    """Count the released files among `files` and compare them with the published cells.
 
     Files of other names are skipped and listed. A file that is named like a result but cannot be
     read as one is listed too; the others are compared all the same. `on_file` is called after

@@ -1,4 +1,4 @@
-"""What the name of a released file says: data set, kind of prompt, features, model."""
+"""Names of released files: data set, kind of prompt, features, model."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The tables of a replication: files, published cells beside counted ones, and arithmetic checks.
+"""The tables of a replication: files, published cells next to counted ones, and arithmetic checks.
 
 The page, the files for papers and the text on the terminal show these.
 """

@@ -22,7 +22,7 @@ class Job(models.Model):
     """Work for a worker; `studies.jobs.runner` changes its state.
 
     queued → running → done or failed; done → gone when its files are deleted. A running job whose
-    worker was killed goes back to queued. The row of a deleted file stays, as a record.
+    worker was killed goes back to queued. The row of a deleted file is kept as a record.
     """
 
     class State(models.TextChoices):
@@ -34,7 +34,7 @@ class Job(models.Model):
 
     OPEN = (State.QUEUED, State.RUNNING)
 
-    # Both ends of the sentence about an error of the program.
+    # The sentence about an unexpected error begins with `failure` and ends with `unharmed`.
     failure: str
     unharmed: str
 
@@ -91,5 +91,5 @@ class Job(models.Model):
 
     @property
     def sentence(self) -> str:
-        """What a page says about it."""
+        """The sentence about it on a page."""
         return STALLED if self.is_stalled else self.message

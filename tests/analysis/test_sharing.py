@@ -241,5 +241,5 @@ def test_a_report_that_an_older_version_computed_is_built_again_first(report, ow
     del report.result["registration"]
     report.save(update_fields=["result"])
 
-    with pytest.raises(NotShareable, match="older version of the program built this report"):
+    with pytest.raises(NotShareable, match="older version of Thirdperson built this report"):
         share_report(report_id=report.pk, user=owner)

@@ -77,7 +77,9 @@ def test_a_figure_that_was_edited_is_named(report, capsys):
     assert no.value.returncode == 1
     said = capsys.readouterr().out
     assert "human.majority.correct: " in said
-    assert "The answers and the program are those of the report: its file was changed." in said
+    assert (
+        "The answers and the software are the same as in the report: its file was changed." in said
+    )
 
 
 def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(report):
@@ -90,8 +92,8 @@ def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(repo
     Annotation.objects.filter(assignment__item=item).update(choice="r2")
 
     assert verify_report(json.loads(path.read_text())).reasons == (
-        "There are as many answers as then, but some were changed since. "
-        "Items that came out otherwise: alone.",
+        "The number of answers is the same, but some answers were changed. "
+        "Items with other results: alone.",
     )
 
 
@@ -105,7 +107,7 @@ def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
 
     said = capsys.readouterr().out
     assert f"{person.pseudonym} withdrew: {n} answers" in said
-    assert "The report rests on" in said
+    assert "The report uses" in said
 
 
 def test_people_who_were_excluded_or_came_since_are_named(report):

@@ -294,7 +294,7 @@ def test_a_report_is_verified_from_its_page(client, finished):
     assert "Every number is what the answers give." in equal
     assert client.get(status).json()["open"] is False
     assert "<strong>Superseded.</strong>" in after
-    assert "answers that the report rests on are withdrawn" in after
+    assert "answers in the report are withdrawn" in after
     assert '<th scope="row" class="key">inputs.hash</th>' in after
 
 

@@ -1,4 +1,4 @@
-"""A whole export: every table in several formats, with what one needs to understand and cite it."""
+"""A whole export: every table in several formats, with its documentation and licence."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ from analysis.exports.description.facts import Description, File, Part, ScoreKee
 from analysis.exports.description.licences import citation_cff, licence_text
 from analysis.exports.description.report_copy import named_report, newest_report, write_report_copy
 from analysis.exports.errors import ExportError
-from analysis.exports.tables.catalogue import BUNDLED, Leaving, make_table
+from analysis.exports.tables.catalogue import BUNDLED, Disclosure, make_table
 from analysis.exports.tables.pseudonyms import K
 from analysis.exports.tables.table_files import (
     OnRow,
@@ -31,7 +31,7 @@ from studies.exporters.items import dataset_description
 from studies.models.studies import Study
 from studies.prompts import SETTINGS, wording
 
-# Other shapes of the same answers, left out of a bundle where the study has none of them.
+# Other formats of the same answers; a bundle leaves out those that the study cannot have.
 _OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
 
 
@@ -40,7 +40,7 @@ def write_folder(
     out: Path,
     *,
     parquet: bool,
-    leaving: Leaving,
+    disclosure: Disclosure,
     licence: str,
     on_row: OnRow | None = None,
 ) -> dict[str, int]:
@@ -49,12 +49,12 @@ def write_folder(
     Returns how many rows each table has. Raises `ExportError` or `OSError`.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ExportError(f"{out} is there already. Name a new or an empty folder.")
+        raise ExportError(f"{out} exists already. Choose a new or empty folder.")
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
     try:
-        counts = _fill(study, part, parquet, leaving, licence, on_row)
-        if not leaving.identified:
+        counts = _fill(study, part, parquet, disclosure, licence, on_row)
+        if not disclosure.identified:
             part.chmod(0o755)
         if out.exists():
             out.rmdir()
@@ -68,20 +68,20 @@ def _fill(
     study: Study,
     folder: Path,
     parquet: bool,
-    leaving: Leaving,
+    disclosure: Disclosure,
     licence: str,
     on_row: OnRow | None,
 ) -> dict[str, int]:
     keeper = ScoreKeeper()
     parts = {}
     for name in BUNDLED:
-        table = make_table(study, name, leaving)
+        table = make_table(study, name, disclosure)
         if name == "aggregates":
             table = _watched(keeper, table)
         parts[name] = _write_part(table, folder, parquet, on_row)
-    # The reader meets what was judged first.
+    # On the card, the items come first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
-    left_out = tuple(_write_others(study, folder / "other", leaving))
+    left_out = tuple(_write_others(study, folder / "other", disclosure))
     items = parts["items"]
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
@@ -95,7 +95,7 @@ def _fill(
             collection=collection_of(study, k=K),
             on=timezone.now().date(),
             licence=licence,
-            leaving=leaving,
+            disclosure=disclosure,
             parts=ordered,
             left_out=left_out,
             report=named_report(report, is_here=has_copy),
@@ -126,11 +126,11 @@ def _write_part(table: Table, folder: Path, parquet: bool, on_row: OnRow | None)
     return Part(name, table.columns, rows, files)
 
 
-def _write_others(study: Study, folder: Path, leaving: Leaving) -> Iterator[str]:
-    """Write the other shapes; yields, for each that cannot be, the reason."""
+def _write_others(study: Study, folder: Path, disclosure: Disclosure) -> Iterator[str]:
+    """Write the other formats, and yield the reason for each that cannot be written."""
     for what, name in _OTHERS.items():
         try:
-            table = make_table(study, what, leaving)
+            table = make_table(study, what, disclosure)
         except ExportError as error:
             yield f"`other/{name}`. {error}"
         else:
@@ -155,7 +155,7 @@ def _write_words(folder: Path, described: Description) -> None:
 
 
 def _write_checksums(folder: Path) -> None:
-    """In the format that `sha256sum --check` reads."""
+    """The checksum file that `sha256sum --check` reads."""
     lines = [
         f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n"
         for path in sorted(folder.rglob("*"))

@@ -42,7 +42,7 @@ def request_export(
         "fresh_pseudonyms": fresh_pseudonyms,
     }
     if (identified or free_text) and not _owns(user, study):
-        raise ExportError("Only an owner of the study may export what names people.")
+        raise ExportError("Only an owner of the study may export data that name people.")
     if same := same_job(study.exports.filter(state__in=Export.OPEN, **wanted), write_export):
         return same
     export = Export.objects.create(study=study, requested_by=user, **wanted)
@@ -56,7 +56,7 @@ def ask_again(*, export: Export, user: User) -> Export:
     Raises `ExportError` where it did not fail, and where `request_export` raises it for `user`.
     """
     if export.state != Export.State.FAILED:
-        raise ExportError("This export did not fail, so there is nothing to ask for again.")
+        raise ExportError("This export did not fail, so it cannot be requested again.")
     return request_export(
         study_id=export.study_id,
         user=user,
@@ -77,7 +77,7 @@ def _owns(user: User, study: Study) -> bool:
 def delete_export(*, export_id: int, user: User) -> None:
     """Delete the file of an export, or stop its writing; doing it again changes nothing.
 
-    The row is changed first: whoever looks meanwhile finds no file that is half deleted, and a
+    The row is changed first, so that no page offers a half-deleted file, and a
     worker that is writing stops at its next heartbeat.
     """
     export = Export.objects.select_related("study").get(pk=export_id)

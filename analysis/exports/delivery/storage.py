@@ -1,4 +1,4 @@
-"""The folders of exports, and how long the files stay in them."""
+"""The folders of exports, and how long their files are kept."""
 
 import shutil
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Writing an export: one table to a file, or all of them to a folder; and its row in the log."""
+"""Writes an export: one table to a file or all of them to a folder, and an entry in the log."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from analysis.data.collection import table_sizes
 from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
-from analysis.exports.tables.catalogue import FORMATS_OF, Leaving, make_table
+from analysis.exports.tables.catalogue import FORMATS_OF, Disclosure, make_table
 from analysis.exports.tables.pseudonyms import renew_export_key
 from analysis.exports.tables.table_files import OnRow, require_pyarrow, write_table
 from studies.models.studies import Study
@@ -33,12 +33,12 @@ def export_study(
 
     Returns how many rows each table has. A file is replaced, a folder must be new or empty;
     both appear only when they are complete. Platform ids are written only when `identified`, and
-    only to a file that its owner alone can read. With `fresh_pseudonyms` everybody gets another
-    name, and no time leaves by which the names could be matched. The study's log says who
-    exported what; `noted` goes there too. Raises `ExportError`.
+    only to a file that its owner alone can read. With `fresh_pseudonyms` all annotators get new
+    names, and no times are exported by which the names could be matched. The study's log records
+    who exported what, with `noted`. Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
-    leaving = Leaving(
+    disclosure = Disclosure(
         identified=identified, free_text=free_text, times=identified or not fresh_pseudonyms
     )
     if fresh_pseudonyms:
@@ -52,15 +52,15 @@ def export_study(
                 study,
                 out,
                 parquet=format == "parquet",
-                leaving=leaving,
+                disclosure=disclosure,
                 licence=licence,
                 on_row=on_row,
             )
         else:
-            counts = {what: write_table(make_table(study, what, leaving), {format: out}, on_row)}
+            counts = {what: write_table(make_table(study, what, disclosure), {format: out}, on_row)}
     except OSError as error:
         raise ExportError(
-            f"{out} cannot be written: {error.strerror}. Name another place."
+            f"{out} cannot be written: {error.strerror}. Choose another path."
         ) from error
     record(
         study,

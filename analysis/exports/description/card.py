@@ -23,11 +23,11 @@ from studies.prompts import BANDS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _TABLES = {
-    "items": "What was judged: a person, a question, two responses, the person's own answer.",
-    "annotations": "People's answers, one row each, in content terms (`r1`, `r2`, `tie`).",
+    "items": "What was judged: a persona, a question, two responses, the persona's own answer.",
+    "annotations": "Answers of people, one row each, in content terms (`r1`, `r2`, `tie`).",
     "judgments": "Models' answers in the same shape, with run, sample, raw reply and attempts.",
-    "annotators": "The people under their exported names: progress, checks, demographics.",
-    "aggregates": "One answer an item of people together, and of each run of a model.",
+    "annotators": "Annotators under their exported names: progress, checks, demographics.",
+    "aggregates": "One verdict per item of all people together, and of each run of a model.",
 }
 _TYPES = {
     "text": "string",
@@ -46,7 +46,7 @@ _NESTED = (
 
 
 def dataset_card(described: Description) -> str:
-    """The card: what machines read, then what people read."""
+    """The card: a YAML head for machines, then text for readers."""
     return f"---\n{_head(described)}---\n{_body(described)}"
 
 
@@ -87,7 +87,7 @@ def _head(described: Description) -> str:
         ],
         "dataset_info": [_info(part) for part in described.parts],
     }
-    # JSON is YAML: no text of the study can end the block or be taken for a directive.
+    # JSON is YAML, so no text of the study can end the block or act as a directive.
     return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
 
 
@@ -213,13 +213,13 @@ def _standings(described: Description) -> str:
     given = described.collection.standings
     withdrawn = given.get("withdrawn", 0)
     parts = [f"{count:,} {name}" for name, count in given.items() if name != "withdrawn"]
-    told = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
+    sentence = f"Answers by standing: {', '.join(parts)}." if parts else "There are no answers yet."
     if withdrawn:
-        told += f" Withdrawn, and not here: {withdrawn:,}."
+        sentence += f" Withdrawn, and not in this data set: {withdrawn:,}."
     return (
-        f"{told} `counted` fills one of an item's places, `surplus` came beyond them, `released` "
+        f"{sentence} `counted` fills a seat of an item, `surplus` came beyond them, `released` "
         "is from somebody who left early, `imported` was read from a file. The report of the study "
-        "rests on `counted` and `imported` answers of people who are not `excluded`; "
+        "uses `counted` and `imported` answers of people who are not `excluded`; "
         f"{_n(described.collection.excluded_people, 'person', 'people')} "
         f"{'is' if described.collection.excluded_people == 1 else 'are'} excluded."
     )
@@ -229,7 +229,7 @@ def _certainty(described: Description) -> str:
     if not described.study.ask_certainty:
         return "People were not asked how certain they were."
     return (
-        f"How certain whoever judged was, from 1 to 100; {described.study.certainty_threshold} or "
+        f"Certainty is stated from 1 to 100; {described.study.certainty_threshold} or "
         "more counts as high. The bands were shown with these words:"
     )
 
@@ -295,7 +295,7 @@ def _scores(described: Description) -> str:
             )
             for name, score in described.scores.items()
         ],
-    ) + ("\nScored: there is a verdict, and the person's own answer is known and was on offer.\n")
+    ) + ("\nScored: there is a verdict, and the own answer is known and was an option.\n")
 
 
 def _fields(parts: Iterable[Part]) -> str:
@@ -331,8 +331,8 @@ def _rebuilding(described: Description) -> str:
     return f"""
 ### Rebuilding the items
 
-The source forbids redistribution: items are given as ids and content hashes. Whoever has the
-source's files gets the same items back, and is told where one differs:
+The source forbids redistribution: items are given as ids and content hashes. If you have
+the source's files, this rebuilds the same items and reports each one that differs:
 
 ```
 {listed or "manage.py import_items STUDY FILE… --create --like jsonl/items.jsonl"}

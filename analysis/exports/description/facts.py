@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from analysis.data.collection import Collection
-from analysis.exports.tables.catalogue import Leaving
+from analysis.exports.tables.catalogue import Disclosure
 from analysis.exports.tables.columns import Column
 from studies.models.studies import Study
 
@@ -54,7 +54,7 @@ class Description:
     collection: Collection
     on: date
     licence: str
-    leaving: Leaving
+    disclosure: Disclosure
     parts: tuple[Part, ...]
     left_out: tuple[str, ...]
     report: str

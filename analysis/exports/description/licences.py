@@ -1,4 +1,4 @@
-"""Under what terms a bundle leaves, and how it wants to be cited."""
+"""The licences of a bundle, and how to cite it."""
 
 from datetime import date
 from typing import Any
@@ -8,7 +8,7 @@ from analysis.exports.tables.table_files import to_json
 from analysis.report.table_files import tex
 from studies.models.studies import Study
 
-# SPDX names; the owner of a study chooses for the answers, the source has chosen for the items.
+# SPDX names. The owner of a study chooses the licence of the answers, the source that of the items.
 LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
@@ -20,7 +20,7 @@ _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
 
 
 def licence_urls(study: Study, licence: str) -> list[str]:
-    """Where the terms of the answers and of the items are found; empty where nobody said."""
+    """The addresses of the licences of the answers and of the items, where they are stated."""
     found = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
     return [url for url in dict.fromkeys(found) if url]
 
@@ -42,7 +42,7 @@ Answers of people, judgments of models, aggregates and descriptions
 Items (questions, responses, profiles){f", from {source['name']}" if source.get("name") else ""}
   {items}
 {withheld}
-Replies of models may be under the terms of who made the model.
+Replies of models may be subject to the terms of the model's provider.
 """
 
 

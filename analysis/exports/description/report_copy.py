@@ -1,4 +1,4 @@
-"""The newest report of a study as it may leave: without rows about single people or items."""
+"""A copy of the newest report, without rows about single annotators or items."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from studies.models.studies import Study
 
 
 def newest_report(study: Study) -> Report | None:
-    """The newest report, unless answers that it rests on were withdrawn since."""
+    """The newest report; None if answers in it were withdrawn after it was built."""
     built = marked(study.reports.filter(state=Report.State.DONE))
     report = built.order_by("-number").first()
     superseded = report and report.withdrawn_since  # type: ignore[attr-defined]  # annotated
@@ -26,8 +26,8 @@ def write_report_copy(report: Report, folder: Path) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
     The report's own files hold rows by annotator under the names used inside; these do not.
-    False, and nothing is written, where another version of the program computed the result and
-    this one cannot make a page of it.
+    Returns False and writes nothing if another version of Thirdperson computed the result and
+    this one cannot render it.
     """
     if report.result is None or report.finished_at is None:
         raise ValueError(f"report {report.pk} is not done")
@@ -46,13 +46,13 @@ def write_report_copy(report: Report, folder: Path) -> bool:
 
 
 def named_report(report: Report | None, *, is_here: bool) -> str:
-    """Which report a bundle holds, for its card."""
+    """The sentence about the report on the card of a bundle."""
     if report is None or report.finished_at is None:
         return "No report had been built of the answers that are here."
     if not is_here:
         return (
-            f"Report v{report.number} is left out: an older version of the program built it. Build "
-            "it again and export again."
+            f"Report v{report.number} is left out: an older version of Thirdperson built it. "
+            "Build it again and export again."
         )
     return (
         f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "

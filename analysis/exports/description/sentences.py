@@ -1,4 +1,4 @@
-"""Sentences about a data set, for its card and its metadata alike."""
+"""Sentences about a data set, for its card and its metadata."""
 
 from analysis.exports.description.facts import Description
 from analysis.exports.tables.pseudonyms import K
@@ -40,7 +40,7 @@ def collection(described: Description) -> str:
     paid = format_money(study.reward, study.currency)
     hourly = format_money(study.reward * 60 / study.minutes, study.currency)
     return (
-        f"Recruiting: {platform(described)}. Planned were about {study.items_per_annotator} "
+        f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} "
         f"items a person, {study.minutes} minutes and {paid} ({hourly} an hour). Days of the "
         f"answers (UTC): {days}. The page asked in the language "
         f"“{study.language}”."
@@ -52,14 +52,14 @@ def protocol(described: Description) -> str:
     asked = "a choice and a certainty from 1 to 100" if study.ask_certainty else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
     return (
-        f"“{_question(study)}” Asked for was {asked}. {ties} Which response stood first was "
-        "decided for each person and item, and is stored. Models were asked with the words in "
+        f"“{_question(study)}” The answer was {asked}. {ties} Which response was shown first "
+        "was decided for each person and item, and is stored. Models were asked with the texts in "
         "prompts/."
     )
 
 
 def answers_per_item(described: Description) -> str:
-    return f"Planned were {described.study.annotations_per_item} answers of people to each item."
+    return f"Planned: {described.study.annotations_per_item} answers of people to each item."
 
 
 def annotator_demographics(described: Description) -> str:
@@ -78,23 +78,24 @@ def machine_tools(described: Description) -> list[str]:
 
 def privacy(described: Description) -> str:
     kept = (
-        "Nobody is named: rater_id comes from a key that stays with the study. Times are cut to "
-        f"the minute. Demographics are given only in combinations that at least {K} people share."
+        "No person is named: rater_id is computed with a key that is never exported. Times are "
+        f"cut to the minute. Demographics are given only in combinations that at least {K} "
+        "people share."
     )
-    if described.leaving.free_text:
+    if described.disclosure.free_text:
         kept += " Free text that people wrote, or that was written about them, is included."
     else:
         kept += " Free text about people is left out."
-    if described.leaving.identified:
+    if described.disclosure.identified:
         return (
             "THIS COPY NAMES PEOPLE: the table annotators holds platform ids and everything "
-            "people said about themselves. It must not be passed on."
+            "people stated about themselves. Do not pass it on."
         )
     return kept
 
 
 def limits(described: Description) -> list[str]:
-    """What the data cannot bear; the report of the study says how certain its figures are."""
+    """What the data cannot show; the study's report states the precision of its numbers."""
     study = described.study
     found = [
         STEREOTYPES,
@@ -105,10 +106,10 @@ def limits(described: Description) -> list[str]:
     if study.ask_certainty:
         found.append(certainty_limit(study.certainty_threshold))
     if study.is_simulated:
-        found.insert(0, "The answers are simulated and say nothing about people.")
+        found.insert(0, "The answers are simulated and show nothing about people.")
     unknown = [name for name, score in described.scores.items() if not score.scored]
     if unknown:
-        found.append("Own answers are missing: nothing here says who was right.")
+        found.append("Own answers are missing, so no answer here can be scored.")
     small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
     if small:
         found.append("Fewer than 30 items can be scored: shares of right answers are rough.")

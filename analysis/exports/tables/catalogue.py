@@ -14,7 +14,7 @@ from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet")
-# The first of each is what you get without asking.
+# The first is the default.
 FORMATS_OF: dict[str, tuple[str, ...]] = {
     "items": _PLAIN,
     "annotations": _PLAIN,
@@ -30,13 +30,13 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
 }
 WHAT = tuple(FORMATS_OF)
 FORMATS = (*_PLAIN, "json")
-# What refers to others comes before them: while a study runs, whoever an answer names has a row.
+# Answers are read before annotators and items: so while a study runs, every id has its row.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """What more may leave than what leaves by itself."""
+class Disclosure:
+    """What an export contains beyond the default."""
 
     identified: bool = False
     free_text: bool = False
@@ -44,7 +44,7 @@ class Leaving:
     times: bool = True
 
 
-def make_table(study: Study, what: str, leaving: Leaving) -> Table:
+def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
     """The table `what` of a study. Raises `ExportError` where the study has no such table."""
     match what:
         case "items":
@@ -53,7 +53,7 @@ def make_table(study: Study, what: str, leaving: Leaving) -> Table:
             return Table(what, shape, lambda: item_rows(study), item_cells)
         case "annotations":
             rows = lambda: annotation_table(  # noqa: E731
-                study, free_text=leaving.free_text, times=leaving.times
+                study, free_text=disclosure.free_text, times=disclosure.times
             )
             return Table(what, columns.ANNOTATIONS, rows)
         case "judgments":
@@ -62,7 +62,7 @@ def make_table(study: Study, what: str, leaving: Leaving) -> Table:
             shape = columns.AGGREGATES
             return Table(what, shape, lambda: columns.in_columns(aggregate_rows(study), shape))
         case "annotators":
-            return _annotators(study, leaving)
+            return _annotators(study, disclosure)
         case "wide":
             return wide_table(study)
         case "reliability":
@@ -80,17 +80,17 @@ def make_table(study: Study, what: str, leaving: Leaving) -> Table:
     return Table(what, (), lambda: others[what](study))
 
 
-def _annotators(study: Study, leaving: Leaving) -> Table:
+def _annotators(study: Study, disclosure: Disclosure) -> Table:
     shape: tuple[columns.Column, ...] = columns.ANNOTATORS
-    if leaving.identified:
+    if disclosure.identified:
         shape += columns.IDENTIFIED
-    if leaving.free_text:
+    if disclosure.free_text:
         shape += tuple(column for column in columns.FREE_TEXT if column not in shape)
     return Table(
         "annotators",
         shape,
         lambda: annotator_table(
-            study, columns.names(shape), identified=leaving.identified, times=leaving.times
+            study, columns.names(shape), identified=disclosure.identified, times=disclosure.times
         ),
-        names_people=leaving.identified,
+        names_people=disclosure.identified,
     )

@@ -1,4 +1,4 @@
-"""What each column of an export is called, holds and means; every format is written from this."""
+"""The columns of every table: name, type and meaning; all formats are written from these."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 class Column:
     """`json` holds a list or an object: as it is in JSON Lines, as JSON text elsewhere.
 
-    `label` marks what raters said, for whoever looks for the labels of a data set.
+    `label` marks the answers of raters, which are the labels of the data set.
     """
 
     name: str
@@ -52,12 +52,12 @@ _ANSWER = _columns("""
     rater_kind             text    human or model.
     rater_id               text    The person's exported name, or the judge's name.
     slot                   integer Counts the answers to an item, or a run's questions about it.
-    shown_first            text    The response that stood on side A: r1 or r2.
+    shown_first            text    The response on side A: r1 or r2.
     *choice                text    r1, r2 or tie: the answer in content terms.
     choice_side            text    The same as a side: A, B, or C for a tie.
     *certainty             integer 1 to 100; empty on a tie or where not asked.
     certainty_band         text    The band of the certainty.
-    certainty_input        text    slider, number, band or model; empty where not known.
+    certainty_input        text    slider, number, band or model; empty if unknown.
     setting                text    Words that were used: standard, certainty or tie.
     persona_features_shown json    Keys of the persona's features that were shown.
     attempts               integer Replies until one could be read.
@@ -71,7 +71,7 @@ _ANSWER = _columns("""
     input_kind             text    Reserved; empty.
     checks_passed          boolean Whether the person passed the attention checks.
     excluded               boolean Whether the person is excluded from analysis.
-    exclude_reason         text    Why; free text, only where it was asked for.
+    exclude_reason         text    Why; free text, only if it was exported.
 """)
 ANNOTATIONS = (
     *_ANSWER,
@@ -157,7 +157,7 @@ _ITEM_COLUMNS = _columns("""
     persona_id          text    The person the item is about.
     persona_text        text    Free text about the person.
     question            text    What the person asked or was asked.
-    context             text    What stands before the question.
+    context             text    The text before the question.
     context_title       text    Its heading.
     response_1          text    Response r1.
     response_2          text    Response r2.
@@ -182,10 +182,10 @@ _ITEM_COLUMNS = _columns("""
     kind_2              text    Who wrote response 2: model, human, survey_option or unknown.
     family_1            text    Family of that model, response 1.
     family_2            text    Family of that model, response 2.
-    first_person_source text    How the own answer is known.
+    first_person_source text    Where the own answer comes from.
     label_confidence    number  How sure the own answer is.
     margin              number  Difference of the two scores.
-    fixed_first         text    The response that always stands on side A.
+    fixed_first         text    The response that is always on side A.
     check_correct       text    The right answer to an attention check.
     check_instruction   text    What an attention check asks for.
     warnings            text    Flags of the content (JSON).

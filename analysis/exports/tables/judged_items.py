@@ -1,4 +1,4 @@
-"""Items with everything that was said about them, read in parts and joined by item."""
+"""Items with all answers and verdicts on them, read in parts and joined by item."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class JudgedItem:
 
 
 def judged_items(study: Study) -> Iterator[JudgedItem]:
-    """The items that count, by key, also those that nobody has judged."""
+    """The items that count, by key, including those without answers."""
     items = item_texts(study)
     by_item = groupby(counted_answers(study), key=itemgetter("item_id"))
     key, answers = _next(by_item)

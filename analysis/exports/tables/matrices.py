@@ -14,13 +14,13 @@ from analysis.exports.tables.pseudonyms import exported_id
 from analysis.exports.tables.table_files import ExportRow, Table
 from studies.models.studies import Study
 
-# What a spreadsheet or a statistics package still opens; beyond it a matrix is almost empty.
+# Spreadsheets and statistics packages open this many; larger matrices are almost empty.
 MAX_CELLS = 5_000_000
 CODES = {"r1": 1, "r2": 2, "tie": 3}
 
 
 def wide_table(study: Study) -> Table:
-    """One row an item; a choice and a certainty column each person, then each run's verdict.
+    """One row per item; a choice and a certainty column per annotator, a verdict column per run.
 
     Raises `ExportError` when it would be too large.
     """
@@ -34,8 +34,8 @@ def wide_table(study: Study) -> Table:
     ]
     for rater in raters:
         name = _variable(rater)
-        columns.append(Column(name, "text", f"What {rater} chose.", label=True))
-        columns.append(Column(f"{name}_certainty", "integer", f"How certain {rater} was."))
+        columns.append(Column(name, "text", f"The choice of {rater}.", label=True))
+        columns.append(Column(f"{name}_certainty", "integer", f"The certainty of {rater}."))
     columns += [Column(name, "text", f"Verdict of run {key}.") for key, name in runs.items()]
 
     def rows() -> Iterator[ExportRow]:
@@ -57,7 +57,7 @@ def wide_table(study: Study) -> Table:
 
 
 def reliability_matrix(study: Study) -> Table:
-    """One row a person, one column an item: 1 = response 1, 2 = response 2, 3 = tie, empty = none.
+    """One row per annotator, one column per item: 1, 2 = response, 3 = tie, empty = no answer.
 
     Raises `ExportError` when it would be too large.
     """
@@ -93,12 +93,12 @@ def _check_size(study: Study, raters: list[str], *, cells: int) -> None:
         raise ExportError(
             f"A matrix of {items:,} items and {len(raters):,} people would have "
             f"{items * cells:,} cells, and the limit is {MAX_CELLS:,}. Export annotations, which "
-            "has one row an answer."
+            "has one row per answer."
         )
 
 
 def _variable(rater: str) -> str:
-    """A name that R and SPSS take as it is: letters, digits and underscores."""
+    """A name that R and SPSS accept: letters, digits and underscores."""
     return rater.replace("-", "_")
 
 

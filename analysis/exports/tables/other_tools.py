@@ -16,10 +16,10 @@ _CHUNK = 500
 
 
 def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """One row an answer of a person or a model, as pairwise comparisons are published.
+    """One row for each answer of a person or a model, in the format of MT-bench.
 
-    `model_a` is what stood on side A. Where the order is not known, that is response 1; judgments
-    without an answer are left out.
+    `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without
+    an answer are left out.
     """
     judgments = (row for row in judgment_table(study) if row["choice"])
     rows = chain(counted_answers(study), judgments)
@@ -50,7 +50,7 @@ def _comparison(item: ItemTexts, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _maker(item: ItemTexts, side: str) -> str:
-    """The model that wrote a response; the response itself where nobody knows."""
+    """The model that wrote a response; the name of the response if the model is unknown."""
     maker = item.responses[side].get("generated_by") or {}
     return maker.get("name") or str(side)
 
@@ -113,7 +113,7 @@ def _regions(choice: str, certainty: float | None) -> list[dict[str, Any]]:
 
 
 def argilla_records(study: Study) -> Iterator[dict[str, Any]]:
-    """Records with people's responses and models' verdicts as suggestions."""
+    """Records with annotators' answers as responses and verdicts of runs as suggestions."""
     for judged in judged_items(study):
         texts = _texts(judged.item)
         yield {

@@ -1,4 +1,4 @@
-"""Answers and annotators as rows of an export, with what may leave and nothing else."""
+"""Answers and annotators as export rows, without what must not be exported."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,7 +10,7 @@ from analysis.exports.tables.columns import ANNOTATIONS, names
 from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from studies.models.studies import Study
 
-# A row could be found again in another export by these, whatever the annotator is called there.
+# Rows of two exports could be matched by these, even if annotators have different names.
 _TIMES = (
     "started_at",
     "answered_at",
@@ -36,7 +36,7 @@ def annotation_table(
     for key, answers in groupby(answer_rows(study), key=itemgetter("item_id")):
         for slot, row in enumerate(answers, start=1):
             rater = exported_id(study.export_key, row["rater_id"])
-            known = {
+            exported = {
                 "answer_id": f"{rater}:{key}",
                 "rater_id": rater,
                 "slot": slot,
@@ -47,7 +47,7 @@ def annotation_table(
                 "checks_passed": not row["failed_attention"],
                 "exclude_reason": row["exclude_reason"] if free_text else None,
             }
-            yield {column: (row | known | hidden).get(column) for column in columns}
+            yield {column: (row | exported | hidden).get(column) for column in columns}
 
 
 def annotator_table(
@@ -65,7 +65,7 @@ def annotator_table(
     order = [pk for _, pk in by_name]
     for row in annotator_rows(study, identified=identified, order=order):
         person = row["rater_id"]
-        known = {
+        exported = {
             "rater_id": exported_id(study.export_key, person),
             "pseudonym": person,
             "demographics": published[person],
@@ -73,4 +73,4 @@ def annotator_table(
             "started_at": to_the_minute(row["started_at"]),
             "ended_at": to_the_minute(row["ended_at"]),
         }
-        yield {column: (row | known | hidden).get(column) for column in columns}
+        yield {column: (row | exported | hidden).get(column) for column in columns}

@@ -1,4 +1,4 @@
-"""Writing rows to files: one pass over the rows, any number of formats, memory for one batch."""
+"""Writes rows to files: one pass over the rows for any number of formats."""
 
 import datetime as dt
 import hashlib
@@ -40,7 +40,7 @@ class Table:
 def write_table(table: Table, paths: Mapping[str, Path], on_row: OnRow | None = None) -> int:
     """Write the rows of `table` to every path, by format, and return how many there are.
 
-    Each file is written beside its place and put there when all of them are whole.
+    The files are written under other names and renamed when all of them are complete.
     """
     with ExitStack() as stack:
         parts = {path: stack.enter_context(_part(path)) for path in paths.values()}
@@ -57,7 +57,7 @@ def write_table(table: Table, paths: Mapping[str, Path], on_row: OnRow | None = 
                 if on_row is not None:
                     on_row()
         for path, part in parts.items():
-            # mkstemp gives mode 0600; only a file that names nobody becomes readable by others.
+            # mkstemp gives mode 0600. Only a file without platform ids becomes readable by others.
             if not table.names_people:
                 part.chmod(0o644)
             part.replace(path)
@@ -158,12 +158,12 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
 
 
 def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
-    """What pandas reads beside the schema: a whole number or a flag stays one where it is missing.
+    """Metadata by which pandas reads integer and boolean columns with missing values.
 
-    Without it pandas makes floats of the numbers, and objects of the flags.
+    Without it, pandas turns integers into floats and booleans into objects.
     """
     nullable = {"integer": ("int64", "Int64"), "boolean": ("bool", "boolean")}
-    told = [
+    nullable_columns = [
         {
             "name": column.name,
             "field_name": column.name,
@@ -174,7 +174,7 @@ def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
         for column in columns
         if column.kind in nullable
     ]
-    return {"index_columns": [], "column_indexes": [], "columns": told}
+    return {"index_columns": [], "column_indexes": [], "columns": nullable_columns}
 
 
 _WRITERS: dict[str, Callable[[Table, Path], AbstractContextManager[Put]]] = {

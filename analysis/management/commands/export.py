@@ -19,7 +19,7 @@ from studies.models.studies import Study
 class Command(BaseCommand):
     help = (
         "Write a study's tables to a file, or all of them to a folder with a card and checksums. "
-        "People appear under exported names; what could identify them stays inside."
+        "People appear under exported names, and what could identify them is left out."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,16 +31,16 @@ class Command(BaseCommand):
             "--identified",
             action="store_true",
             help="with platform ids, for paying people; the file is readable by its owner alone, "
-            "the study's log says who made it, and a terminal is asked first",
+            "the study's log records it, and you are asked to confirm in a terminal",
         )
         parser.add_argument("--free-text", action="store_true", help="with what people wrote")
         parser.add_argument(
             "--fresh-pseudonyms",
             action="store_true",
-            help="give everybody a new name, and leave times, durations and flags out",
+            help="give annotators new names, and leave out times, durations and flags",
         )
         parser.add_argument(
-            "--licence", choices=LICENCES, default="", help="under which the answers leave"
+            "--licence", choices=LICENCES, default="", help="licence of the answers"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {options['out']}. Rows: {rows}.")
 
     def _confirm(self, study: Study) -> None:
-        """Ask a person; a script that names the option has said it."""
+        """Ask for confirmation in a terminal; a script confirms by the option itself."""
         if not sys.stdin.isatty():
             return
         self.stderr.write(

@@ -34,7 +34,7 @@ class Command(BaseCommand):
             help="a planned run (default: certainty, all); once for each",
         )
         parser.add_argument(
-            "--exclusions", default="", help="whose answers will be left out (default: nobody's)"
+            "--exclusions", default="", help="whose answers will be left out (default: none)"
         )
         parser.add_argument("--hypotheses", default="", help="what is expected, in words")
         parser.add_argument("--seed", type=int, default=DEFAULT_SEED)

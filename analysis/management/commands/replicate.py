@@ -6,14 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import NotOurs
-from analysis.lifecycle.output_folders import OF_REPLICATION, check_place, holds_replication
+from analysis.lifecycle.output_folders import OF_REPLICATION, check_output_folder, holds_replication
 from studies.management.progress import progress_bar
 
 
 class Command(BaseCommand):
     help = (
         "Count the result files released with “Can LLM be a Personalized Judge?” again and set "
-        "the figures beside the published cells. Needs no database. Files are recognised by "
+        "the figures next to the published cells. Needs no database. Files are recognised by "
         "name, others are skipped."
     )
     requires_system_checks: list[str] = []
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         try:
             files = find_files(options["folder"])
             if out is not None:
-                check_place(out, OF_REPLICATION, is_ours=holds_replication(out))
+                check_output_folder(out, OF_REPLICATION, is_ours=holds_replication(out))
         except (NothingToReplicate, NotOurs) as error:
             raise CommandError(str(error)) from error
         with progress_bar(sys.stderr, total=len(files), label="Counting") as bar:

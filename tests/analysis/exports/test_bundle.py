@@ -233,7 +233,7 @@ def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, setting
     out = export(study, "all", tmp_path / "out")
 
     assert not (out / "report").exists()
-    assert "Withdrawn, and not here: 1." in (out / "README.md").read_text()
+    assert "Withdrawn, and not in this data set: 1." in (out / "README.md").read_text()
 
 
 def test_the_citation_is_bibtex_whatever_the_title(study, tmp_path):

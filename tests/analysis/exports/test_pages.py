@@ -114,7 +114,7 @@ def test_only_an_owner_who_types_the_name_makes_a_copy_that_names_people(
     client.force_login(people["owner"])
     refused = client.post(url("create"), form | {"confirmation": "two"})
     assert refused.status_code == 422
-    assert "Type one to export what names people." in refused.content.decode()
+    assert "Type one to export data that name people." in refused.content.decode()
     assert client.post(url("create"), form).status_code == 302
     assert Export.objects.filter(**{leaving: True}).count() == 1
 

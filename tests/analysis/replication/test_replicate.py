@@ -98,7 +98,7 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
 def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
     (tmp_path / "tables").mkdir()
 
-    with pytest.raises(CommandError, match="holds tables, which would be replaced"):
+    with pytest.raises(CommandError, match="contains tables, which is not from this command"):
         run(folder, "--out", tmp_path)
 
     run(folder, "--out", tmp_path / "new")
