@@ -16,7 +16,7 @@ from annotation.models import (
     DemographicQuestion,
     Invitation,
     ProlificStudy,
-    QuotaCell,
+    QuotaGroup,
 )
 from studies.admin import LookOnly
 
@@ -49,14 +49,14 @@ class AnnotatorAdmin(LookOnly):
         "pseudonym",
         "study",
         "state",
-        "quota_cell",
+        "quota_group",
         "works_surplus",
         "created_at",
         "ended_at",
         "excluded_at",
     ]
     list_filter = ["state", "works_surplus", "is_imported", "study"]
-    list_select_related = ["study", "quota_cell"]
+    list_select_related = ["study", "quota_group"]
     search_fields = ["pseudonym"]
     # The hash stands for an identity and the code opens the person's pages.
     exclude = ["identity_hash", "resume_code"]
@@ -139,8 +139,8 @@ class DemographicQuestionAdmin(UntilSomebodyEnters):
     list_display = ["study", "position", "key", "label"]
 
 
-@admin.register(QuotaCell)
-class QuotaCellAdmin(UntilSomebodyEnters):
+@admin.register(QuotaGroup)
+class QuotaGroupAdmin(UntilSomebodyEnters):
     list_display = ["study", "__str__", "target", "reserved", "completed"]
     readonly_fields = ["reserved", "completed"]
 

@@ -60,7 +60,7 @@ class Unfinished(AnnotationError):
 
 
 class QuotaError(AnnotationError):
-    """The quota cells do not fit together; the message says how to mend them."""
+    """The quota groups do not fit together; the message says how to mend them."""
 
 
 class ComprehensionError(AnnotationError):

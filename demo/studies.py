@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator, ComprehensionAnswer
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from demo.annotators import EVERYONE_ELSE, QUOTA
 from demo.bundle import write_bundles
 from demo.truth import World, uniform
@@ -33,7 +33,10 @@ _QUESTIONS = (
         {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"},
     ),
 )
-_CELLS = (*(Cell(places, criteria) for criteria, places in QUOTA), Cell(EVERYONE_ELSE))
+_GROUPS = (
+    *(Quota(places, criteria) for criteria, places in QUOTA),
+    Quota(EVERYONE_ELSE),
+)
 _HERE = Path(__file__).parent
 # One item to try out, and two that check that people read.
 CHECK_ITEMS = _HERE / "check_items.jsonl"
@@ -74,7 +77,7 @@ def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
     items, ties = write_bundles(folder, world)
     main = _study(MAIN, world, owner, title="Everyday choices", minutes=15, reward=340)
     _import(main, items, world)
-    set_quotas(study_id=main.pk, questions=_QUESTIONS, cells=_CELLS)
+    set_quotas(study_id=main.pk, questions=_QUESTIONS, groups=_GROUPS)
     tie = _study(
         TIES,
         world,

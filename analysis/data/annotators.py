@@ -17,7 +17,7 @@ from analysis.data.arrays import (
     Dataset,
     columns,
 )
-from annotation.models import Annotation, Annotator, QuotaCell
+from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
 from studies.models import Item as ItemRow
 from studies.models import Study
@@ -155,8 +155,8 @@ def people_by_state(study: Study) -> Mapping[str, int]:
 
 
 def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
-    cells = QuotaCell.objects.filter(study=study)
-    return tuple((str(cell), cell.target, cell.completed) for cell in cells)
+    groups = QuotaGroup.objects.filter(study=study)
+    return tuple((str(group), group.target, group.completed) for group in groups)
 
 
 def not_counted(study: Study) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
 from annotation.content.texts import consent_text, instructions_text
-from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaCell
+from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Membership, Study
 
@@ -76,7 +76,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
             answers.values_list("standing").annotate(n=Count("pk")).order_by("standing")
         ),
         excluded_people=own.exclude(excluded_at=None).count(),
-        quota=[_group(cell, k) for cell in QuotaCell.objects.filter(study=study)],
+        quota=[_group(group, k) for group in QuotaGroup.objects.filter(study=study)],
         attention_checks=checks.count(),
         comprehension_questions=ComprehensionQuestion.objects.filter(study=study).count(),
         consent=consent,
@@ -108,9 +108,9 @@ def table_sizes(study: Study) -> dict[str, int]:
     }
 
 
-def _group(cell: QuotaCell, k: int) -> tuple[str, int, str]:
-    completed = f"{cell.completed}" if cell.completed >= k else f"under {k}"
-    return str(cell), cell.target, completed
+def _group(group: QuotaGroup, k: int) -> tuple[str, int, str]:
+    completed = f"{group.completed}" if group.completed >= k else f"under {k}"
+    return str(group), group.target, completed
 
 
 def _plain(html: str) -> str:

@@ -126,7 +126,7 @@ def _people(study: Study) -> QuerySet[Annotator]:
     main = Q(assignments__item__split=Item.Split.MAIN)
     return (
         Annotator.objects.filter(study=study)
-        .select_related("prolific_identity", "quota_cell")
+        .select_related("prolific_identity", "quota_group")
         .annotate(answers=Count("assignments__annotation", filter=main))
     )
 
@@ -143,7 +143,7 @@ def _person(
         "answers": annotator.answers,  # type: ignore[attr-defined]  # counted by the query
         "median_active_ms": None if seconds is None else round(seconds * 1000),
         "demographics": annotator.demographics,
-        "quota_cell": str(annotator.quota_cell) if annotator.quota_cell else None,
+        "quota_group": str(annotator.quota_group) if annotator.quota_group else None,
         "works_surplus": annotator.works_surplus,
         "failed_attention": annotator.failed_attention,
         "checks_passed": quality.checks_seen - quality.checks_failed,

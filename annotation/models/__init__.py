@@ -7,7 +7,7 @@ from annotation.models.annotators import (
     DemographicQuestion,
     Ending,
     LinkStart,
-    QuotaCell,
+    QuotaGroup,
     RelatedStudy,
     random_code,
 )
@@ -51,7 +51,7 @@ __all__ = [
     "ProlificReservation",
     "ProlificStudy",
     "ProlificSubmission",
-    "QuotaCell",
+    "QuotaGroup",
     "Recruitment",
     "RelatedStudy",
     "random_code",

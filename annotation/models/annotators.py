@@ -70,10 +70,10 @@ class DemographicQuestion(models.Model):
         return [*own, (self.PREFER_NOT_TO_SAY, gettext("Prefer not to say"))]
 
 
-class QuotaCell(models.Model):
-    """Places for people who match `criteria`; one cell may catch everyone who matches none."""
+class QuotaGroup(models.Model):
+    """Places for people who match `criteria`; one group may catch everyone who matches none."""
 
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="quota_cells")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="quota_groups")
     criteria = models.JSONField(default=dict, blank=True, help_text="{question key: value}")
     is_everyone_else = models.BooleanField(default=False)
     target = models.PositiveIntegerField()
@@ -83,6 +83,7 @@ class QuotaCell(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        db_table = "annotation_quotacell"  # Its name in databases of earlier versions.
         ordering = ["position", "pk"]
         constraints = [
             models.CheckConstraint(
@@ -127,7 +128,7 @@ class Annotator(models.Model):
         REJECTED = "rejected", "rejected"
 
     class Quota(models.TextChoices):
-        """What the person holds of the quota cell."""
+        """What the person holds of the quota group."""
 
         NONE = "", "nothing"
         RESERVED = "reserved", "reserved"
@@ -144,8 +145,13 @@ class Annotator(models.Model):
     seed = models.BigIntegerField(default=annotator_seed, editable=False)
     consent_version = models.CharField(max_length=64, blank=True)
     demographics = models.JSONField(default=dict, blank=True)
-    quota_cell = models.ForeignKey(
-        QuotaCell, null=True, blank=True, on_delete=models.PROTECT, related_name="annotators"
+    quota_group = models.ForeignKey(
+        QuotaGroup,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="annotators",
+        db_column="quota_cell_id",
     )
     quota = models.CharField(max_length=10, choices=Quota, default=Quota.NONE, blank=True)
     works_surplus = models.BooleanField(
@@ -210,8 +216,8 @@ class Annotator(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(quota="")
-                | Q(quota__in=["reserved", "completed"], quota_cell__isnull=False),
-                name="annotator_quota_has_cell",
+                | Q(quota__in=["reserved", "completed"], quota_group__isnull=False),
+                name="annotator_quota_has_group",
             ),
             models.CheckConstraint(
                 condition=Q(excluded_at=None) | ~Q(exclusion_reason=""),

@@ -36,7 +36,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
     annotator = get_object_or_404(
-        Annotator.objects.select_related("quota_cell"),
+        Annotator.objects.select_related("quota_group"),
         study=study,
         pseudonym=request.GET.get("rater", ""),
     )

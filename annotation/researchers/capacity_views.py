@@ -33,7 +33,9 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             per_item = _number(request, "annotations_per_item", study.annotations_per_item)
             targets = {
-                group.cell.pk: _number(request, f"target-{group.cell.pk}", group.cell.target)
+                group.quota_group.pk: _number(
+                    request, f"target-{group.quota_group.pk}", group.quota_group.target
+                )
                 for group in now.groups
             }
             then = places_of(study, annotations_per_item=per_item, targets=targets)

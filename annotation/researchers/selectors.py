@@ -7,7 +7,7 @@ from statistics import fmean, median, stdev
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaCell
+from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
 from studies.models import Item, Study
 
@@ -140,18 +140,18 @@ class QuotaGrid:
 
 def quota_grid(study: Study) -> QuotaGrid | None:
     """The study's groups with their totals; None where the study has no quotas."""
-    cells = list(study.quota_cells.all())
-    if not cells:
+    every = list(study.quota_groups.all())
+    if not every:
         return None
     questions = list(study.demographic_questions.all())
-    others = [_places(cell) for cell in cells if cell.is_everyone_else]
-    groups = [cell for cell in cells if not cell.is_everyone_else]
-    asked = {key for cell in groups for key in cell.criteria}
+    others = [_places(group) for group in every if group.is_everyone_else]
+    groups = [group for group in every if not group.is_everyone_else]
+    asked = {key for group in groups for key in group.criteria}
     axes = [question for question in questions if question.key in asked]
-    if len(axes) == 2 and all(len(cell.criteria) == 2 for cell in groups):
+    if len(axes) == 2 and all(len(group.criteria) == 2 for group in groups):
         grid = _by_two(axes[0], axes[1], groups)
     else:
-        grid = ("Group", (), [GridRow(_name(c, questions), (), _places(c)) for c in groups])
+        grid = ("Group", (), [GridRow(_name(g, questions), (), _places(g)) for g in groups])
     title, columns, rows = grid
     by_column = tuple(
         _sum(row.places[i] for row in rows if row.places[i] is not None)
@@ -169,14 +169,14 @@ def quota_grid(study: Study) -> QuotaGrid | None:
 
 
 def _by_two(
-    down: DemographicQuestion, across: DemographicQuestion, groups: list[QuotaCell]
+    down: DemographicQuestion, across: DemographicQuestion, groups: list[QuotaGroup]
 ) -> tuple[str, tuple[str, ...], list[GridRow]]:
-    found = {(cell.criteria[down.key], cell.criteria[across.key]): cell for cell in groups}
+    found = {(group.criteria[down.key], group.criteria[across.key]): group for group in groups}
     rows = []
     for value, label in down.choices():
         line = [found.get((value, other)) for other, _ in across.choices()]
         if any(line):
-            places = tuple(_places(cell) if cell else None for cell in line)
+            places = tuple(_places(group) if group else None for group in line)
             rows.append(GridRow(label, places, _sum(p for p in places if p)))
     used = [any(row.places[i] for row in rows) for i, _ in enumerate(across.choices())]
     columns = tuple(label for (_, label), keep in zip(across.choices(), used, strict=True) if keep)
@@ -191,18 +191,18 @@ def _by_two(
     return f"{down.label} / {across.label}", columns, kept
 
 
-def _places(cell: QuotaCell) -> Places:
-    return Places(cell.completed, cell.reserved, cell.target)
+def _places(group: QuotaGroup) -> Places:
+    return Places(group.completed, group.reserved, group.target)
 
 
 def _sum(places: Iterable[Places | None]) -> Places:
     return sum((p for p in places if p is not None), start=Places())
 
 
-def _name(cell: QuotaCell, questions: list[DemographicQuestion]) -> str:
+def _name(group: QuotaGroup, questions: list[DemographicQuestion]) -> str:
     """The group in the words of the questions."""
     words = {question.key: dict(question.choices()) for question in questions}
-    return ", ".join(words.get(key, {}).get(value, value) for key, value in cell.criteria.items())
+    return ", ".join(words.get(key, {}).get(value, value) for key, value in group.criteria.items())
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class _Answers:
 
 def people_of(study: Study, *, state: str = "") -> QuerySet[Annotator]:
     """The annotators of a study, the latest first; `state` keeps one state."""
-    people = Annotator.objects.filter(study=study).select_related("quota_cell").order_by("-pk")
+    people = Annotator.objects.filter(study=study).select_related("quota_group").order_by("-pk")
     return people.filter(state=state) if state else people
 
 
@@ -279,10 +279,10 @@ def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
 def _person(
     annotator: Annotator, answers: _Answers, items: int, questions: list[DemographicQuestion]
 ) -> Person:
-    cell = annotator.quota_cell
+    found = annotator.quota_group
     group = ""
-    if cell is not None:
-        group = "Everyone else" if cell.is_everyone_else else _name(cell, questions)
+    if found is not None:
+        group = "Everyone else" if found.is_everyone_else else _name(found, questions)
     return Person(
         pk=annotator.pk,
         pseudonym=annotator.pseudonym,

@@ -77,11 +77,11 @@ def _stand_in(annotator: Annotator) -> dict[int, str]:
     Who works beyond a full group takes over the place and every seat if that person leaves. It is
     the one under way for longest; each further stand-in takes the next one.
     """
-    group = Annotator.objects.filter(quota_cell=annotator.quota_cell, excluded_at=None)
+    group = Annotator.objects.filter(quota_group=annotator.quota_group, excluded_at=None)
     under_way = group.filter(
         quota=Annotator.Quota.RESERVED, state=Annotator.State.ANNOTATING
     ).order_by("started_at", "pk")
-    if annotator.quota_cell_id is None or not (holders := list(under_way)):
+    if annotator.quota_group_id is None or not (holders := list(under_way)):
         return {}
     earlier = group.filter(works_surplus=True, assignments__isnull=False).distinct().count()
     seats = holders[earlier % len(holders)].assignments.filter(is_surplus=False)

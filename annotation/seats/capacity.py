@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 
-from annotation.models import QuotaCell
+from annotation.models import QuotaGroup
 from annotation.seats.forecast import Forecast, forecast_of, widened
 from studies.models import Item, Study
 from studies.money import format_money
 
 
 @dataclass(frozen=True)
-class Group:
+class GroupTarget:
     """A quota group with its places, now and as planned."""
 
-    cell: QuotaCell
+    quota_group: QuotaGroup
     target: int
 
     @property
     def open(self) -> int:
-        return self.target - self.cell.reserved - self.cell.completed
+        return self.target - self.quota_group.reserved - self.quota_group.completed
 
     @property
     def added(self) -> int:
-        return self.target - self.cell.target
+        return self.target - self.quota_group.target
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Places:
     items: int
     seats: int
     taken: int
-    groups: tuple[Group, ...]
+    groups: tuple[GroupTarget, ...]
     forecast: Forecast
 
     @property
@@ -73,7 +73,7 @@ def places_of(
     count = items.count()
     wanted = targets or {}
     groups = tuple(
-        Group(cell, wanted.get(cell.pk, cell.target)) for cell in study.quota_cells.all()
+        GroupTarget(group, wanted.get(group.pk, group.target)) for group in study.quota_groups.all()
     )
     forecast = forecast_of(study)
     return Places(

@@ -239,7 +239,7 @@ def seat_again(annotator: Annotator) -> None:
     """Let a locked annotator who works without seats take quota place and seats that are free."""
     if not annotator.works_surplus or has_lost_place(annotator):
         return
-    if annotator.quota_cell is not None:
+    if annotator.quota_group is not None:
         group_places.hand_on(annotator.study)
         return
     annotator.works_surplus = False

@@ -134,14 +134,14 @@ def forecast_of(study: Study, *, places_left: int | None = None) -> Forecast:
     on_the_way = Annotator.objects.filter(
         study=study, assignments=None, works_surplus=False, expires_at__isnull=False
     )
-    cells = list(study.quota_cells.all())
-    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if cells else on_the_way
+    groups = list(study.quota_groups.all())
+    admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if groups else on_the_way
     return Forecast(
         seats=open_seats(study),
         each=min(study.items_per_annotator, items.count()),
         on_the_way=on_the_way.count(),
         admitted=admitted.count(),
-        room=sum(cell.open for cell in cells) if cells else None,
+        room=sum(group.open for group in groups) if groups else None,
         places_left=places_left,
         reward=study.reward,
         currency=study.currency,

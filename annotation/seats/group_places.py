@@ -31,14 +31,14 @@ def hand_on(study: Study) -> None:
 
     Those come first who fill the most seats, then the earliest.
     """
-    rooms = [cell.pk for cell in study.quota_cells.all() if cell.open > 0]
+    rooms = [group.pk for group in study.quota_groups.all() if group.open > 0]
     if not rooms:
         return
     beyond = (
         # Nobody here holds a seat, so whoever saves an answer of theirs waits for no item: to be
         # locked after items can close no circle.
         Annotator.objects.select_for_update(no_key=True, of=("self",))
-        .filter(study=study, works_surplus=True, excluded_at=None, quota_cell__in=rooms)
+        .filter(study=study, works_surplus=True, excluded_at=None, quota_group__in=rooms)
         .filter(_goes_on())
         .order_by("screened_at", "pk")
     )

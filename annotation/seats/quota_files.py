@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 from annotation.errors import QuotaError
-from annotation.seats.quotas import Cell, Question
+from annotation.seats.quotas import Question, Quota
 
 EXAMPLE = """\
 [[question]]
@@ -21,7 +21,7 @@ target = 2
 """
 
 
-def read_plan(text: str) -> tuple[list[Question], list[Cell]]:
+def read_plan(text: str) -> tuple[list[Question], list[Quota]]:
     """The questions and groups of a plan. Raises `QuotaError` that says what is wrong where."""
     try:
         plan = tomllib.loads(text)
@@ -32,10 +32,10 @@ def read_plan(text: str) -> tuple[list[Question], list[Cell]]:
             f"The file has “{sorted(unknown)[0]}”. Use [[question]], [[group]], [everyone_else]."
         )
     questions = [_question(n, row) for n, row in enumerate(plan.get("question", []), start=1)]
-    cells = [_cell(f"group {n}", row) for n, row in enumerate(plan.get("group", []), start=1)]
+    groups = [_group(f"group {n}", row) for n, row in enumerate(plan.get("group", []), start=1)]
     if "everyone_else" in plan:
-        cells.append(_cell("everyone_else", plan["everyone_else"]))
-    return questions, cells
+        groups.append(_group("everyone_else", plan["everyone_else"]))
+    return questions, groups
 
 
 def _question(number: int, row: dict[str, Any]) -> Question:
@@ -54,7 +54,7 @@ def _is_table(options: object) -> bool:
     )
 
 
-def _cell(name: str, row: dict[str, Any]) -> Cell:
+def _group(name: str, row: dict[str, Any]) -> Quota:
     criteria = {key: value for key, value in row.items() if key != "target"}
     target = row.get("target")
     if not isinstance(target, int) or isinstance(target, bool) or target < 0:
@@ -63,4 +63,4 @@ def _cell(name: str, row: dict[str, Any]) -> Cell:
         raise QuotaError("everyone_else has no criteria, only a target.")
     if name != "everyone_else" and not criteria:
         raise QuotaError(f'{name} needs criteria, for example gender = "woman".')
-    return Cell(target, criteria)
+    return Quota(target, criteria)

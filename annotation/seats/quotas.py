@@ -8,54 +8,56 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from annotation.errors import QuotaError
-from annotation.models import Annotator, DemographicQuestion, QuotaCell
+from annotation.models import Annotator, DemographicQuestion, QuotaGroup
 from studies.models import Study
 from studies.services.studies import lock_study, record
 
 
-def matching_cell(cells: Sequence[QuotaCell], demographics: Mapping[str, str]) -> QuotaCell | None:
-    """The first cell whose criteria all hold, otherwise the one for everyone else."""
-    for cell in cells:
-        if not cell.is_everyone_else and all(
-            demographics.get(key) == value for key, value in cell.criteria.items()
+def matching_group(
+    groups: Sequence[QuotaGroup], demographics: Mapping[str, str]
+) -> QuotaGroup | None:
+    """The first group whose criteria all hold, otherwise the one for everyone else."""
+    for group in groups:
+        if not group.is_everyone_else and all(
+            demographics.get(key) == value for key, value in group.criteria.items()
         ):
-            return cell
-    return next((cell for cell in cells if cell.is_everyone_else), None)
+            return group
+    return next((group for group in groups if group.is_everyone_else), None)
 
 
 def find_group(annotator: Annotator) -> None:
-    """Store which cell the annotator belongs to, without taking a place there."""
-    cells = list(QuotaCell.objects.filter(study_id=annotator.study_id))
-    annotator.quota_cell = matching_cell(cells, annotator.demographics)
-    annotator.save(update_fields=["quota_cell"])
+    """Store which group the annotator belongs to, without taking a place there."""
+    groups = list(QuotaGroup.objects.filter(study_id=annotator.study_id))
+    annotator.quota_group = matching_group(groups, annotator.demographics)
+    annotator.save(update_fields=["quota_group"])
 
 
 def reserve(annotator: Annotator) -> bool:
-    """Reserve a place in the annotator's cell; False when it is full or there is none for them.
+    """Reserve a place in the annotator's group; False when it is full or there is none for them.
 
-    A study without cells has room for everybody.
+    A study without groups has room for everybody.
     """
-    cells = list(QuotaCell.objects.filter(study_id=annotator.study_id))
-    if not cells:
+    groups = list(QuotaGroup.objects.filter(study_id=annotator.study_id))
+    if not groups:
         return True
-    annotator.quota_cell = matching_cell(cells, annotator.demographics)
-    taken = annotator.quota_cell is not None and QuotaCell.objects.filter(
-        pk=annotator.quota_cell.pk, target__gt=F("reserved") + F("completed")
+    annotator.quota_group = matching_group(groups, annotator.demographics)
+    taken = annotator.quota_group is not None and QuotaGroup.objects.filter(
+        pk=annotator.quota_group.pk, target__gt=F("reserved") + F("completed")
     ).update(reserved=F("reserved") + 1)
     annotator.quota = Annotator.Quota.RESERVED if taken else Annotator.Quota.NONE
-    annotator.save(update_fields=["quota_cell", "quota"])
+    annotator.save(update_fields=["quota_group", "quota"])
     return bool(taken)
 
 
-def _cell(annotator: Annotator) -> QuerySet[QuotaCell]:
-    return QuotaCell.objects.filter(annotators=annotator)
+def _group(annotator: Annotator) -> QuerySet[QuotaGroup]:
+    return QuotaGroup.objects.filter(annotators=annotator)
 
 
 def fill(annotator: Annotator) -> None:
     """Turn the place that the annotator reserved into a completed one."""
     if annotator.quota != Annotator.Quota.RESERVED:
         return
-    _cell(annotator).update(reserved=F("reserved") - 1, completed=F("completed") + 1)
+    _group(annotator).update(reserved=F("reserved") - 1, completed=F("completed") + 1)
     annotator.quota = Annotator.Quota.COMPLETED
     annotator.save(update_fields=["quota"])
 
@@ -65,7 +67,7 @@ def release(annotator: Annotator) -> None:
     if annotator.quota == Annotator.Quota.NONE:
         return
     counter = annotator.quota  # The states are named like the counters.
-    _cell(annotator).update(**{counter: F(counter) - 1})
+    _group(annotator).update(**{counter: F(counter) - 1})
     annotator.quota = Annotator.Quota.NONE
     annotator.save(update_fields=["quota"])
 
@@ -80,7 +82,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Quota:
     """Places for people who match `criteria` (question key → value); none means everyone else."""
 
     target: int
@@ -89,38 +91,40 @@ class Cell:
 
 @transaction.atomic
 def set_quotas(
-    *, study_id: int, questions: Sequence[Question], cells: Sequence[Cell]
-) -> list[QuotaCell]:
-    """Give a study its questions and quota cells; the same plan again changes nothing.
+    *, study_id: int, questions: Sequence[Question], groups: Sequence[Quota]
+) -> list[QuotaGroup]:
+    """Give a study its questions and quota groups; the same plan again changes nothing.
 
     Cells keep their places: targets may change at any time, but never below the places taken,
     and questions and criteria only while nobody has entered. Raises `QuotaError`.
     """
     study = lock_study(study_id)
-    _check_plan(questions, cells)
-    known = {_criteria_key(cell.criteria): cell for cell in study.quota_cells.all()}
-    planned = {_criteria_key(cell.criteria): cell for cell in cells}
+    _check_plan(questions, groups)
+    known = {_criteria_key(group.criteria): group for group in study.quota_groups.all()}
+    planned = {_criteria_key(group.criteria): group for group in groups}
     if set(known) != set(planned) or not _same_questions(study, questions):
         if study.annotators.filter(is_imported=False).exists():
             raise QuotaError(
                 f"People have entered “{study.slug}”: its questions and groups are fixed. "
                 "Change the targets only, or make a new study."
             )
-        study.quota_cells.all().delete()
+        study.quota_groups.all().delete()
         study.demographic_questions.all().delete()
-        _create_plan(study, questions, cells)
-        record(study, "groups set", cells=len(cells), places=sum(cell.target for cell in cells))
+        _create_plan(study, questions, groups)
+        record(
+            study, "groups set", groups=len(groups), places=sum(group.target for group in groups)
+        )
     else:
         _retarget(study, known, planned)
-    return list(study.quota_cells.all())
+    return list(study.quota_groups.all())
 
 
-def grid(questions: Sequence[Question], targets: Mapping[tuple[str, ...], int]) -> list[Cell]:
-    """One cell for each combination of values that has a target, in the questions' order."""
+def grid(questions: Sequence[Question], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
+    """One group for each combination of values that has a target, in the questions' order."""
     keys = [question.key for question in questions]
     combinations = itertools.product(*(question.options for question in questions))
     return [
-        Cell(targets[values], dict(zip(keys, values, strict=True)))
+        Quota(targets[values], dict(zip(keys, values, strict=True)))
         for values in combinations
         if values in targets
     ]
@@ -130,11 +134,11 @@ def _criteria_key(criteria: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(criteria.items()))
 
 
-def _check_plan(questions: Sequence[Question], cells: Sequence[Cell]) -> None:
+def _check_plan(questions: Sequence[Question], groups: Sequence[Quota]) -> None:
     options = {question.key: question.options for question in questions}
     seen = set()
-    for cell in cells:
-        for key, value in cell.criteria.items():
+    for group in groups:
+        for key, value in group.criteria.items():
             if key not in options:
                 raise QuotaError(f"A group asks for “{key}”, but no question has that key.")
             if value not in options[key]:
@@ -142,9 +146,9 @@ def _check_plan(questions: Sequence[Question], cells: Sequence[Cell]) -> None:
                     f"A group asks for {key} “{value}”. The question offers: "
                     f"{', '.join(options[key])}."
                 )
-        if _criteria_key(cell.criteria) in seen:
-            raise QuotaError(f"Two groups have the same criteria: {dict(cell.criteria)}.")
-        seen.add(_criteria_key(cell.criteria))
+        if _criteria_key(group.criteria) in seen:
+            raise QuotaError(f"Two groups have the same criteria: {dict(group.criteria)}.")
+        seen.add(_criteria_key(group.criteria))
 
 
 def _same_questions(study: Study, questions: Sequence[Question]) -> bool:
@@ -156,7 +160,7 @@ def _stored_options(question: Question) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in question.options.items()]
 
 
-def _create_plan(study: Study, questions: Sequence[Question], cells: Sequence[Cell]) -> None:
+def _create_plan(study: Study, questions: Sequence[Question], groups: Sequence[Quota]) -> None:
     DemographicQuestion.objects.bulk_create(
         DemographicQuestion(
             study=study,
@@ -167,31 +171,31 @@ def _create_plan(study: Study, questions: Sequence[Question], cells: Sequence[Ce
         )
         for position, question in enumerate(questions, start=1)
     )
-    QuotaCell.objects.bulk_create(
-        QuotaCell(
+    QuotaGroup.objects.bulk_create(
+        QuotaGroup(
             study=study,
-            criteria=dict(cell.criteria),
-            is_everyone_else=not cell.criteria,
-            target=cell.target,
+            criteria=dict(group.criteria),
+            is_everyone_else=not group.criteria,
+            target=group.target,
             position=position,
         )
-        for position, cell in enumerate(cells, start=1)
+        for position, group in enumerate(groups, start=1)
     )
 
 
 def _retarget(
     study: Study,
-    known: Mapping[tuple[tuple[str, str], ...], QuotaCell],
-    planned: Mapping[tuple[tuple[str, str], ...], Cell],
+    known: Mapping[tuple[tuple[str, str], ...], QuotaGroup],
+    planned: Mapping[tuple[tuple[str, str], ...], Quota],
 ) -> None:
-    for key, cell in known.items():
+    for key, group in known.items():
         target = planned[key].target
-        if target == cell.target:
+        if target == group.target:
             continue
-        if target < cell.reserved + cell.completed:
+        if target < group.reserved + group.completed:
             raise QuotaError(
-                f"The group “{cell}” has {cell.reserved + cell.completed} places taken; "
+                f"The group “{group}” has {group.reserved + group.completed} places taken; "
                 f"its target cannot become {target}."
             )
-        record(study, "group's places", group=str(cell), before=cell.target, after=target)
-        QuotaCell.objects.filter(pk=cell.pk).update(target=target)
+        record(study, "group's places", group=str(group), before=group.target, after=target)
+        QuotaGroup.objects.filter(pk=group.pk).update(target=target)

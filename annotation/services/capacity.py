@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.errors import PlacesError
-from annotation.models import QuotaCell
+from annotation.models import QuotaGroup
 from annotation.seats import flow
 from studies.services.settings import save_settings
 from studies.services.studies import lock_study, record
@@ -22,7 +22,7 @@ def raise_places(
     targets: Mapping[int, int],
     user: User | None = None,
 ) -> None:
-    """Open more seats at every item and more places in groups (cell id → target); all or nothing.
+    """Open more seats at every item and more places in groups (group id → target); all or nothing.
 
     Nothing is ever lowered here: what people hold stays theirs, and surplus answers that are there
     already take what is opened. Raises `PlacesError`, also when
@@ -39,31 +39,31 @@ def raise_places(
             f"{study.annotations_per_item} seats, and seats cannot be removed. Enter "
             f"{study.annotations_per_item} or more."
         )
-    cells = {cell.pk: cell for cell in study.quota_cells.all()}
+    groups = {group.pk: group for group in study.quota_groups.all()}
     for pk, target in targets.items():
-        if pk not in cells:
+        if pk not in groups:
             raise PlacesError(
                 "A quota group was deleted meanwhile. Check the numbers, then try again."
             )
-        if target < cells[pk].target:
+        if target < groups[pk].target:
             raise PlacesError(
-                f"The quota of “{cells[pk]}” is {cells[pk].target} and cannot be lowered. Enter "
-                f"{cells[pk].target} or more."
+                f"The quota of “{groups[pk]}” is {groups[pk].target} and cannot be lowered. Enter "
+                f"{groups[pk].target} or more."
             )
     if annotations_per_item > study.annotations_per_item:
         before, study.annotations_per_item = study.annotations_per_item, annotations_per_item
         save_settings(study, changed=["annotations_per_item"], user=user)
         record(study, "seats added", user=user, before=before, after=annotations_per_item)
     for pk, target in targets.items():
-        cell = cells[pk]
-        if target > cell.target:
-            QuotaCell.objects.filter(pk=pk).update(target=target)
+        group = groups[pk]
+        if target > group.target:
+            QuotaGroup.objects.filter(pk=pk).update(target=target)
             record(
                 study,
                 "group's places",
                 user=user,
-                group=str(cell),
-                before=cell.target,
+                group=str(group),
+                before=group.target,
                 after=target,
             )
     # What there is already takes the new places, before anybody is paid for them.

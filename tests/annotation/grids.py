@@ -1,6 +1,6 @@
 """A study with places for women and men of two parties."""
 
-from annotation.seats.quotas import Cell, Question, grid, set_quotas
+from annotation.seats.quotas import Question, Quota, grid, set_quotas
 from studies.models import Study
 from tests.factories import make_items, make_study
 
@@ -9,12 +9,14 @@ POLITICS = Question("politics", "Politics?", {"democrat": "Democrat", "republica
 
 
 def make_grid(*, entry: str = Study.Entry.PROLIFIC, target: int = 1, else_target: int = 1) -> Study:
-    """Gender × politics with `target` places each, and a cell for everyone else."""
+    """Gender × politics with `target` places each, and a group for everyone else."""
     study = make_study(items_per_annotator=2, annotations_per_item=3, entry=entry)
     make_items(study, 6)
-    cells = grid(
+    groups = grid(
         [GENDER, POLITICS],
         {(g, p): target for g in GENDER.options for p in POLITICS.options},
     )
-    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=[*cells, Cell(else_target)])
+    set_quotas(
+        study_id=study.pk, questions=[GENDER, POLITICS], groups=[*groups, Quota(else_target)]
+    )
     return study

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Annotation, Annotator, ProlificStudy, QuotaCell
+from annotation.models import Annotation, Annotator, ProlificStudy, QuotaGroup
 from tests.annotation.grids import make_grid
 from tests.factories import answer_all, walk_in
 
@@ -18,7 +18,7 @@ MODELS = [
     "completioncode",
     "prolificstudy",
     "demographicquestion",
-    "quotacell",
+    "quotagroup",
     "invitation",
 ]
 
@@ -66,8 +66,8 @@ def test_people_and_answers_can_be_looked_at_and_not_changed(model, admin, annot
 
 def test_groups_can_be_edited_until_somebody_has_entered(admin):
     study = make_grid()
-    cell = study.quota_cells.first()
-    address = reverse("admin:annotation_quotacell_change", args=[cell.pk])
+    cell = study.quota_groups.first()
+    address = reverse("admin:annotation_quotagroup_change", args=[cell.pk])
     form = {"study": study.pk, "criteria": '{"gender": "woman"}', "target": 9, "position": 1}
 
     before = admin.post(address, form).status_code
@@ -75,4 +75,4 @@ def test_groups_can_be_edited_until_somebody_has_entered(admin):
     after = admin.post(address, form | {"target": 1}).status_code
 
     assert (before, after) == (302, 403)
-    assert QuotaCell.objects.get(pk=cell.pk).target == 9
+    assert QuotaGroup.objects.get(pk=cell.pk).target == 9

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotation.models import Annotator, Invitation, ProlificIdentity, QuotaCell
+from annotation.models import Annotator, Invitation, ProlificIdentity, QuotaGroup
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ def test_quotas_are_read_from_a_file(tmp_path: Path, capsys):
     call_command("set_quotas", study.slug, str(file))
     call_command("set_quotas", study.slug, str(file))
 
-    assert list(QuotaCell.objects.values_list("criteria", "target", "is_everyone_else")) == [
+    assert list(QuotaGroup.objects.values_list("criteria", "target", "is_everyone_else")) == [
         ({"gender": "woman"}, 3, False),
         ({"gender": "man"}, 2, False),
         ({}, 1, True),
@@ -101,4 +101,4 @@ def test_a_broken_plan_is_refused_with_the_place_of_the_fault(tmp_path: Path, pl
     with pytest.raises(CommandError, match=message):
         call_command("set_quotas", study.slug, str(file))
 
-    assert QuotaCell.objects.count() == 0
+    assert QuotaGroup.objects.count() == 0

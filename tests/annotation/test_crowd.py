@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import flow
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from studies.models import Item, Study
 from tests.annotation.pages.walking import arrive, post_answer
 from tests.factories import make_item, make_items, make_study
@@ -106,10 +106,10 @@ class Crowd:
 
     def gender(self, rng: random.Random) -> str:
         """The platform mostly sends those whom the study still needs."""
-        cells = self.study.quota_cells.filter(
+        groups = self.study.quota_groups.filter(
             is_everyone_else=False, target__gt=F("reserved") + F("completed")
         )
-        needed = [cell.criteria["gender"] for cell in cells]
+        needed = [group.criteria["gender"] for group in groups]
         if rng.random() < 0.1 or not needed:
             return "prefer_not_to_say"
         return rng.choice(needed)
@@ -150,8 +150,8 @@ def run(*, items: int, each: int, people: int, seed: int) -> Crowd:
     for _ in range(CHECKS):
         make_item(study=study, split="attention_check", check_answer="r1")
     places = items * 3 // each
-    cells = [Cell(places // 3, {"gender": gender}) for gender in ("woman", "man")]
-    set_quotas(study_id=study.pk, questions=[GENDER], cells=[*cells, Cell(10 * places, {})])
+    groups = [Quota(places // 3, {"gender": gender}) for gender in ("woman", "man")]
+    set_quotas(study_id=study.pk, questions=[GENDER], groups=[*groups, Quota(10 * places, {})])
     crowd = Crowd(study, seed)
     with ThreadPoolExecutor(max_workers=people) as pool:
         list(pool.map(crowd.work, range(people)))
@@ -184,12 +184,12 @@ def everything_is_exact(crowd: Crowd) -> None:
     ).exists()
 
     held = people.filter(quota="completed")
-    for cell in study.quota_cells.all():
-        assert (cell.completed, cell.reserved) == (held.filter(quota_cell=cell).count(), 0)
-        if not cell.is_everyone_else:
-            assert cell.completed == cell.target, str(cell)
+    for group in study.quota_groups.all():
+        assert (group.completed, group.reserved) == (held.filter(quota_group=group).count(), 0)
+        if not group.is_everyone_else:
+            assert group.completed == group.target, str(group)
     assert not people.filter(quota="reserved").exists()
-    assert held.count() == study.quota_cells.aggregate(all=Sum("completed"))["all"]
+    assert held.count() == study.quota_groups.aggregate(all=Sum("completed"))["all"]
 
     # Who takes up a seat again keeps the order they had: a few items may miss one of the two.
     orders = Assignment.objects.filter(annotation__standing="counted").values_list(

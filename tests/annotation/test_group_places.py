@@ -6,7 +6,7 @@ import pytest
 
 from annotation import services
 from annotation.models import Annotator
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 
@@ -22,7 +22,7 @@ def make_grouped(*, each: int, per_person: int, items: int, seats: int) -> Study
     set_quotas(
         study_id=study.pk,
         questions=[GENDER],
-        cells=[Cell(each, {"gender": "woman"}), Cell(each, {"gender": "man"})],
+        groups=[Quota(each, {"gender": "woman"}), Quota(each, {"gender": "man"})],
     )
     return study
 
@@ -34,7 +34,7 @@ def take_part(study: Study, gender: str) -> Annotator:
 
 
 def open_places(study: Study) -> Counter[str]:
-    return Counter({cell.criteria["gender"]: cell.open for cell in study.quota_cells.all()})
+    return Counter({group.criteria["gender"]: group.open for group in study.quota_groups.all()})
 
 
 def short_items(study: Study) -> int:

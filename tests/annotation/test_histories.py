@@ -15,7 +15,7 @@ from annotation.errors import AnnotationError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import flow
 from annotation.seats.forecast import forecast_of
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
@@ -130,10 +130,10 @@ def check(study: Study) -> None:
         assert (annotator.ended_at is None) == (annotator.state in flow.ACTIVE)
         if annotator.state not in {*flow.ACTIVE, "completed"}:
             assert annotator.quota == ""
-    for cell in study.quota_cells.all():
-        held = Counter(cell.annotators.values_list("quota", flat=True))
-        assert (cell.reserved, cell.completed) == (held["reserved"], held["completed"])
-        assert cell.reserved + cell.completed <= cell.target
+    for group in study.quota_groups.all():
+        held = Counter(group.annotators.values_list("quota", flat=True))
+        assert (group.reserved, group.completed) == (held["reserved"], held["completed"])
+        assert group.reserved + group.completed <= group.target
 
 
 def live(study: Study, history: list[tuple[str, int | str]]) -> None:
@@ -154,9 +154,9 @@ def end_everybody(study: Study) -> None:
 
 def fill_groups(study: Study) -> None:
     """Let somebody new work on every place that is open."""
-    for cell in study.quota_cells.all():
-        for _ in range(cell.open):
-            annotator = walk_in(study, gender=cell.criteria.get("gender", "prefer_not_to_say"))
+    for group in study.quota_groups.all():
+        for _ in range(group.open):
+            annotator = walk_in(study, gender=group.criteria.get("gender", "prefer_not_to_say"))
             answer_all(annotator)
             services.complete(annotator_id=annotator.pk)
 
@@ -197,7 +197,11 @@ def make_grouped() -> Study:
     set_quotas(
         study_id=study.pk,
         questions=[GENDER],
-        cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
+        groups=[
+            Quota(2, {"gender": "woman"}),
+            Quota(1, {"gender": "man"}),
+            Quota(1),
+        ],
     )
     return study
 
@@ -237,9 +241,9 @@ def test_full_groups_mean_full_items_or_it_is_said_how_many_places_are_missing(h
         if not {"skip", "raise"} & {event for event, _ in history}:
             assert missing == 0
         # So many more people, in whichever group, fill every item.
-        cell = study.quota_cells.first()
+        group = study.quota_groups.first()
         raise_places(
-            study_id=study.pk, version=study.version, targets={cell.pk: cell.target + missing},
+            study_id=study.pk, version=study.version, targets={group.pk: group.target + missing},
             annotations_per_item=study.annotations_per_item,
         )  # fmt: skip
         fill_groups(study)

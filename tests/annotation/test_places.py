@@ -4,9 +4,9 @@ import pytest
 
 from annotation import services
 from annotation.errors import PlacesError
-from annotation.models import Annotation, QuotaCell
+from annotation.models import Annotation, QuotaGroup
 from annotation.seats.capacity import places_of
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
@@ -27,9 +27,13 @@ def groups(study):
     set_quotas(
         study_id=study.pk,
         questions=[gender],
-        cells=[Cell(2, {"gender": "woman"}), Cell(1, {"gender": "man"}), Cell(1)],
+        groups=[
+            Quota(2, {"gender": "woman"}),
+            Quota(1, {"gender": "man"}),
+            Quota(1),
+        ],
     )
-    return list(QuotaCell.objects.filter(study=study))
+    return list(QuotaGroup.objects.filter(study=study))
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from annotation import services
 from annotation.errors import InvalidAnswer, QuotaError
-from annotation.models import Annotator, QuotaCell
-from annotation.seats.quotas import Cell, set_quotas
+from annotation.models import Annotator, QuotaGroup
+from annotation.seats.quotas import Quota, set_quotas
 from studies.models import Study
 from tests.annotation.grids import GENDER, POLITICS, make_grid
 from tests.factories import answer_all, make_study, walk_in
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 def taken(study: Study) -> dict[str, tuple[int, int]]:
-    return {str(c): (c.reserved, c.completed) for c in study.quota_cells.all()}
+    return {str(c): (c.reserved, c.completed) for c in study.quota_groups.all()}
 
 
 def test_a_place_is_reserved_then_completed_in_the_cell_that_matches():
@@ -36,7 +36,7 @@ def test_who_matches_no_cell_falls_into_everyone_else(gender):
 
     annotator = walk_in(study, gender=gender, politics="prefer_not_to_say")
 
-    assert annotator.quota_cell.is_everyone_else
+    assert annotator.quota_group.is_everyone_else
     assert taken(study)["everyone else"] == (1, 0)
 
 
@@ -172,7 +172,7 @@ def test_an_answer_that_is_not_offered_is_refused_and_reserves_nothing(demograph
 
     annotator.refresh_from_db()
     assert (annotator.state, annotator.demographics) == ("consented", {})
-    assert sum(c.reserved for c in study.quota_cells.all()) == 0
+    assert sum(c.reserved for c in study.quota_groups.all()) == 0
 
 
 def test_answers_to_questions_that_nobody_asked_are_not_stored():
@@ -202,13 +202,13 @@ def test_simultaneous_arrivals_never_overfill_a_group():
 
 def test_the_same_plan_again_changes_nothing():
     study = make_grid()
-    before = list(QuotaCell.objects.values_list("pk", flat=True))
+    before = list(QuotaGroup.objects.values_list("pk", flat=True))
     walk_in(study, gender="man", politics="democrat")
 
-    cells = [Cell(c.target, c.criteria) for c in study.quota_cells.all()]
-    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=cells)
+    groups = [Quota(c.target, c.criteria) for c in study.quota_groups.all()]
+    set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], groups=groups)
 
-    assert list(QuotaCell.objects.values_list("pk", flat=True)) == before
+    assert list(QuotaGroup.objects.values_list("pk", flat=True)) == before
 
 
 def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken():
@@ -216,20 +216,20 @@ def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken
     walk_in(study, gender="man", politics="democrat")
 
     def retarget(target: int) -> None:
-        cells = [
-            Cell(
+        groups = [
+            Quota(
                 target if c.criteria == {"gender": "man", "politics": "democrat"} else c.target,
                 c.criteria,
             )
-            for c in study.quota_cells.all()
+            for c in study.quota_groups.all()
         ]
-        set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], cells=cells)
+        set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], groups=groups)
 
     retarget(5)
     with pytest.raises(QuotaError, match="has 1 places taken"):
         retarget(0)
 
-    assert study.quota_cells.get(reserved=1).target == 5
+    assert study.quota_groups.get(reserved=1).target == 5
 
 
 def test_groups_are_fixed_once_somebody_has_entered():
@@ -237,23 +237,23 @@ def test_groups_are_fixed_once_somebody_has_entered():
     walk_in(study, gender="man", politics="democrat")
 
     with pytest.raises(QuotaError, match="fixed"):
-        set_quotas(study_id=study.pk, questions=[GENDER], cells=[Cell(1, {"gender": "man"})])
+        set_quotas(study_id=study.pk, questions=[GENDER], groups=[Quota(1, {"gender": "man"})])
 
-    assert study.quota_cells.count() == 5
+    assert study.quota_groups.count() == 5
 
 
 @pytest.mark.parametrize(
-    ("cells", "message"),
+    ("groups", "message"),
     [
-        ([Cell(1, {"age": "x"})], "no question has that key"),
-        ([Cell(1, {"gender": "x"})], "offers: woman, man"),
-        ([Cell(1), Cell(2)], "same criteria"),
+        ([Quota(1, {"age": "x"})], "no question has that key"),
+        ([Quota(1, {"gender": "x"})], "offers: woman, man"),
+        ([Quota(1), Quota(2)], "same criteria"),
     ],
 )
-def test_a_plan_that_does_not_fit_together_is_refused(cells, message):
+def test_a_plan_that_does_not_fit_together_is_refused(groups, message):
     study = make_study()
 
     with pytest.raises(QuotaError, match=message):
-        set_quotas(study_id=study.pk, questions=[GENDER], cells=cells)
+        set_quotas(study_id=study.pk, questions=[GENDER], groups=groups)
 
     assert study.demographic_questions.count() == 0

@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation import services
 from annotation.models import Annotator, CompletionCode, ProlificIdentity
 from annotation.researchers.selectors import coverage, funnel, quota_grid
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from studies.models import Membership, Study
 from tests.annotation.grids import make_grid
 from tests.factories import answer_all, make_items, make_study, walk_in
@@ -192,7 +192,7 @@ def test_studies_with_one_question_list_their_groups():
     set_quotas(
         study_id=other.pk,
         questions=[question],
-        cells=[Cell(2, {"age": "young"}), Cell(1, {"age": "old"})],
+        groups=[Quota(2, {"age": "young"}), Quota(1, {"age": "old"})],
     )
 
     grid = quota_grid(other)

@@ -3,7 +3,7 @@
 from playwright.sync_api import Page
 
 from annotation.content.comprehension import set_questions, standard_questions
-from annotation.models import DemographicQuestion, QuotaCell
+from annotation.models import DemographicQuestion, QuotaGroup
 from studies.models import Study
 from tests.factories import make_item, make_persona, make_study
 
@@ -67,7 +67,7 @@ def add_quota(study: Study) -> None:
             position=position,
             options=[{"value": option.lower(), "label": option} for option in options],
         )
-    QuotaCell.objects.create(study=study, is_everyone_else=True, target=1000)
+    QuotaGroup.objects.create(study=study, is_everyone_else=True, target=1000)
 
 
 def add_checks(study: Study) -> None:

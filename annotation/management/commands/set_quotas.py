@@ -33,11 +33,11 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         path: Path = options["file"]
         try:
-            questions, cells = read_plan(path.read_text("utf-8"))
-            stored = set_quotas(study_id=study.pk, questions=questions, cells=cells)
+            questions, groups = read_plan(path.read_text("utf-8"))
+            stored = set_quotas(study_id=study.pk, questions=questions, groups=groups)
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
         except (QuotaError, UnicodeDecodeError) as error:
             raise CommandError(f"{path}: {error}") from error
-        places = sum(cell.target for cell in stored)
+        places = sum(group.target for group in stored)
         self.stdout.write(f"Groups: {len(stored):,}, with {places:,} places.")

@@ -7,7 +7,7 @@ from annotation.prolific.api.account import Account, read_account
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.filters import GROUP_BLOCKLIST, Resolved, resolve
 from annotation.prolific.api.types import Filter
-from annotation.prolific.launch.launch_plan import Plan, cell_filters, needed_places, places_of
+from annotation.prolific.launch.launch_plan import Plan, group_filters, needed_places, places_of
 from annotation.prolific.launch.place_and_pay_checks import (
     balance_checks,
     entry_checks,
@@ -107,15 +107,15 @@ def resolve_drafts(
     if not plan.apart:
         return [("", places_of(plan, study), shared)]
     drafts = []
-    for cell in study.quota_cells.all():
-        wanted, problems = cell_filters(cell, plan)
+    for group in study.quota_groups.all():
+        wanted, problems = group_filters(group, plan)
         own = resolve(wanted, live)
         filters = [*shared.filters, *own.filters]
         if group_id:
             # People enter this group with their code: nobody is paid for two groups.
             filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
         found = Resolved(filters, [*shared.problems, *problems, *own.problems])
-        drafts.append((str(cell), cell.target, found))
+        drafts.append((str(group), group.target, found))
     return drafts
 
 

@@ -10,7 +10,7 @@ from django.db.models import Sum
 from django.urls import reverse
 from django.utils.html import escape
 
-from annotation.models import Ending, QuotaCell
+from annotation.models import Ending, QuotaGroup
 from annotation.prolific.api.filters import (
     AGE,
     APPROVAL_RATE,
@@ -124,7 +124,7 @@ def places_of(plan: Plan, study: Study) -> int:
         return plan.places
     needed = needed_places(study)
     if plan.apart:
-        return sum(cell.target for cell in study.quota_cells.all())
+        return sum(group.target for group in study.quota_groups.all())
     return math.ceil(needed / plan.groups) * plan.groups
 
 
@@ -142,15 +142,15 @@ def question_of(filter_id: str, keys: set[str]) -> str | None:
     return next((key for key in _QUESTIONS.get(filter_id, ()) if key in keys), None)
 
 
-def cell_filters(cell: QuotaCell, plan: Plan) -> tuple[list[Wanted], list[str]]:
+def group_filters(group: QuotaGroup, plan: Plan) -> tuple[list[Wanted], list[str]]:
     """The filters that admit one group alone, and what stands against it."""
-    if cell.is_everyone_else:
+    if group.is_everyone_else:
         return [], [
             "The group “everyone else” cannot be recruited by a filter. "
             "Recruit all groups in one study, or remove it."
         ]
     found, problems = [], []
-    for key, value in cell.criteria.items():
+    for key, value in group.criteria.items():
         filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
         label = filter_id and label_for(value, plan.balance[filter_id])
         if filter_id and label:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.urls import reverse
 
-from annotation.models import QuotaCell
+from annotation.models import QuotaGroup
 from annotation.prolific.api.account import Account, is_local
 from annotation.prolific.launch.launch_plan import Plan, seats
 from annotation.prolific.launch.workspace import Workspace
@@ -87,9 +87,9 @@ def place_checks(study: Study, plan: Plan, places: int) -> list[LaunchCheck]:
                 True,
             )
         )
-    cells: list[QuotaCell] = list(study.quota_cells.all())
-    total = sum(cell.target for cell in cells)
-    if cells:
+    groups: list[QuotaGroup] = list(study.quota_groups.all())
+    total = sum(group.target for group in groups)
+    if groups:
         fits = total == places
         checks.append(
             LaunchCheck(
@@ -102,9 +102,9 @@ def place_checks(study: Study, plan: Plan, places: int) -> list[LaunchCheck]:
             )
         )
         checks += [
-            LaunchCheck(f"The group “{cell}” has no place.", True, True)
-            for cell in cells
-            if cell.target < 1 and not cell.is_everyone_else
+            LaunchCheck(f"The group “{group}” has no place.", True, True)
+            for group in groups
+            if group.target < 1 and not group.is_everyone_else
         ]
     elif plan.apart:
         checks.append(

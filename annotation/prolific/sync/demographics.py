@@ -14,7 +14,7 @@ from annotation.models import (
     DemographicQuestion,
     ProlificStudy,
     ProlificSubmission,
-    QuotaCell,
+    QuotaGroup,
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.account import connect
@@ -22,7 +22,7 @@ from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotFound, OutcomeUnknown, Rejected
 from annotation.prolific.api.types import Filter
 from annotation.prolific.sync import demographic_columns
-from annotation.seats.quotas import matching_cell
+from annotation.seats.quotas import matching_group
 from studies.importers.files.lines import BadLine
 from studies.importers.files.table import records
 from studies.models import Study
@@ -163,15 +163,15 @@ class Groups:
 
 def groups_of(study: Study) -> Groups | None:
     """Every quota group with its people here and on Prolific; None without groups or export."""
-    cells = list(study.quota_cells.all())
+    groups = list(study.quota_groups.all())
     people = list(
         ProlificSubmission.objects.filter(
             prolific_study__study=study, status__in=_HOLDING, annotator__isnull=False
         ).select_related("annotator")
     )
-    if not cells or not any(submission.demographics for submission in people):
+    if not groups or not any(submission.demographics for submission in people):
         return None
-    asked = {key for cell in cells for key in cell.criteria}
+    asked = {key for group in groups for key in group.criteria}
     questions = [q for q in study.demographic_questions.all() if q.key in asked]
     unasked = tuple(
         question.label
@@ -183,21 +183,21 @@ def groups_of(study: Study) -> Groups | None:
     unknown = 0
     for submission in people:
         assert isinstance(submission.annotator, Annotator)  # noqa: S101  the query says so
-        here.setdefault(submission.annotator.quota_cell_id, set()).add(submission.pk)
+        here.setdefault(submission.annotator.quota_group_id, set()).add(submission.pk)
         stated = _in_our_words(submission, questions)
         if stated is None:
             unknown += 1
             continue
-        cell = matching_cell(cells, stated)
-        there.setdefault(cell.pk if cell else None, set()).add(submission.pk)
-    return Groups([_group(cell, here, there) for cell in cells], unknown, unasked)
+        group = matching_group(groups, stated)
+        there.setdefault(group.pk if group else None, set()).add(submission.pk)
+    return Groups([_group(group, here, there) for group in groups], unknown, unasked)
 
 
 def _group(
-    cell: QuotaCell, here: Mapping[int | None, set[int]], there: Mapping[int | None, set[int]]
+    group: QuotaGroup, here: Mapping[int | None, set[int]], there: Mapping[int | None, set[int]]
 ) -> Group:
-    ours, theirs = here.get(cell.pk, set()), there.get(cell.pk, set())
-    return Group(str(cell), cell.target, len(ours), len(theirs), len(theirs - ours))
+    ours, theirs = here.get(group.pk, set()), there.get(group.pk, set())
+    return Group(str(group), group.target, len(ours), len(theirs), len(theirs - ours))
 
 
 def _in_our_words(

@@ -14,7 +14,7 @@ from annotation.models import (
     ProlificIdentity,
     ProlificStudy,
     ProlificSubmission,
-    QuotaCell,
+    QuotaGroup,
     Recruitment,
 )
 from annotation.prolific.api import signed_url, types
@@ -134,7 +134,7 @@ def _is_short(study: Study) -> bool:
     if seats < (without_seats + 1) * study.items_per_annotator:
         return True
     unasked = under_way.filter(screened_at=None).count()
-    return QuotaCell.objects.filter(
+    return QuotaGroup.objects.filter(
         study=study, target__gt=0, target__lte=F("reserved") + F("completed") + unasked
     ).exists()
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from analysis.exports.errors import ExportError
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import request_report
-from annotation.models import Annotation, QuotaCell
+from annotation.models import Annotation, QuotaGroup
 from studies.importers.files.bundle import open_path
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.storage import import_items
@@ -82,8 +82,8 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     study.save()
     judged(study, model_snapshot="m-2024", replies=3)
     judged(study, sample=2, state="refused", choice="", certainty=None)
-    QuotaCell.objects.create(study=study, criteria={"gender": "woman"}, target=9, completed=5)
-    QuotaCell.objects.create(study=study, criteria={"gender": "man"}, target=9, completed=4)
+    QuotaGroup.objects.create(study=study, criteria={"gender": "woman"}, target=9, completed=5)
+    QuotaGroup.objects.create(study=study, criteria={"gender": "man"}, target=9, completed=4)
 
     card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
 

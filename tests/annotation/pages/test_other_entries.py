@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from annotation import services
-from annotation.models import Annotation, Annotator, DemographicQuestion, Invitation, QuotaCell
+from annotation.models import Annotation, Annotator, DemographicQuestion, Invitation, QuotaGroup
 from tests.annotation.pages.walking import answer_all, post_answer
 from tests.factories import make_items, make_study
 
@@ -160,7 +160,7 @@ def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
     DemographicQuestion.objects.create(
         study=study, key="g", label="Gender?", options=[{"value": "w", "label": "Woman"}]
     )
-    QuotaCell.objects.create(study=study, is_everyone_else=True, target=0)
+    QuotaGroup.objects.create(study=study, is_everyone_else=True, target=0)
     client = come(study)
 
     page = client.post(f"/s/{study.slug}/about/", {"attr_g": "w"}, follow=True).content.decode()

@@ -5,7 +5,7 @@ from django.test import Client
 
 from annotation import services
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
-from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaCell
+from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaGroup
 from tests.annotation.pages.walking import answer_all, arrive, entry_url, post_answer, start
 from tests.factories import make_items, make_study
 
@@ -17,8 +17,8 @@ def make_quota_study(**overrides):
     for key, label in (("gender", "Your gender"), ("politics", "Your politics")):
         options = [{"value": f"{key}-1", "label": "One"}, {"value": f"{key}-2", "label": "Two"}]
         DemographicQuestion.objects.create(study=study, key=key, label=label, options=options)
-    QuotaCell.objects.create(study=study, criteria={"gender": "gender-1"}, target=1)
-    QuotaCell.objects.create(study=study, is_everyone_else=True, target=1)
+    QuotaGroup.objects.create(study=study, criteria={"gender": "gender-1"}, target=1)
+    QuotaGroup.objects.create(study=study, is_everyone_else=True, target=1)
     return study
 
 
@@ -156,7 +156,7 @@ def test_about_you_keeps_what_was_entered_when_something_is_missing(politics):
 
 def test_a_full_group_is_told_at_once_where_no_platform_sent_the_person():
     study = make_quota_study(entry="link")
-    for cell in study.quota_cells.all():
+    for cell in study.quota_groups.all():
         cell.target = 0
         cell.save()
     client = Client()

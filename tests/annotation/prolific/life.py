@@ -56,7 +56,7 @@ def with_quotas(study: Study, *, each: int) -> Study:
     set_quotas(
         study_id=study.pk,
         questions=[GENDER, POLITICS],
-        cells=grid([GENDER, POLITICS], targets),
+        groups=grid([GENDER, POLITICS], targets),
     )
     return study
 

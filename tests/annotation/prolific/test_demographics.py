@@ -9,7 +9,7 @@ from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.demographic_columns import column_of, value_of
 from annotation.prolific.sync.demographics import fetch, groups_of
 from annotation.prolific.sync.sync import follow
-from annotation.seats.quotas import Cell, Question, set_quotas
+from annotation.seats.quotas import Question, Quota, set_quotas
 from tests.annotation.prolific.life import make_recruiting, published
 from tests.factories import sign_in
 
@@ -23,8 +23,8 @@ MOOD = Question("mood", "How are you?", {"well": "Well", "badly": "Badly"})
 def recruit(prolific, question, people):
     """People who say one thing here and another one on Prolific: pairs of here and about there."""
     study = make_recruiting()
-    cells = [Cell(1, {question.key: value}) for value in question.options]
-    set_quotas(study_id=study.pk, questions=[question], cells=[*cells, Cell(6 - len(cells))])
+    groups = [Quota(1, {question.key: value}) for value in question.options]
+    set_quotas(study_id=study.pk, questions=[question], groups=[*groups, Quota(6 - len(groups))])
     row = published(study)
     for here, about in people:
         person = prolific.world.arrive(row.prolific_id, about=about)

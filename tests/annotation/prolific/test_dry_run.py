@@ -37,8 +37,8 @@ CALLS = [
 def planned(prolific):
     """A study with two groups apart, so that drafts and a participant group are made."""
     study = make_recruiting()
-    cells = grid([GENDER], {("woman",): 3, ("man",): 3})
-    set_quotas(study_id=study.pk, questions=[GENDER], cells=cells)
+    groups = grid([GENDER], {("woman",): 3, ("man",): 3})
+    set_quotas(study_id=study.pk, questions=[GENDER], groups=groups)
     plan = Plan(balance={"sex": ["Male", "Female"]}, apart=True)
     launch.save_plan(study_id=study.pk, plan=plan)
     return study

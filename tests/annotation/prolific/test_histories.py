@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Annotation, BonusPayment, ProlificStudy, QuotaCell
+from annotation.models import Annotation, BonusPayment, ProlificStudy, QuotaGroup
 from annotation.prolific.launch.launch_plan import Plan
 from annotation.tasks import handle_prolific_event
 from demo.prolific.faults import FAULTS
@@ -201,7 +201,7 @@ def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, proli
     assert all(bulk["paid"] <= 1 for bulk in world.bonuses.values())
     assert all(len(s.bonuses) <= 1 and s.messages <= 1 for s in world.submissions.values())
     assert all(sum(s.bonuses) <= row.reward for s in world.submissions.values())
-    assert all(c == t for c, t in QuotaCell.objects.values_list("completed", "target"))
+    assert all(c == t for c, t in QuotaGroup.objects.values_list("completed", "target"))
 
 
 def finish_all(world, row, slug, people, researcher) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection
 
-from annotation.models import ProlificStudy, QuotaCell
+from annotation.models import ProlificStudy, QuotaGroup
 from annotation.prolific.api.account import alone
 from annotation.prolific.api.errors import (
     LaunchRefused,
@@ -234,7 +234,7 @@ def test_groups_recruited_apart_get_a_study_each_and_a_common_blocklist(prolific
 
     (group,) = prolific.world.groups
     sent = list(prolific.world.studies.values())
-    assert len(rows) == len(sent) == QuotaCell.objects.count() == 6
+    assert len(rows) == len(sent) == QuotaGroup.objects.count() == 6
     assert {s["total_available_places"] for s in sent} == {1}
     chosen = {
         tuple(f["selected_values"][0] for f in s["filters"] if "group" not in f["filter_id"])

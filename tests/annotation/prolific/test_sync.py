@@ -13,7 +13,7 @@ from annotation.models import (
     Annotator,
     ProlificStudy,
     ProlificSubmission,
-    QuotaCell,
+    QuotaGroup,
 )
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.errors import ProlificError
@@ -59,13 +59,13 @@ def test_who_returns_gives_seats_and_quota_place_back(prolific):
     study = with_quotas(make_recruiting(), each=1)
     row = published(study, Plan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
-    assert sum(QuotaCell.objects.values_list("reserved", flat=True)) == 1
+    assert sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 1
     prolific.world.give_back(person["submission"])
 
     follow(study_id=study.pk)
 
     assert state_of(annotator) == State.RETURNED
-    assert seats_taken(study) == sum(QuotaCell.objects.values_list("reserved", flat=True)) == 0
+    assert seats_taken(study) == sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 0
 
 
 def test_a_rejection_gives_seats_back_and_its_reversal_takes_them_again(study, row, prolific):

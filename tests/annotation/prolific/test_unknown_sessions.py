@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator, ProlificIdentity, QuotaCell
+from annotation.models import Annotator, ProlificIdentity, QuotaGroup
 from annotation.prolific.launch.launch_plan import Plan
 from annotation.prolific.sync.session_lookups import is_due
 from annotation.prolific.sync.sync import follow
@@ -122,7 +122,7 @@ def test_an_invented_id_takes_no_place_of_a_group(prolific):
     annotator = complete(walk(annotator, "man"))
 
     assert annotator.works_surplus
-    assert not QuotaCell.objects.exclude(reserved=0, completed=0).exists()
+    assert not QuotaGroup.objects.exclude(reserved=0, completed=0).exists()
     assert seats_taken(study) == 0
 
 

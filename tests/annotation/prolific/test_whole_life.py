@@ -10,7 +10,7 @@ import requests
 from django.core.management import call_command
 
 from annotation import services
-from annotation.models import ProlificStudy, QuotaCell
+from annotation.models import ProlificStudy, QuotaGroup
 from studies.models import Item
 from tests.annotation.prolific.life import (
     answer_some,
@@ -75,7 +75,7 @@ def test_thirty_people_from_draft_to_payday_from_the_command_line(prolific, caps
     assert sorted(b for paid in paid_there(prolific) for b in paid) == [300, 300, 300, 450, 450]
     assert prolific.world.show_study(row.prolific_id)["status"] == "COMPLETED"
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
-    assert set(QuotaCell.objects.values_list("completed", "reserved", "target")) == {(5, 0, 5)}
+    assert set(QuotaGroup.objects.values_list("completed", "reserved", "target")) == {(5, 0, 5)}
     assert "Approve" not in capsys.readouterr().err
 
 
