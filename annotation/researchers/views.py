@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -73,7 +73,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
-        "kept": _query(state=chosen, flag=flag),
+        "is_filtered": bool(chosen or flag),
         **_unanswered(request, study),
         "state": chosen,
         "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
@@ -138,13 +138,6 @@ def codes(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _has(figures: Quality, flag: str) -> bool:
     return bool(figures.rules) if flag == ANY_FLAG else flag in figures.rules
-
-
-def _query(**chosen: str) -> str:
-    """The filters that are set, as they follow another parameter of an address."""
-    query = QueryDict(mutable=True)
-    query.update({name: value for name, value in chosen.items() if value})
-    return f"&{query.urlencode()}" if query else ""
 
 
 def _csv(study: Study, people: Iterable[Person], quality: Mapping[int, Quality]) -> HttpResponse:

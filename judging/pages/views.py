@@ -92,32 +92,23 @@ def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse
         "form": form,
         "sort": sort,
         "rows": rows,
-        "columns": _columns(request, sort),
+        "columns": _columns(sort),
         "is_filtered": any(chosen.values()),
         "has_judges": Judge.objects.exists(),
         "query": request.GET.urlencode(),
-        "csv_query": _query(request, format="csv"),
         "may_edit": may_edit(request.user, slug),
     }
     return render(request, template, context)
 
 
-def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
+def _columns(sort: str) -> list[dict[str, str]]:
     """Headers of the runs: what each is called, how it is sorted now, what a click sorts."""
     columns = []
     for name, (label, _) in RUN_COLUMNS.items():
         now = {name: "ascending", f"-{name}": "descending"}.get(sort, "none")
         then = f"-{name}" if now == "ascending" else name
-        columns.append({"label": label, "now": now, "query": _query(request, sort=then)})
+        columns.append({"label": label, "now": now, "then": then})
     return columns
-
-
-def _query(request: HttpRequest, **changes: str) -> str:
-    """The query of this address with some of it changed."""
-    query = request.GET.copy()
-    for name, value in changes.items():
-        query[name] = value
-    return f"?{query.urlencode()}"
 
 
 @login_required
@@ -135,9 +126,6 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     context = _run_context(request, study, run) | {
         "form": form,
         "page": page,
-        "earlier": _query(request, page=str(page.number - 1)),
-        "later": _query(request, page=str(page.number + 1)),
-        "csv_query": _query(request, format="csv"),
         "shown": [_shown(study, run, judgment) for judgment in page],
     }
     return render(request, "judging/run.html", context)

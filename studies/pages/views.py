@@ -38,8 +38,7 @@ def list_page(request: HttpRequest) -> HttpResponse:
         "chosen": chosen,
         "states": Study.State.choices,
         "is_filtered": bool(chosen["search"] or chosen["state"]),
-        "columns": _columns(request, sort),
-        "csv_query": _query(request, format="csv"),
+        "columns": _columns(sort),
     }
     return render(request, "studies/list.html", context)
 
@@ -100,8 +99,6 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
         "search": search,
         "split": split,
         "splits": Item.Split.choices,
-        "older": _query(request, page=page.previous_page_number()) if page.has_previous() else "",
-        "newer": _query(request, page=page.next_page_number()) if page.has_next() else "",
     }
     return render(request, "studies/items.html", context)
 
@@ -139,7 +136,7 @@ def _entry(study: Study) -> str:
     return path + "?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
 
 
-def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
+def _columns(sort: str) -> list[dict[str, str]]:
     """Headers of the list: what each is called, how it is sorted now, and what a click sorts."""
     headers = [
         ("title", "Title"),
@@ -153,16 +150,8 @@ def _columns(request: HttpRequest, sort: str) -> list[dict[str, str]]:
         down = sort == f"-{name}"
         now = "descending" if down else "ascending" if sort == name else "none"
         then = name if down or sort != name else f"-{name}"
-        columns.append({"label": label, "now": now, "query": _query(request, sort=then)})
+        columns.append({"label": label, "now": now, "then": then})
     return columns
-
-
-def _query(request: HttpRequest, **changes: object) -> str:
-    """The query of this address with some of it changed."""
-    query = request.GET.copy()
-    for name, value in changes.items():
-        query[name] = str(value)
-    return f"?{query.urlencode()}"
 
 
 def _list_csv(found: Any) -> HttpResponse:

@@ -200,4 +200,4 @@ def test_the_list_can_be_narrowed_to_flags(study, done, editor):
     assert found(flag="unknown") == {done.pseudonym: "flat_certainty", careful.pseudonym: ""}
     html = editor.get(url, {"flag": "flat_certainty"}).content.decode()
     assert "Always the same certainty</td>" in html
-    assert "format=csv&amp;flag=flat_certainty" in html
+    assert 'href="?flag=flat_certainty&amp;format=csv"' in html
