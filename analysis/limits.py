@@ -3,8 +3,8 @@
 from studies.prompts.language import is_prompt_language, language_name
 
 STEREOTYPES = (
-    "A profile is not the person: whoever judges from one, human or model, may answer with a "
-    "stereotype of people like that."
+    "A profile is not the person: anyone who judges from one, human or model, may answer with "
+    "a stereotype of people like that."
 )
 OPT_IN = "People chose to take part and were paid; they stand for nobody but themselves."
 INDIVIDUALS = (

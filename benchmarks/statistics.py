@@ -235,7 +235,7 @@ def accuracy() -> list[Timing]:
     wrong[votes.item, votes.annotator] = votes.choice != 0
     judge = np.random.default_rng(1).integers(0, 2, 10_000)
     seconds = best_of(shared_errors, wrong, judge)
-    return [*timings, Timing("errors beside a judge's, 10k x 3, 1,000 annotators", seconds)]
+    return [*timings, Timing("errors shared with a judge, 10k x 3, 1,000 annotators", seconds)]
 
 
 def em() -> list[Timing]:

@@ -128,7 +128,7 @@ class Recruiting:
         if not launched.exists() and self._study.annotators.exists():
             raise DemoError(
                 f"The demo in {settings.VAR_DIR} was made by an earlier version, which this one "
-                "cannot continue. Begin anew in another folder, VAR_DIR=var/new make demo, or "
+                "cannot continue. Start again in another folder, VAR_DIR=var/new make demo, or "
                 f"remove {settings.VAR_DIR} if nothing in it matters to you."
             )
         self._command("launch", *_PLAN)

@@ -51,7 +51,7 @@ def test_people_without_judges():
     assert report["headline"]["state"] == "people_only"
     assert report["human"]["majority"]["accuracy"] == 1.0
     assert report["human"]["agreement"]["krippendorff_alpha"]["value_reason"] == "no_variation"
-    assert "No judge was run" in page
+    assert "No judge has both a run" in page
 
 
 def test_judges_without_people():

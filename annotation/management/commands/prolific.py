@@ -92,7 +92,7 @@ class Command(BaseCommand):
         places.add_argument("--group", default="", help="where groups are recruited apart")
         add("refill", "open again for places that were given back")
         add("sync", "read everything from Prolific")
-        money = add("ledger", "every sum beside Prolific's own figures, differences marked")
+        money = add("ledger", "every sum with Prolific's own figures, differences marked")
         money.add_argument("--out", metavar="FILE", help="write the entries there as CSV")
         add("demographics", "read what people told Prolific about themselves")
         add("forget", "delete a draft that was never published, there and here")

@@ -76,7 +76,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--probabilities",
             choices=Judge.Probabilities.values,
-            help="of the options: beside each reply, or only (transformers) instead of it",
+            help="of the options: next to each reply, or only (transformers) instead of it",
         )
         parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once")
         parser.add_argument("--rpm", type=int, help="requests a minute")

@@ -110,7 +110,7 @@ def by_band_over_studies(reports: Sequence[Report]) -> Table:
     ]
     return Table(
         "by_band",
-        "Judge beside majority at equal certainty, over all data",
+        "Judge and majority at equal certainty, over all data",
         (Column("Data"), Column("Run"), *_BAND_COLUMNS, Column("Holm p, all data", "p")),
         rows,
         f"{_BAND_NOTE}, of every study in this table.",
@@ -139,7 +139,7 @@ class EqualCertainty(Section):
         ]
         yield Table(
             "by_band",
-            "Judge beside majority at equal certainty, on common items",
+            "Judge and majority at equal certainty, on common items",
             (Column("Run"), *_BAND_COLUMNS, Column("Holm p", "p")),
             rows,
             f"{_BAND_NOTE}.",

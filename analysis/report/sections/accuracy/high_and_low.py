@@ -49,7 +49,7 @@ def table_a(report: Report) -> Table:
 
 def table_b(report: Report) -> Table:
     return _judges_and_majority(
-        report, "table_b", "Table B. Judges beside the majority of people", "majority"
+        report, "table_b", "Table B. Judges and the majority of people", "majority"
     )
 
 

@@ -84,7 +84,7 @@ def comparison(report: Report) -> Table:
     ]
     return table_of_entries(
         "comparison",
-        "Every run beside the majority, on common items",
+        "Every run against the majority, on common items",
         entries,
         [
             ("Items", "count", "difference.n"),

@@ -82,8 +82,8 @@ def pairs_of_judges(report: Report) -> Table:
         columns,
         rows,
         f"On the {found['n']} items that all of them decided. Read a pair only by its adjusted p "
-        "values: Holm's over all pairs, and those of the joint bootstrap that draws whole "
-        "personas anew.",
+        "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
+        "personas.",
     )
 
 

@@ -66,7 +66,7 @@ def single_intervals(report: Report) -> Table:
         "Single answers by another interval",
         columns,
         rows,
-        "The pigeonhole bootstrap draws people and items anew, each on their own. It is "
+        "The pigeonhole bootstrap resamples people and items, each on their own. It is "
         "conservative: up to 1.7 times too wide where answers have nothing in common.",
     )
 

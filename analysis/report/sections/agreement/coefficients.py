@@ -134,7 +134,7 @@ def agreement_table(report: Report) -> Table:
         ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
         ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
-        ("… with pairs drawn anew, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
+        ("… with pairs resampled, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
         ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
         ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
         ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
@@ -182,7 +182,7 @@ def agreement_table(report: Report) -> Table:
         "chosen or not, and AC2 weighs bands by their squared distance. A sheet is one annotator "
         "pair on each of 30 items drawn without replacement: its standard deviation is the spread "
         "of one sheet, not the error of the mean. With all pairs of its items a sheet is steadier. "
-        "Drawing pairs anew takes those of one item for independent: its interval is too narrow.",
+        "Resampling pairs treats those of one item as independent: its interval is too narrow.",
     )
 
 
@@ -258,7 +258,7 @@ def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Va
     }
     words = label(mean, f"source article {decimal(mean)} ± {decimal(sd)}", 1.18)
     return Variant(
-        f"The source article's {decimal(mean)} ± {decimal(sd)} beside it",
+        f"With the source article's {decimal(mean)} ± {decimal(sd)}",
         {
             "shapes": [*lines, band, vertical(mean, REFERENCE, "dot")],
             "annotations": [*labels, words],

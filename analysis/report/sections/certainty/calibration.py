@@ -145,9 +145,9 @@ def measures(report: Report) -> Table:
         "More measures of certainty",
         columns,
         rows,
-        "Few certainties are said, and said often: ECE by value has one bin for each. Read as a "
-        "coin flip, certainty 0 means one half. AUPRC has to be read beside the share right (for "
-        "right answers) or one less that (for wrong ones). E-AURC is what the best order of the "
+        "Few values of certainty occur, each of them often: ECE by value has one bin for each. "
+        "Read as a coin flip, certainty 0 means one half. Compare AUPRC with the share right (for "
+        "right answers) or one minus that (for wrong ones). E-AURC is what the best order of the "
         "same answers would save.",
     )
 

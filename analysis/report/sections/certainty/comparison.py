@@ -98,11 +98,11 @@ def like_for_like_table(report: Report) -> Table:
     )
     return Table(
         "like_for_like",
-        "Like for like: one person beside one reply, majority beside majority",
+        "Like for like: one person with one reply, majority with majority",
         columns,
         rows,
         "The mean of three certainties varies less than one: equal judges look different when a "
-        "majority is set beside a single reply. “At people's coverage”: accuracy of the most "
+        "majority is compared with a single reply. “At people's coverage”: accuracy of the most "
         "certain answers, as large a share of all as single people's high answers are; its "
         "interval allows for that share being estimated.",
     )
@@ -161,7 +161,7 @@ class CertaintyComparison(Section):
     analyses = (
         Analysis(
             "certainty_beside",
-            "People's certainty beside the judge's, and both where they are certain",
+            "People's certainty and the judge's, and both where they are certain",
             tables=("like_for_like", "high_sets", "interaction", "certainty_by_item", "by_band"),
             paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
             uses=("threshold", "resamples"),

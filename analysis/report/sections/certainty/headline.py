@@ -131,7 +131,7 @@ def _on_own_ground(
 CERTAIN_WORDS = {
     "better": "is right more often than people where they are",
     "worse": "is right less often than people where they are",
-    "cannot_tell": "cannot be told apart from people where they are",
+    "cannot_tell": "cannot be distinguished from people where they are",
 }
 
 

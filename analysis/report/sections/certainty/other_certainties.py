@@ -53,8 +53,8 @@ def other_certainties(report: Report) -> Table:
         "Certainty that no judge was asked for",
         columns,
         rows,
-        "What a judge says of its certainty beside the probability that the model gave its answer, "
-        "and beside the share of its readings that gave it. Lower is better except for AUROC.",
+        "The certainty that a judge states, the probability that the model gave its answer, and "
+        "the share of its readings that gave it. Lower is better except for AUROC.",
     )
 
 

@@ -92,7 +92,7 @@ def recalibration(report: Report) -> Table:
         "Lower Brier scores are better. Corrections are fitted on four fifths of the items and "
         "measured on the rest; the constant is the share of right answers there. A stated "
         "certainty above the constant is worth less than saying the same number every time. "
-        "Intervals draw items anew.",
+        "Intervals resample items.",
     )
 
 

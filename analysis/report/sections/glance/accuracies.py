@@ -155,7 +155,7 @@ def _forest_title(report: Report) -> str:
         "better": "The best judge is right more often than people",
         "worse": "People are right more often than the best judge",
         "equivalent": f"The best judge and people are right equally often within {margin}",
-        "cannot_tell": "The best judge and people cannot be told apart",
+        "cannot_tell": "The best judge and people cannot be distinguished",
     }.get(report["headline"]["state"], "How often everybody is right")
 
 

@@ -36,7 +36,7 @@ def _of_people(report: Report) -> Iterator[str]:
     people = report["human"]
     answers, agreement = people["answers"], people["agreement"]
     if not answers:
-        yield "No answer of people counts, so nothing is said about people or beside them."
+        yield "No answer of people counts, so the report says nothing about people."
         return
     if people["annotators"] == 1:
         yield (

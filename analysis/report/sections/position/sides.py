@@ -100,8 +100,8 @@ def position(report: Report) -> Table:
             ("McNemar p", "p", "p"),
             ("Same choice in both orders", "percent", "both_orders.consistency"),
         ],
-        "From one order, a liking for a side and for what stood there cannot be told apart; both "
-        "orders can.",
+        "With one order, a preference for a side cannot be separated from one for the response "
+        "shown there. With both orders it can.",
         first="Who",
     )
 

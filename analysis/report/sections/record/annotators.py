@@ -104,8 +104,8 @@ def raters_table(report: Report) -> Table:
         "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
         "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
         "of answers on one side of the screen, in the order in which the person saw the items. "
-        "Bits: what one answer tells of the right one by the model of Dawid and Skene, 0 for "
-        "somebody who ignores the items; from a few dozen answers it is rough.",
+        "Bits: the information of one answer about the right one by the model of Dawid and Skene, "
+        "0 for somebody who ignores the items; from a few dozen answers it is rough.",
         is_record=True,
     )
 
