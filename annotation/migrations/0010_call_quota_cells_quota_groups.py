@@ -5,7 +5,10 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0009_note_earlier_reservations")]
+    dependencies = [
+        ("annotation", "0009_note_earlier_reservations"),
+        ("contenttypes", "0002_remove_content_type_name"),
+    ]
 
     operations = [
         migrations.RemoveConstraint(model_name="annotator", name="annotator_quota_has_cell"),
