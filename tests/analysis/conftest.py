@@ -1,7 +1,18 @@
-"""Studies that several tests read."""
+"""Studies and reports that several tests read."""
+
+import shutil
+from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from django.db import transaction
+from django.test import override_settings
+
+from analysis import tasks
+from analysis.lifecycle.requests import request_report
+from analysis.models import Report
+from studies.models import Study
+from tests.analysis.builders import random_study
 
 
 @pytest.fixture(scope="module")
@@ -10,3 +21,23 @@ def module_db(django_db_setup, django_db_blocker):
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def built_report(module_db, tmp_path_factory) -> tuple[int, Path]:
+    """The id of a report that is built once for a module, and the `VAR_DIR` with its files."""
+    folder = tmp_path_factory.mktemp("built")
+    with override_settings(VAR_DIR=folder), patch.object(tasks.build_report, "delay_on_commit"):
+        report = request_report(study_id=random_study(1).pk, bootstrap=100)
+        tasks.build_report(report.pk)
+    return report.pk, folder
+
+
+@pytest.fixture
+def finished(db, built_report, settings, tmp_path) -> tuple[Study, Report]:
+    """A study and its finished report, with a copy of its files for one test."""
+    report_id, folder = built_report
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    settings.VAR_DIR = tmp_path
+    report = Report.objects.select_related("study").get(pk=report_id)
+    return report.study, report

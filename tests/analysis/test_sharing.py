@@ -10,14 +10,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis import tasks
 from analysis.errors import BadParameters, NotShareable
-from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.share_links import hash_key, open_link, revoke_link, share_report
 from analysis.models import Report, ShareLink
 from annotation.models import Annotation
 from studies.models import Membership
-from tests.analysis.builders import random_study
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -29,15 +26,10 @@ def owner():
 
 
 @pytest.fixture
-def report(settings, tmp_path, monkeypatch, owner):
-    settings.VAR_DIR = tmp_path
-    monkeypatch.setattr(tasks.build_report, "delay_on_commit", lambda pk: None)
-    study = random_study(51, n_items=12)
+def report(finished, owner):
+    study, report = finished
     Membership.objects.create(user=owner, study=study, role="owner")
-    made = request_report(study_id=study.pk, bootstrap=100)
-    tasks.build_report(made.pk)
-    made.refresh_from_db()
-    return made
+    return report
 
 
 def address(report, name="share"):

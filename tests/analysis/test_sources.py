@@ -90,9 +90,20 @@ def never_begun():
     return study
 
 
-@pytest.fixture(params=[planned_study, without_truth, empty, never_begun])
-def report(request):
-    return build_report(load_dataset(request.param().slug), seed=7, bootstrap=100)
+def built(study):
+    return build_report(load_dataset(study.slug), seed=7, bootstrap=100)
+
+
+@pytest.fixture(scope="module")
+def planned(module_db):
+    return built(planned_study())
+
+
+@pytest.fixture(scope="module", params=[planned_study, without_truth, empty, never_begun])
+def report(request, module_db):
+    if request.param is planned_study:
+        return request.getfixturevalue("planned")
+    return built(request.param())
 
 
 def page_of(report):
@@ -123,9 +134,8 @@ def test_the_file_holds_what_stands_in_report_json(report, tmp_path):
             assert row["Value"] in (str(value), str(value).replace(", ", ","), ""), path
 
 
-def test_the_row_that_is_named_shows_the_number():
-    report = build_report(load_dataset(planned_study().slug), seed=7, bootstrap=100)
-    tables = all_tables(report)
+def test_the_row_that_is_named_shows_the_number(planned):
+    report, tables = planned, all_tables(planned)
 
     checked = 0
     for _, _, path, name, row in tables["methods"].rows:
@@ -150,8 +160,8 @@ def test_the_row_that_is_named_shows_the_number():
     assert checked >= 10
 
 
-def test_sentences_are_cut_where_their_numbers_stand():
-    report = build_report(load_dataset(planned_study().slug), seed=7, bootstrap=100)
+def test_sentences_are_cut_where_their_numbers_stand(planned):
+    report = planned
 
     for found in (report["headline"], report["certainty_headline"], certainty_headline(report)):
         for sentence, numbers in zip(found["sentences"], found["numbers"], strict=True):

@@ -1,6 +1,7 @@
 """Verifying: a report is what its answers give, or it is told what changed."""
 
 import json
+import shutil
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,18 +16,25 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.management.commands.verify import Command
 from annotation.models import Annotation, Annotator
-from studies.models import Item
+from studies.models import Item, Study
 from tests.analysis.builders import answer, make_rater, random_study
 from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def written(module_db, tmp_path_factory):
+    study, folder = random_study(41, n_items=12), tmp_path_factory.mktemp("written")
+    call_command("report", study.slug, out=str(folder), bootstrap=100, verbosity=0)
+    return study.pk, folder
+
+
 @pytest.fixture
-def report(tmp_path):
-    study = random_study(41, n_items=12)
-    call_command("report", study.slug, out=str(tmp_path), bootstrap=100, verbosity=0)
-    return study, tmp_path / "report.json"
+def report(written, tmp_path):
+    study_id, folder = written
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return Study.objects.get(pk=study_id), tmp_path / "report.json"
 
 
 def test_an_untouched_report_is_equal(report, capsys):

@@ -12,7 +12,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Recheck, Report
 from annotation.models import Annotation
 from studies.models import Membership
-from tests.analysis.builders import random_study
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -51,15 +50,6 @@ def pages(study, report):
     plain = [reverse(f"analysis:{name}", args=[study.slug]) for name in ("list", "panel")]
     names = ("report", "status", "open", "download", "json", "tables")
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
-
-
-@pytest.fixture
-def finished(var_dir):
-    study = random_study(1)
-    report = request_report(study_id=study.pk, bootstrap=100)
-    tasks.build_report(report.pk)
-    report.refresh_from_db()
-    return study, report
 
 
 def test_a_viewer_reads_every_page(client, finished):
@@ -104,7 +94,7 @@ def test_an_editor_builds_a_report(client, queued):
 
     response = client.post(reverse("analysis:build", args=[study.slug]))
 
-    report = Report.objects.get()
+    report = study.reports.get()
     assert response.url == reverse("analysis:report", args=[study.slug, report.public_id])
     assert (report.requested_by, report.threshold, report.bootstrap) == (user, 80, 1000)
     assert queued == [report.pk]
@@ -116,7 +106,7 @@ def test_a_viewer_may_not_build_and_sees_no_button(client):
     build = reverse("analysis:build", args=[study.slug])
 
     assert client.post(build).status_code == 404
-    assert not Report.objects.exists()
+    assert not study.reports.exists()
     for name in ("list", "panel"):
         page = client.get(reverse(f"analysis:{name}", args=[study.slug])).content.decode()
         assert build not in page
@@ -141,7 +131,7 @@ def test_bad_parameters_come_back_with_what_is_wrong(client):
     assert response.status_code == 422
     assert "There is a problem" in text
     assert 'value="101"' in text
-    assert not Report.objects.exists()
+    assert not study.reports.exists()
 
 
 def test_chosen_parameters_are_taken(client):
@@ -153,7 +143,7 @@ def test_chosen_parameters_are_taken(client):
         {"threshold": "70", "bootstrap": "200", "seed": "0"},
     )
 
-    report = Report.objects.get()
+    report = study.reports.get()
     assert (report.threshold, report.bootstrap, report.seed) == (70, 200, 0)
 
 
