@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.migrated import copy_migrated
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SET_UP = """
 import os, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.test"
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from tests.factories import make_items, make_study
 make_items(make_study(slug="embedded", items_per_annotator=30, annotations_per_item=3), 300)
 """
@@ -26,6 +26,7 @@ make_items(make_study(slug="embedded", items_per_annotator=30, annotations_per_i
 def test_thirty_people_in_three_processes_fill_every_seat_and_no_database_is_locked(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {"VAR_DIR": str(tmp_path), "PYTHONWARNINGS": "error"}
+    copy_migrated(tmp_path)
     subprocess.run([sys.executable, "-c", SET_UP], cwd=ROOT, env=environment, check=True)
 
     processes = [

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from config.processes import worker_command
+from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -27,6 +28,9 @@ class Site:
             "SECRET_KEY": "crash-test-" + "0" * 50,
             "DJANGO_SETTINGS_MODULE": "config.settings.dev",
         }
+
+    def migrate(self) -> None:
+        copy_migrated(self.folder)
 
     def manage(self, *arguments: str) -> None:
         command = [sys.executable, "manage.py", *arguments]

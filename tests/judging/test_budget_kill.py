@@ -30,7 +30,7 @@ def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_pat
     try:
         url = server.stdout.readline().strip()
         write_items(tmp_path / "items.jsonl", ITEMS)
-        site.manage("migrate", "-v", "0")
+        site.migrate()
         site.manage("import_items", "money", str(tmp_path / "items.jsonl"), "--create")
         site.manage(
             "add_judge",

@@ -10,8 +10,8 @@ import pytest
 
 from tests.judging.processes import ROOT, Site, wait_for, write_items
 
-ITEMS, SLOTS = 200, 8
-KILL_AT = 40, 80, 120
+ITEMS, SLOTS = 120, 8
+KILL_AT = 30, 60
 
 
 @pytest.mark.e2e
@@ -30,7 +30,7 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
     try:
         url = server.stdout.readline().strip()
         write_items(tmp_path / "items.jsonl", ITEMS)
-        site.manage("migrate", "-v", "0")
+        site.migrate()
         site.manage("import_items", "crash", str(tmp_path / "items.jsonl"), "--create")
         site.manage("add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", "8")
         workers.append(site.worker())

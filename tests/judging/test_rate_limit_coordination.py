@@ -316,7 +316,7 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
     if store == "redis":
         site.env["CELERY_BROKER_URL"] = request.getfixturevalue("redis_url")
     write_items(tmp_path / "items.jsonl", 240)
-    site.manage("migrate", "-v", "0")
+    site.migrate()
     site.manage("import_items", "shared", str(tmp_path / "items.jsonl"), "--create")
     site.manage(
         "add_judge",

@@ -55,7 +55,7 @@ def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_pat
     llm.answer = answer
     site = Site(tmp_path)
     write_items(tmp_path / "items.jsonl", 400)
-    site.manage("migrate", "-v", "0")
+    site.migrate()
     site.manage("import_items", "alone", str(tmp_path / "items.jsonl"), "--create")
     site.manage("add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8")
     first = site.worker(queue="judging")
