@@ -2,7 +2,8 @@
 
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
 parameters, `keep` counts the tests of the file. `pytest --all` and `make test-all` run every case.
-The header of a run names its seed: `pytest --sample SEED` runs the same cases again.
+The header of a run names its seed: `pytest --sample SEED` runs the same cases again. Tests of
+generated inputs take `examples(few, every=many)` of them.
 """
 
 import datetime as dt
@@ -16,12 +17,22 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
+_runs_every_case = False
+
+
+def examples(few: int, *, every: int) -> int:
+    """How many examples hypothesis tries: `few`, or `every` of them with --all."""
+    return every if _runs_every_case else few
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run every case of sampled tests")
     parser.addoption("--sample", metavar="SEED", help="choose the cases that SEED chooses")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    global _runs_every_case
+    _runs_every_case = config.getoption("--all")
     if not config.getoption("--sample"):
         config.option.sample = _commit()
 

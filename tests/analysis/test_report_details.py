@@ -21,7 +21,8 @@ RUNS = (
 SIZE = {"n_items": 60, "n_raters": 9, "truths": ("r1", "r2", "r1", "r2", "")}
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+# The second one only with --all.
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.sampled(keep=0))])
 def study(request, module_db):
     return random_study(request.param, runs=RUNS, **SIZE)
 
@@ -124,6 +125,7 @@ def test_certainties_of_judge_and_people_are_paired_item_by_item(study, report):
             assert same(versus["certainty"][key], value), key
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_replacing_a_person_by_choice_and_by_certainty_is_the_procedure_in_words(seed):
     runs = (RUNS[0], RUNS[3])

@@ -19,6 +19,7 @@ from annotation.seats.quotas import Question, Quota, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.sampling import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -34,16 +35,30 @@ events = st.lists(
         st.tuples(st.just("raise"), st.just(0)),
         st.tuples(
             st.sampled_from(
-                ["complete", "withdraw", "mark_returned", "time_out", "reject", "reinstate",
-                 "resume", "expire", "exclude", "exclude_and_reopen", "include", "skip",
-                 "revise", "extend", "draft"]
+                [
+                    "complete",
+                    "withdraw",
+                    "mark_returned",
+                    "time_out",
+                    "reject",
+                    "reinstate",
+                    "resume",
+                    "expire",
+                    "exclude",
+                    "exclude_and_reopen",
+                    "include",
+                    "skip",
+                    "revise",
+                    "extend",
+                    "draft",
+                ]
             ),
             people,
         ),
     ),
     min_size=5,
     max_size=40,
-)  # fmt: skip
+)
 
 
 def happen(study: Study, event: str, argument: int | str) -> None:
@@ -163,15 +178,31 @@ def fill_groups(study: Study) -> None:
 
 # Somebody skips, loses their seats to others, comes back, and finishes after all.
 _RESUMED = [
-    ("arrive", "woman"), ("skip", 0), ("answer", 0), ("time_out", 0), ("arrive", "woman"),
-    ("answer_all", 1), ("resume", 0), ("raise", 0), ("answer_all", 0), ("complete", 0),
-    ("complete", 1), ("exclude_and_reopen", 0), ("include", 0), ("withdraw", 1),
-]  # fmt: skip
+    ("arrive", "woman"),
+    ("skip", 0),
+    ("answer", 0),
+    ("time_out", 0),
+    ("arrive", "woman"),
+    ("answer_all", 1),
+    ("resume", 0),
+    ("raise", 0),
+    ("answer_all", 0),
+    ("complete", 0),
+    ("complete", 1),
+    ("exclude_and_reopen", 0),
+    ("include", 0),
+    ("withdraw", 1),
+]
 # Four people hold all seats; the fifth one's answers wait for a seat that somebody skips or leaves.
 _WAITED = [
-    *[("arrive", "woman")] * 5, ("answer_all", 4), ("complete", 4), ("skip", 0), ("skip", 0),
-    ("skip", 0), ("time_out", 1),
-]  # fmt: skip
+    *[("arrive", "woman")] * 5,
+    ("answer_all", 4),
+    ("complete", 4),
+    ("skip", 0),
+    ("skip", 0),
+    ("skip", 0),
+    ("time_out", 1),
+]
 
 
 # Who has left skips an item and answers it after all.
@@ -180,14 +211,27 @@ _LATE_SKIP = [("arrive", "woman"), ("mark_returned", 0), ("skip", 0), ("answer_a
 
 # A second man has done other items than the first one, who leaves.
 _STOOD_BY = [
-    ("arrive", "man"), ("answer_all", 0), ("arrive", "man"), ("answer_all", 1), ("complete", 1),
-    ("arrive", "woman"), ("arrive", "woman"), ("withdraw", 0),
-]  # fmt: skip
+    ("arrive", "man"),
+    ("answer_all", 0),
+    ("arrive", "man"),
+    ("answer_all", 1),
+    ("complete", 1),
+    ("arrive", "woman"),
+    ("arrive", "woman"),
+    ("withdraw", 0),
+]
 # A man comes back after others have taken a part of his items.
 _CAME_BACK = [
-    ("arrive", "man"), ("answer", 0), ("time_out", 0), ("arrive", "woman"), ("answer_all", 1),
-    ("arrive", "woman"), ("resume", 0), ("answer_all", 0), ("complete", 0),
-]  # fmt: skip
+    ("arrive", "man"),
+    ("answer", 0),
+    ("time_out", 0),
+    ("arrive", "woman"),
+    ("answer_all", 1),
+    ("arrive", "woman"),
+    ("resume", 0),
+    ("answer_all", 0),
+    ("complete", 0),
+]
 
 
 def make_grouped() -> Study:
@@ -206,7 +250,7 @@ def make_grouped() -> Study:
     return study
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(12, every=60), deadline=None)
 @given(events)
 @example(_RESUMED)
 @example(_LATE_SKIP)
@@ -219,7 +263,7 @@ def test_counters_and_rows_agree_after_every_event(history):
         transaction.set_rollback(True)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(3, every=20), deadline=None)
 @given(events)
 @example(_STOOD_BY)
 @example(_CAME_BACK)
@@ -243,9 +287,11 @@ def test_full_groups_mean_full_items_or_it_is_said_how_many_places_are_missing(h
         # So many more people, in whichever group, fill every item.
         group = study.quota_groups.first()
         raise_places(
-            study_id=study.pk, version=study.version, targets={group.pk: group.target + missing},
+            study_id=study.pk,
+            version=study.version,
+            targets={group.pk: group.target + missing},
             annotations_per_item=study.annotations_per_item,
-        )  # fmt: skip
+        )
         fill_groups(study)
         assert short_of(study) == 0
 
@@ -257,7 +303,7 @@ def short_of(study: Study) -> int:
     return sum(item.seats_needed - item.answered for item in study.all_items.all())
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(3, every=20), deadline=None)
 @given(events)
 @example(_WAITED)
 def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(history):

@@ -32,6 +32,7 @@ def server():
 @pytest.fixture
 def study(engine, tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "_SHORTEST_POLL", 0.1)
+    monkeypatch.setattr(batches, "_LONGEST_POLL", 0.3)
     return demo_study(tmp_path)
 
 

@@ -17,13 +17,15 @@ def hurry(victim, run, broker_url):
 
 
 @pytest.mark.e2e
-@pytest.mark.sampled(keep=0)  # with --all; test_crash kills workers in every run
 @pytest.mark.postgres
-def test_worker_broker_and_database_killed_twice_each_lose_nothing_and_ask_nothing_twice():
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.sampled(keep=0))])
+def test_worker_broker_and_database_that_are_killed_lose_nothing_and_ask_nothing_twice(times):
     # A short path: the database's socket lies in it, and paths of sockets are limited.
     with tempfile.TemporaryDirectory(prefix="tp-kills-", dir="/tmp") as folder:
-        outcome = judge_and_kill(Path(folder), judgments=400, kills=6, seed=1, then=hurry)
+        outcome = judge_and_kill(
+            Path(folder), judgments=200 * times, kills=3 * times, seed=1, then=hurry
+        )
 
     assert outcome.problems == []
-    assert outcome.kills == {"worker": 2, "broker": 2, "database": 2}
+    assert outcome.kills == {"worker": times, "broker": times, "database": times}
     assert 0 < outcome.asked_again <= sum(outcome.in_flight) <= 2 * SLOTS

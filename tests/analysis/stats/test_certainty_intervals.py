@@ -66,6 +66,7 @@ def bootstrap_by_hand(certainty, correct, cluster, statistic, n_draws, seed):
     return np.quantile(values, [0.025, 0.975])
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4])
 def test_intervals_are_those_of_resampling_items_one_by_one(size):

@@ -6,6 +6,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm
 from tests.analysis.stats.reference import vector
+from tests.sampling import examples
 
 BY_FDR = vector("by_fdr")
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -22,7 +23,7 @@ def test_adjusted_values_and_rejections_are_the_reference_ones(adjust, key):
 
 
 @given(p_values)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(15, every=50))
 def test_both_agree_with_statsmodels(values):
     assert holm(values) == pytest.approx(multipletests(values, method="holm")[1], abs=1e-12)
     assert benjamini_yekutieli(values) == pytest.approx(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import analysis.stats as stats
 from analysis.stats import Estimate, Interval, Proportion, Votes
+from tests.sampling import examples
 
 LABELS = st.integers(1, 6).flatmap(
     lambda width: st.lists(
@@ -244,6 +245,6 @@ STATISTICS = {
 
 @pytest.mark.parametrize("name", STATISTICS)
 @given(study=studies())
-@settings(max_examples=60)
+@settings(max_examples=examples(15, every=60))
 def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
     check(name, STATISTICS[name](study))
