@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo run test test-all lint bench test-gpu
+.PHONY: help setup demo run test-fast test test-all lint bench test-gpu
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -29,6 +29,11 @@ demo: setup  ## fill a demo study with simulated people and judges, report on it
 
 run: setup  ## web server and worker on what is there
 	$(BIN)/python -m config.processes
+
+test-fast: .venv/.dev  ## pure and service tests on SQLite, without a browser
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow and not browser and not e2e and not postgres and not gpu and not live" \
+	  analysis/stats tests/analysis/stats tests/annotation tests/judging tests/studies tests/test_conventions.py \
+	  --ignore=tests/annotation/pages --ignore=tests/annotation/prolific
 
 test: .venv/.dev  ## every test, on SQLite and on PostgreSQL with Redis, in Chromium
 	$(BIN)/python -m tests.run
