@@ -44,9 +44,15 @@ def kill_half_way(stack: Stack) -> None:
 
 def counts(stack: Stack) -> list[tuple]:
     tables = (
-        "studies_study", "studies_item", "annotation_annotator", "annotation_annotationrevision",
-        "judging_judgment", "judging_attempt", "analysis_report", "auth_user",
-    )  # fmt: skip
+        "studies_study",
+        "studies_item",
+        "annotation_annotator",
+        "annotation_annotationrevision",
+        "judging_judgment",
+        "judging_attempt",
+        "analysis_report",
+        "auth_user",
+    )
     return [stack.query(f"SELECT '{name}', count(*) FROM {name}")[0] for name in tables]
 
 

@@ -81,9 +81,15 @@ def test_thirty_people_and_two_judges_and_a_killed_web_server_give_a_true_report
 
     for name in ("steady", "lefty"):
         stack.manage(
-            "add_judge", name, "--backend", "openai", "--model", f"demo-{name}",
-            "--base-url", stack.llm_url,
-        )  # fmt: skip
+            "add_judge",
+            name,
+            "--backend",
+            "openai",
+            "--model",
+            f"demo-{name}",
+            "--base-url",
+            stack.llm_url,
+        )
         stack.manage("judge", STUDY, "--judge", name, "--setting", "certainty", "--wait")
     out = stack.folder / "report"
     stack.manage("report", STUDY, "--out", str(out))
