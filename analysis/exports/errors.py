@@ -9,7 +9,3 @@ class ExportError(AnalysisError):
 
 class BadChoice(ExportError):
     """The chosen options cannot be combined."""
-
-
-class ExportStopped(ExportError):
-    """Somebody deleted the export while it was being written."""
