@@ -1,4 +1,4 @@
-"""Every word that participants read can be translated, and German is complete."""
+"""Every text that participants read can be translated, and every translation is complete."""
 
 import ast
 import gettext
@@ -16,7 +16,10 @@ from studies.models import Task
 from studies.prompts import BANDS, SETTINGS, wording
 
 ROOT = Path(settings.BASE_DIR)
-CATALOGUE = ROOT / "locale/de/LC_MESSAGES/django.po"
+CATALOGUES = sorted(ROOT.glob("locale/*/LC_MESSAGES/django.po"))
+each_language = pytest.mark.parametrize(
+    "path", CATALOGUES, ids=lambda path: path.relative_to(ROOT / "locale").parts[0]
+)
 # What researchers see, in folders of its own, is English.
 TEMPLATES = [
     ROOT / "templates/base.html",
@@ -102,38 +105,41 @@ def marked_texts() -> set[str]:
     return found
 
 
-def test_german_says_everything_and_nothing_else():
-    catalogue = read_catalogue(CATALOGUE)
+@each_language
+def test_a_language_says_everything_and_nothing_else(path):
+    catalogue = read_catalogue(path)
     marked = marked_texts()
 
     assert len(marked) > 200
     assert sorted(marked - set(catalogue)) == []
     assert sorted(set(catalogue) - marked) == []
-    assert [text for text, german in catalogue.items() if not all(german)] == []
-    assert "fuzzy" not in CATALOGUE.read_text("utf-8")
+    assert [text for text, translated in catalogue.items() if not all(translated)] == []
+    assert "fuzzy" not in path.read_text("utf-8")
 
 
-def test_german_keeps_every_slot_and_tag():
+@each_language
+def test_a_language_keeps_every_slot_and_tag(path):
     def slots(text):
         return sorted(re.findall(r"%\(\w+\)s|</?\w+", text))
 
-    catalogue = read_catalogue(CATALOGUE)
-    single = {text: german[0] for text, german in catalogue.items() if len(german) == 1}
+    catalogue = read_catalogue(path)
+    single = {text: forms[0] for text, forms in catalogue.items() if len(forms) == 1}
 
-    assert [text for text, german in single.items() if slots(text) != slots(german)] == []
+    assert [text for text, form in single.items() if slots(text) != slots(form)] == []
 
 
-def test_the_compiled_catalogue_is_in_step():
-    """`msgfmt -o django.mo django.po` in locale/de/LC_MESSAGES makes it."""
-    with CATALOGUE.with_suffix(".mo").open("rb") as file:
+@each_language
+def test_the_compiled_catalogue_is_up_to_date(path):
+    """`msgfmt -o django.mo django.po` in the catalogue's folder makes it."""
+    with path.with_suffix(".mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog
 
     flat: dict[str | tuple[str, int], str] = {}
-    for text, german in read_catalogue(CATALOGUE).items():
+    for text, forms in read_catalogue(path).items():
         flat |= (
-            {text: german[0]}
-            if len(german) == 1
-            else {(text, form): translated for form, translated in enumerate(german)}
+            {text: forms[0]}
+            if len(forms) == 1
+            else {(text, number): form for number, form in enumerate(forms)}
         )
     assert {key: value for key, value in compiled.items() if key} == flat
 
