@@ -42,18 +42,18 @@ def expected_tokens(question: Question) -> int:
 
 
 def seed_of(question: Question, replies: int | None = None) -> int:
-    """Every reply draws anew: with one seed a bad reply would be given five times."""
+    """A seed for each reply: with the same seed a model would repeat a bad reply."""
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
 def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | None:
-    """The final answer that `reply` gives; None where the question must be asked again."""
+    """The final answer in `reply`; None if the question must be asked again."""
     verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
     answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
     if verdict.side is not None and not reply.refused:
         return answer("done", verdict.side, verdict.certainty, probabilities=reply.probabilities)
     if reply.refused:
-        return answer("refused", error="The server says that the model declined.")
+        return answer("refused", error="The server reports that the model declined.")
     if not is_last:
         return None
     if looks_like_refusal(reply.text):
@@ -61,8 +61,8 @@ def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | 
     if ran_out_of_room(reply):
         return answer(
             "unparseable",
-            error="The model thought until its tokens were used up and said nothing. Add a judge "
-            "with more room: --thinking-tokens.",
+            error="The model used all its tokens for thinking and gave no answer. Add a judge with "
+            "more thinking tokens.",
         )
     cut = " The last one was cut off at the token limit." if reply.truncated else ""
     return answer("unparseable", error=f"No reply of {MAX_REPLIES} names a side.{cut}")
@@ -74,7 +74,7 @@ def ran_out_of_room(reply: Reply) -> bool:
 
 
 def is_last_reply(reply: Reply, replies: int) -> bool:
-    """Whether a question is not asked again after its reply no. `replies`, whatever it says."""
+    """Whether reply number `replies` is the last one that is requested, whatever it says."""
     return replies >= (MAX_CUT_THOUGHTS if ran_out_of_room(reply) else MAX_REPLIES)
 
 
@@ -87,7 +87,7 @@ class Asker:
         self._ledger = ledger
 
     async def ask_all(self, questions: Sequence[Question]) -> list[BaseException | None]:
-        """Ask every question; what is returned says, question by question, what stopped it."""
+        """Ask every question; the result holds what stopped each of them, or None."""
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -136,7 +136,7 @@ class Asker:
         return leave
 
     async def _open(self, question: Question, number: int) -> tuple[Permit, Parameters] | None:
-        """None where the budget has no room beside what is under way."""
+        """None if the budget has no room next to the requests under way."""
         permit = await self.limiter.acquire(expected_tokens(question))
         try:
             # Taken once: others may learn meanwhile that the server refuses some of them.
@@ -161,7 +161,7 @@ class Asker:
         except Fault as fault:
             return _end_of(fault, started), None, fault
         except Exception as error:
-            # What nobody thought of is in the ledger as well, and is waited for like an outage.
+            # Any other error is stored in the ledger too, and treated like an outage.
             logger.exception("A request failed in this process.")
             broken = Broken(f"failed here: {type(error).__name__}: {str(error)[:200]}")
             return _end_of(broken, started), None, broken
@@ -198,7 +198,7 @@ def _end_of(fault: Fault, started: float) -> AttemptEnd:
 
 
 def _read(question: Question, reply: Reply, replies: int) -> Answer | None:
-    """`read_answer`; a reply on which that fails is not paid for once more."""
+    """`read_answer`; if that fails, the reply is not requested, and paid for, again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))
     except Exception as error:

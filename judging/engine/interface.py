@@ -1,4 +1,4 @@
-"""The words that engine, backends and ledger share."""
+"""What engine, backends and ledger exchange: questions, replies, faults, and their interfaces."""
 
 import hashlib
 import json
@@ -64,7 +64,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that are billed; `reasoning_tokens` are those of the completion that were thought."""
+    """Billed tokens; `reasoning_tokens` is the part of the completion that was thinking."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -77,16 +77,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and what the server told about it.
+    """What a model answered, and what the server reports about it.
 
-    `probabilities` are those of the options where the verdict stands, adding up to 1; None where
-    they were not asked for or did not arrive.
+    `probabilities` are those of the options at the verdict; they add up to 1. None if they were not
+    requested or did not arrive.
     """
 
     text: str
-    refused: bool = False  # said so by the server, not guessed from the words
+    refused: bool = False  # by the server's own statement, not guessed from the text
     truncated: bool = False
-    is_structured: bool = False  # a form was asked for; whether it was kept to, the text tells
+    is_structured: bool = False  # a form was requested; the text shows whether it was kept
     usage: Usage | None = None
     model: str = ""
     fingerprint: str = ""
@@ -96,7 +96,7 @@ class Reply:
 
 
 class Fault(Exception):
-    """A request that brought no reply. The subclass says why and whether to try again."""
+    """A request without a reply. The subclass states why, and whether to try again."""
 
     outcome = "server_error"
     maybe_billed = False
@@ -110,7 +110,7 @@ class Fault(Exception):
 
 
 class RateLimited(Fault):
-    """429: the server asks everybody to wait."""
+    """Status 429: every request to this server must wait."""
 
     outcome = "rate_limited"
 
@@ -120,7 +120,7 @@ class ServerError(Fault):
 
 
 class TimedOut(Fault):
-    """No answer in time; the server may have worked, and may bill, all the same."""
+    """No answer in time; the server may have worked, and may bill for it."""
 
     outcome = "timeout"
     maybe_billed = True
@@ -133,7 +133,7 @@ class Unreachable(Fault):
 
 
 class Interrupted(Fault):
-    """The connection broke while the answer was awaited."""
+    """The connection broke before the answer arrived."""
 
     outcome = "interrupted"
     maybe_billed = True
@@ -147,7 +147,7 @@ class Garbage(Fault):
 
 
 class Broken(Fault):
-    """Something in this process failed on the way; the server may have worked all the same."""
+    """An error in this process; the server may have worked, and may bill for it."""
 
     outcome = "failed"
     maybe_billed = True
@@ -164,15 +164,15 @@ class Misconfigured(Rejected):
 
 
 class Adjusted(Rejected):
-    """Rejected for a parameter that the backend will now leave out or name otherwise."""
+    """Rejected for a parameter that the backend now leaves out or renames."""
 
 
 class Stopped(Exception):
-    """Base of the reasons why a question was put back unanswered; the message is a sentence."""
+    """Base of the reasons why a question stays open; the message is a sentence."""
 
 
 class Outage(Stopped):
-    """The endpoint gave nothing useful for longer than it is waited for."""
+    """The endpoint gave nothing useful for too long."""
 
 
 class OverBudget(Stopped):
@@ -184,11 +184,11 @@ class Halted(Stopped):
 
 
 class BudgetInUse(Exception):
-    """The budget has no room beside what is under way, which may turn out to cost less."""
+    """The requests under way may use up the budget, or may cost less: try again later."""
 
 
 class LedgerFailed(Exception):
-    """The ledger could not be written; nothing may be sent without it."""
+    """The ledger could not be written; without it no request is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class AttemptEnd:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The final word on a question."""
+    """The final answer to a question."""
 
     state: State
     side: Side | None = None
@@ -221,10 +221,10 @@ class Answer:
 
 class Backend(Protocol):
     def parameters(self) -> Parameters:
-        """What the next request is to be sent with; without values where nothing is sent."""
+        """What the next request is sent with; empty if nothing is sent."""
 
     async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
-        """Send one request, without any retry of its own. Raises a `Fault`."""
+        """Send one request, without retries. Raises a `Fault`."""
 
     async def close(self) -> None: ...
 

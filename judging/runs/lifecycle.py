@@ -90,7 +90,7 @@ def _wake(
     by_batch: bool,
     probe: bool = False,
 ) -> None:
-    """Queue a run that ended with something left to ask; take over budgets that are given.
+    """Queue a run that ended with questions left; store the given budgets.
 
     Conditional UPDATEs of single columns: the writer moves others of this row meanwhile.
     """
@@ -124,8 +124,8 @@ def _enqueue(run: JudgeRun) -> None:
 
 @transaction.atomic
 def pause_run(*, run_id: int, user: User | None = None) -> bool:
-    """Send nothing more; what is in flight is still stored. False when there was nothing to do."""
-    return _end(run_id, JudgeRun.State.PAUSED, "Paused by hand; resume it to go on.", user)
+    """Send nothing more; replies under way are still stored. False if there was nothing to do."""
+    return _end(run_id, JudgeRun.State.PAUSED, "Paused by hand. Resume it to continue.", user)
 
 
 @transaction.atomic
@@ -155,10 +155,10 @@ def _end(
 
 @transaction.atomic
 def resume_run(*, run_id: int, user: User | None = None) -> bool:
-    """Continue a paused or stopped run where it stood; False when it is not one.
+    """Continue a paused or stopped run; False if it is in another state.
 
-    A run that waits after its probe is started by it; one whose probe brought no reply asks the
-    same question once more.
+    A run that waits after its probe is started. A run whose probe brought no reply asks the same
+    question again.
     """
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     run.probe_first &= not has_replies(run_id)
@@ -181,7 +181,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
 
 @transaction.atomic
 def retry_failed(*, run_id: int, user: User | None = None) -> bool:
-    """Ask again what failed while others were answered; False when nothing has."""
+    """Ask the failed questions again; False if there are none."""
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     if run.is_imported or run.state == JudgeRun.State.CANCELLED:
         return False
@@ -196,10 +196,10 @@ def retry_failed(*, run_id: int, user: User | None = None) -> bool:
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
-    """Do the work of a run in this process, without broker or workers, until it ends.
+    """Judge a whole run in this process, without broker or workers.
 
-    What another worker has leased is waited for, and taken over when its lease runs out.
-    `on_wait` is called twice a second meanwhile.
+    Waits for what another worker has leased, and takes it over when the lease expires. Calls
+    `on_wait` twice a second.
     """
     run = JudgeRun.objects.select_related("judge").get(pk=run_id)
     if run.by_batch:
@@ -231,7 +231,7 @@ def _work(run_id: int) -> None:
 
 
 def _step(run_id: int) -> bool:
-    """Work off a chunk, or wait for those of others; False at the end."""
+    """Judge a chunk, or wait for the chunks of other workers; False at the end."""
     is_over = not JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE).exists()
     if is_over or runtime.is_stopping():
         return False

@@ -1,8 +1,8 @@
-"""Asking by batch: files that a provider works off within a day, at a lower price.
+"""Asking by batch: files that a provider answers within a day, at a lower price.
 
-A batch is stored, its judgments leased and its attempts opened before anything is handed in, and
-the provider is told the batch's own name. Whatever dies in between, the next step goes on: it asks
-the provider for that name before it hands in again, and it collects only what is still open.
+A batch is stored, its judgments leased and its attempts opened before the file is handed in, and
+the provider gets the batch's own name. After a crash the next step asks the provider for that name
+before it hands the file in again, and it collects only what is still open.
 """
 
 import logging
@@ -149,7 +149,7 @@ def _prepare(run: JudgeRun) -> Batch | None:
             run_id=run.pk,
             state=JudgeRun.State.STOPPED_BUDGET,
             sentence="What is left of the budget has no room for another request in a batch. "
-            "Give the same command a higher budget.",
+            "Start the run again with a higher budget.",
         )
     return None
 

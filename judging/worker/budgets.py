@@ -1,8 +1,8 @@
-"""Budgets: what is spent, what is under way, and whether one more request has room beside both.
+"""Budgets: what is spent, what is under way, and whether one more request has room.
 
-The most that a request can cost is in the ledger before it leaves, and stays there until what it
-did cost takes its place in one transaction. Whoever opens a request holds the rows of its run, and
-of the campaigns with a budget that the run is in: two workers never give the same room away.
+The highest possible cost of a request is stored in the ledger before it is sent. Its actual cost
+replaces it in one transaction. Opening a request locks the rows of its run, and of the campaigns
+with a budget that the run belongs to: two workers never use the same room.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from django.db import connection
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
 
-# In one statement: between two of them a request could end, and be in neither sum.
+# One statement: between two of them a request could end and be missing in both sums.
 _USE = """
 SELECT r.id, r.spent_nano, r.tokens, COALESCE(h.nano, 0), COALESCE(h.tokens, 0),
        COALESCE(h.live, 0), COALESCE(h.with_provider, 0)
@@ -38,9 +38,9 @@ WHERE r.id IN ({marks})
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What the budgets of a run have left, None where there is none of a kind.
+    """What the budgets of a run have left; None if there is no such budget.
 
-    `may_grow` says that something is under way which may turn out to cost less than it could.
+    `may_grow`: requests are under way that may cost less than is reserved for them.
     """
 
     nano: int | None
@@ -91,28 +91,28 @@ class _Budget:
         self.live += 1
 
     def refusal(self, nano: int | None, most: Usage) -> Exception:
-        """Why one more request, which can use so much, has no room."""
+        """Why one more request, which can use up to `most`, has no room."""
         if self.nano is not None and nano is None:
             return OverBudget(
-                "Its judge has no price, so its budget cannot be kept: unknown is not free. Give "
-                "the price with add_judge --price-input and --price-output."
+                "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
+                "its input and output price with add_judge."
             )
         if self.live:
-            return BudgetInUse("What is under way may use up what is left of the budget.")
+            return BudgetInUse("The requests under way may use up the rest of the budget.")
         of = f"campaign “{self.name}”, " if self.name else ""
         if self.nano is not None and self.spent_nano + self.held_nano + (nano or 0) > self.nano:
-            budget, option = f"${_dollars(self.nano)}", "--budget"
+            budget, kind = f"${_dollars(self.nano)}", "budget"
             spent, held = f"${self.spent_nano / NANO:.4f}", f"${self.held_nano / NANO:.4f}"
             one = f"cost up to ${(nano or 0) / NANO:.4f}"
         else:
-            budget, option = f"{self.tokens or 0:,} tokens", "--token-budget"
+            budget, kind = f"{self.tokens or 0:,} tokens", "token budget"
             spent, held = f"{self.spent_tokens:,}", f"{self.held_tokens:,}"
             one = f"use up to {most.total:,}"
-        held = f"{held} held for what is with the provider, " if self.with_provider else ""
+        held = f"{held} reserved for open batches, " if self.with_provider else ""
         return OverBudget(
             f"The budget of {of}{budget} has no room for another request: {spent} spent, {held}"
-            f"and one more can {one}. Give the same command a higher "
-            f"{'budget in it' if self.name else option}."
+            f"and one more can {one}. Start {'it' if self.name else 'the run'} again with a higher "
+            f"{kind}."
         )
 
 
@@ -121,7 +121,7 @@ def _dollars(nano: int) -> str:
 
 
 class LockedBudgets:
-    """The budgets that some runs have to keep, while requests of theirs are opened."""
+    """The budgets of some runs, locked while requests of these runs are opened."""
 
     def __init__(self, states: dict[int, str], budgets: list[_Budget]) -> None:
         self.states = states  # of each run
@@ -129,8 +129,10 @@ class LockedBudgets:
 
     @classmethod
     def lock(cls, run_ids: Iterable[int]) -> "LockedBudgets":
-        """Hold the rows of runs, and of the campaigns whose budgets they have to keep, until the
-        transaction ends; always in the same order."""
+        """Lock the rows of runs, and of the campaigns whose budgets they share, in a fixed order.
+
+        The locks last until the transaction ends.
+        """
         ids = sorted(set(run_ids))
         runs = list(
             JudgeRun.objects.select_for_update(no_key=True)
@@ -146,7 +148,7 @@ class LockedBudgets:
         return cls({pk: state for pk, state, *_ in runs}, budgets + _campaign_budgets(ids))
 
     def count(self) -> None:
-        """Look at what is spent and under way by now."""
+        """Read what is spent and what is under way now."""
         everybody = sorted(set().union(*(budget.runs for budget in self._budgets)))
         if not everybody:
             return
@@ -158,9 +160,9 @@ class LockedBudgets:
             budget.use(*map(sum, zip(*(uses[pk] for pk in budget.runs), strict=True)))
 
     def take(self, run_id: int, nano: int | None, most: Usage) -> Exception | None:
-        """Hold what a request of a run can use at most; what refuses it where there is no room."""
+        """Reserve the most that a request of a run can use; the refusal if there is no room."""
         budgets = [budget for budget in self._budgets if run_id in budget.runs]
-        # One that nothing can make room in is the reason to name.
+        # Name the budget in which waiting cannot make room.
         refusals = [b.refusal(nano, most) for b in budgets if not b.has_room(nano, most)]
         if refusals:
             return next((r for r in refusals if isinstance(r, OverBudget)), refusals[0])
@@ -201,7 +203,7 @@ def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
 
 
 def room_of(run_id: int) -> Room:
-    """What the budgets of a run have left, which others cannot use until the transaction ends."""
+    """What the budgets of a run have left, locked until the transaction ends."""
     budgets = LockedBudgets.lock([run_id])
     budgets.count()
     return budgets.room(run_id)

@@ -1,8 +1,8 @@
-"""Working off a run: lease some judgments, ask, store, give back what was not answered.
+"""Chunks of a run: lease some judgments, ask, store, and release what was not answered.
 
-A worker pulls the next judgments itself instead of being told their ids: a queue then holds a few
+A worker takes the next judgments itself instead of receiving their ids. The queue then holds a few
 tokens per run instead of all its judgments, runs take turns, and a token that is lost with its
-worker costs nothing but the time until the sweeper notices.
+worker only costs the time until the next sweep.
 """
 
 import concurrent.futures
@@ -43,10 +43,10 @@ MOST_GPU_CHUNKS = 64
 TURN_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
-AFTER_PROBE = "Paused after its probe; nothing more is asked until it is started."
+AFTER_PROBE = "Paused after its probe. Nothing more is asked until you start it."
 OTHER_WORDS = (
     "Paused: an update of this program changed the wording of the prompts since this run began. "
-    "What was answered stays. Start a new run to ask with the new wording."
+    "The answers are kept. Start a new run to ask with the new wording."
 )
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
@@ -58,15 +58,15 @@ _counting = threading.Lock()
 
 
 def route_of(run_id: int) -> dict[str, Any]:
-    """Where the tokens of a run go: local models have a queue, and workers, of their own."""
+    """The queue for the tokens of a run: local models have a queue and workers of their own."""
     judge = Judge.objects.get(runs=run_id)
     return {"queue": GPU_QUEUE if judge.capabilities.is_local else JUDGING_QUEUE}
 
 
 def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
-    """Judge chunk after chunk; `then` is called with the run's id when the turn ends before it.
+    """Judge chunk after chunk; call `then` with the run's id if the turn ends before the run.
 
-    A token too many ends at once, so that a run whose server hangs leaves threads to others.
+    A surplus token ends immediately, so that a run whose server hangs leaves threads to others.
     """
     if pause_after_new_wording(run_id):
         return
@@ -87,7 +87,7 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
 
 
 def pause_after_new_wording(run_id: int) -> bool:
-    """Pause a run that began with other words than this program has now; True if it was paused.
+    """Pause a run if the wording of its prompts has changed since it began; True if paused.
 
     Otherwise one run would hold answers to two prompts, and its record would name one of them.
     """
@@ -107,10 +107,10 @@ def chunks_in_hand(judge: Judge) -> int:
 
 
 def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
-    """Judge some waiting judgments of a run; return how many were taken, 0 at its end.
+    """Judge some waiting judgments of a run; return how many were leased, 0 at its end.
 
-    A probe asks one question, also of a run whose others go by batch. Safe to run any number of
-    times at once: what one call has leased no other call takes.
+    A probe asks one question, also in a run that is asked by batch. Safe to run any number of times
+    at once: no call takes what another has leased.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     is_probe |= run.probe_first
@@ -129,7 +129,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
         if questions:
             _ask(run, judgments, questions, lease)
     finally:
-        # Whatever happens, none stays leased behind.
+        # No judgment stays leased, whatever happens.
         give_back(run_id, Judgment.objects.filter(run=run_id, lease=lease))
     if not settle(run_id=run_id) and run.probe_first:
         _end_probe(run_id, judgments)
@@ -138,7 +138,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
 
 @transaction.atomic
 def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]:
-    """Lease the question of a probe, unless it was answered or somebody is asking it."""
+    """Lease the question of a probe, unless it was answered or another worker is asking it."""
     # Locked, so that of two workers one sees what the other has leased.
     locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     is_asked = Judgment.objects.filter(run=run, state=Judgment.State.LEASED).exists()
@@ -148,7 +148,7 @@ def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]
 
 
 def _end_probe(run_id: int, asked: list[Judgment]) -> None:
-    """Have a run wait for a yes once its one question has come to an end, however it ended."""
+    """Pause a run for confirmation once its first question has ended, with or without a reply."""
     held = Q(state=Judgment.State.LEASED)
     held |= Q(state=Judgment.State.PENDING, pk__in=[judgment.pk for judgment in asked])
     if Judgment.objects.filter(held, run=run_id).exists():
@@ -265,10 +265,10 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
 
 @transaction.atomic
 def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
-    """Let others ask what nobody asks any more; returns how many judgments of the run.
+    """Release leased judgments that no worker asks any more; returns how many.
 
-    Requests in flight, if a worker died or could not write, may have been answered and paid for:
-    they become `lost`, and the most they can have cost counts as spent.
+    If a worker died or could not write, its requests in flight may have been answered and billed:
+    they become `lost`, and the most that they can have cost counts as spent.
     """
     held = judgments.filter(state=Judgment.State.LEASED)
     in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
@@ -324,7 +324,7 @@ def settle(*, run_id: int) -> bool:
 
 
 def _closing_words(run_id: int) -> str:
-    """Say how the judgments of a run ended, for example "300 of 300 answered."."""
+    """How the judgments of a run ended, as a sentence: "300 of 300 answered."."""
     counts = dict(
         Judgment.objects.filter(run=run_id)
         .order_by("state")
@@ -337,14 +337,14 @@ def _closing_words(run_id: int) -> str:
         if counts.get(state):
             words.append(f"{counts[state]} {state}")
     if failed := counts.get(Judgment.State.ERROR, 0):
-        words.append(f"{failed} failed, which the same call asks again")
+        words.append(f"{failed} failed and are asked again with the next start")
         errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
         words[-1] += f" (the first: {errors.values_list('error', flat=True).first()})"
     return ", ".join(words) + "."
 
 
 def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
-    """Put tokens for a run into the queue; each works off chunks until nothing is left."""
+    """Put tokens for a run into the queue; each judges chunks until nothing is left."""
     waiting = 1 if run.probe_first else run.judgments.filter(state=Judgment.State.PENDING).count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
     for _ in range(min(math.ceil(waiting / CHUNK), chunks_in_hand(run.judge))):

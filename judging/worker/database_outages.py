@@ -1,4 +1,4 @@
-"""A database that restarts ends nothing that somebody waits for."""
+"""Waiting for a database that restarts."""
 
 import time
 from collections.abc import Callable
@@ -15,9 +15,9 @@ _PAUSE = 1.0
 
 
 def outlive_restart(step: Callable[[], T]) -> T:
-    """The result of `step`, which is tried again while the database does not answer.
+    """The result of `step`, which is repeated while the database does not answer.
 
-    Raises `DatabaseAway` after a minute, and at once where the process is to end.
+    Raises `DatabaseAway` after a minute, and immediately if the process is ending.
     """
     deadline = time.monotonic() + RETRY_SECONDS
     while True:
@@ -27,7 +27,7 @@ def outlive_restart(step: Callable[[], T]) -> T:
             connection.close()
             if runtime.is_stopping() or time.monotonic() > deadline:
                 raise DatabaseAway(
-                    f"The database does not answer: {str(error).strip()}. What was answered is "
-                    "stored; the same command goes on."
+                    f"The database does not answer: {str(error).strip()}. All answers so far are "
+                    "stored. Run the same command again to continue."
                 ) from error
             runtime.sleep(_PAUSE)

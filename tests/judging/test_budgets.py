@@ -82,7 +82,7 @@ def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, eng
         f"The budget of ${budget.normalize():f} has no room for another request: "
         f"${run.spent:.4f} spent, and one more can cost up to $0."
     )
-    assert run.sentence.endswith("Give the same command a higher --budget.")
+    assert run.sentence.endswith("Start the run again with a higher budget.")
     assert states(run) == {"done": len(llm.requests), "pending": 80 - len(llm.requests)}
 
 
@@ -167,7 +167,7 @@ def test_unknown_prices_are_not_free(judge, llm):
     study = make_study()
     make_item(study=study)
 
-    with pytest.raises(BadRun, match="no price, so a budget cannot be kept: unknown is not free"):
+    with pytest.raises(BadRun, match="no price, so budget cannot be kept: unknown is not free"):
         start(study, judge, budget=Decimal(1))
 
 
@@ -301,7 +301,7 @@ def test_what_a_batch_holds_is_not_waited_for(runs):
     (over,) = ledger.apply(openings_of(run, 1, start=1))
 
     assert isinstance(over, OverBudget)
-    assert "$10.0000 held for what is with the provider" in str(over)
+    assert "$10.0000 reserved for open batches" in str(over)
 
 
 @pytest.mark.parametrize("holder", ["run", "campaign"])

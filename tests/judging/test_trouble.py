@@ -175,7 +175,8 @@ def test_a_request_that_the_server_rejects_is_that_items_error_and_no_outage(jud
     assert (run.state, failed.state, failed.choice) == ("done", "error", "")
     assert "maximum context length" in failed.error
     assert run.sentence == (
-        "1 of 2 answered, 1 failed, which the same call asks again (the first: HTTP 400: maximum "
+        "1 of 2 answered, 1 failed and are asked again with the next start (the first: HTTP 400: "
+        "maximum "
         "context length exceeded)."
     )
 

@@ -49,7 +49,7 @@ class Command(BaseCommand):
     help = (
         "Add a judge: a model behind any OpenAI-compatible server, a local model on this "
         "machine, or a file of recorded replies. "
-        "The same call again changes nothing; prices, limits, address and key may be changed."
+        "The same command again changes nothing. Prices, limits, address and key can be changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -25,17 +25,15 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Start every run of a plan: judges × settings × features × orders. The plan is TOML, see "
-        "docs/judges.md. The same call again continues what is left."
+        "Start every run of a plan: judges × settings × features × orders. The plan is a TOML "
+        "file, see docs/judges.md. The same command again continues what is left."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("plan", type=Path, metavar="FILE.toml")
         how = parser.add_mutually_exclusive_group()
-        how.add_argument(
-            "--dry-run", action="store_true", help="say what it would take, start nothing"
-        )
+        how.add_argument("--dry-run", action="store_true", help="show the cost, start nothing")
         how.add_argument("--wait", action="store_true", help="follow the workers until the end")
         how.add_argument("--inline", action="store_true", help="do the work here, without broker")
 
@@ -89,7 +87,7 @@ class Command(BaseCommand):
                 bar.update(progress.ended - bar.n)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
-        """One run after the other: the slots of a judge are full with one."""
+        """One run after the other: one run fills the slots of its judge."""
         try:
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
@@ -105,7 +103,7 @@ class Command(BaseCommand):
 
 
 def _words(plan: Plan, estimate: Estimate) -> str:
-    """An estimate as a person reads it."""
+    """An estimate as text."""
     lines = [
         f"Campaign “{plan.name}”: {estimate.runs} runs, {estimate.questions:,} questions, about "
         f"{estimate.tokens:,} tokens."

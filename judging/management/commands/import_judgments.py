@@ -17,15 +17,18 @@ class Command(BaseCommand):
     help = (
         "Import judgments of a model: CSV or JSON Lines with item_id and choice (r1, r2 or tie), "
         "and if known certainty, shown_first, sample, parse_status, raw_text; or a released "
-        "result file. A file is imported whole or not at all; again, it changes nothing."
+        "result file. A file is imported completely or not at all. Importing it "
+        "again changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--judge", required=True, metavar="NAME", help="made when absent")
         parser.add_argument(
-            "--setting", choices=registry.names(), default="", help="default: as the file"
+            "--judge", required=True, metavar="NAME", help="created if it does not exist"
+        )
+        parser.add_argument(
+            "--setting", choices=registry.names(), default="", help="default: as in the file"
         )
         parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
 

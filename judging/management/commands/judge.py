@@ -27,7 +27,7 @@ _NO_WORKER_SECONDS = 30.0
 
 class Command(BaseCommand):
     help = (
-        "Let a judge judge the items of a study. The same call again continues the same run: "
+        "Have a judge answer the items of a study. The same command again continues the same run: "
         "what is answered is not asked again."
     )
 
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--yes",
             action="store_true",
-            help="at a terminal: go on without showing a probe and asking, whatever it costs",
+            help="at a terminal: start without showing a probe and asking, whatever it costs",
         )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="follow the workers until the end")
@@ -117,22 +117,24 @@ class Command(BaseCommand):
         self._report(run, is_over=options["inline"] or options["wait"])
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
-        """Whether somebody is there to say yes before money is spent."""
+        """Whether a person at a terminal can confirm before money is spent."""
         costs = bool(judge.price_input or judge.price_output or options["budget"])
         return costs and not options["yes"] and sys.stdin.isatty() and self.stdout.isatty()
 
     def _probe(self, run: JudgeRun, options: dict[str, Any]) -> bool:
-        """Show what one question brought; whether to go on."""
+        """Show the reply to one question; whether to continue."""
         try:
             probe = probes.probe_run(run_id=run.pk)
         finally:
             runtime.shut_down()
         self.stdout.write(_words(run, probe))
         if not options["probe"] and probe.left:
-            if input("Go on with the rest? [y/N] ").strip().lower() in {"y", "yes"}:
+            if input("Ask the rest? [y/N] ").strip().lower() in {"y", "yes"}:
                 return True
         if probe.left:
-            self.stdout.write("Nothing more was asked. The same command without --probe goes on.")
+            self.stdout.write(
+                "Nothing more was asked. To continue, run the same command without --probe."
+            )
         return False
 
     def _work(self, run: JudgeRun) -> None:
@@ -184,7 +186,7 @@ class Command(BaseCommand):
 
 
 def _look(run: JudgeRun) -> RunProgress:
-    """How far a run is, and its state, also when the database restarts meanwhile."""
+    """Progress and state of a run; waits for a database that restarts."""
 
     def look() -> RunProgress:
         run.refresh_from_db()
@@ -194,7 +196,7 @@ def _look(run: JudgeRun) -> RunProgress:
 
 
 def _words(run: JudgeRun, probe: probes.Probe) -> str:
-    """A probe as a person reads it."""
+    """A probe as text."""
     judgment = probe.judgment
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
     lines = [
