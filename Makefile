@@ -32,10 +32,10 @@ run: setup  ## web server and worker on what is there
 
 test-fast: .venv/.dev  ## pure and service tests on SQLite, without a browser
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow and not browser and not e2e and not postgres and not gpu and not live" \
-	  analysis/stats tests/analysis/stats tests/annotation tests/judging tests/studies tests/test_conventions.py \
+	  analysis/stats tests/analysis/stats tests/annotation tests/judging tests/studies tests/test_conventions.py tests/test_documentation.py \
 	  --ignore=tests/annotation/pages --ignore=tests/annotation/prolific
 
-test: .venv/.dev  ## every test, on SQLite and on PostgreSQL with Redis, in Chromium
+test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what can differ there
 	$(BIN)/python -m tests.run
 
 test-all: .venv/.dev  ## the same with every case of sampled tests
@@ -48,7 +48,7 @@ lint: .venv/.dev  ## format, style, types, import directions, migrations
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/.dev  ## measure; docs/benchmarks.md says what
+bench: .venv/.dev  ## every benchmark of docs/benchmarks.md
 	$(BIN)/python -m benchmarks
 
 .venv/.gpu: requirements-gpu.txt .venv/.dev
