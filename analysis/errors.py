@@ -13,7 +13,7 @@ class PlanIsFrozen(AnalysisError):
     """A plan was to be frozen for a study that has one."""
 
 
-class NotOurs(AnalysisError):
+class ForeignFiles(AnalysisError):
     """A folder holds, under names that were to be written, what this program did not make."""
 
 

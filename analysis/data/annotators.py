@@ -24,7 +24,7 @@ from studies.models import Study
 
 
 @dataclass(frozen=True, eq=False)
-class Everybody:
+class AllAnswers:
     """All answers to the items of a dataset, also those that no report counts.
 
     Attributes
@@ -45,7 +45,7 @@ class Everybody:
     choice: Codes
 
 
-def load_everybody(data: Dataset) -> Everybody:
+def load_all_answers(data: Dataset) -> AllAnswers:
     """Who answered what in the study of `data`; withdrawn answers are not looked at."""
     study = Study.objects.get(slug=data.study.slug)
     quality = quality_of(study)
@@ -64,7 +64,7 @@ def load_everybody(data: Dataset) -> Everybody:
     )
     for item, annotator, choice in found:
         choices[row[item], column[annotator]] = CODE[choice]
-    return Everybody(
+    return AllAnswers(
         raters=tuple(pseudonym for pseudonym, _, _ in people),
         is_counted=tuple(excluded is None for *_, excluded in people),
         pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
@@ -128,11 +128,11 @@ def answers_of(
         (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
         for item, rater, choice, certainty, first, active, elapsed, at in rows
     )
-    item, rater, choice, certainty, first, ms, place = columns(
+    item, rater, choice, certainty, first, ms, position_shown = columns(
         coded, "int64", "int64", "int8", "float64", "int8", "float64", "int64"
     )
     groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
-    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, place)
+    return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, position_shown)
 
 
 def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:

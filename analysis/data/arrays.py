@@ -274,7 +274,7 @@ class Dataset:
 
 
 def without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a run; a server of the machine itself is told without its port.
+    """The parameters of a run; a server of the machine itself is stored without its port.
 
     The port is one that was free when the server started, and says nothing about the judge.
 

@@ -108,9 +108,9 @@ def _judgments(
     )
     rows: dict[int, list[tuple[Any, ...]]] = {}
     snapshots: dict[int, Counter[str]] = {}
-    for run, item, first, sample, choice, certainty, state, replies, snapshot, told in found:
+    for run, item, first, sample, choice, certainty, state, replies, snapshot, stated in found:
         status = "open" if state in Judgment.OPEN else state
-        shares = [float(told.get(option, 0)) if told else np.nan for option in CHOICES]
+        shares = [float(stated.get(option, 0)) if stated else np.nan for option in CHOICES]
         rows.setdefault(run, []).append(
             (position[item], CODE[first], sample, CODE[choice], certainty, status, replies, shares)
         )

@@ -157,9 +157,9 @@ def probability_certainty(data: Dataset, run: Run, verdicts: Verdicts) -> Floats
         counts = np.bincount(item[here], minlength=len(data.items))
         means.append(np.divide(sums, counts, out=np.full(sums.size, np.nan), where=counts > 0))
     orders = np.stack(means)
-    told = ~np.isnan(orders)
-    total = np.where(told, orders, 0.0).sum(axis=0)
-    n = told.sum(axis=0)
+    known_orders = ~np.isnan(orders)
+    total = np.where(known_orders, orders, 0.0).sum(axis=0)
+    n = known_orders.sum(axis=0)
     return 100 * np.divide(total, n, out=np.full(total.size, np.nan), where=n > 0)
 
 

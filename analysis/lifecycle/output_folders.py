@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.errors import NotOurs
+from analysis.errors import ForeignFiles
 
 OF_REPORT = ("report.json", "report.html", "tables", "figures", "cite.bib", "methods.txt")
 OF_REPLICATION = ("replication.json", "replication.html", "tables")
@@ -18,10 +18,10 @@ def holds_replication(folder: Path) -> bool:
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
-    """Raise `NotOurs` if `folder` has one of `names` and no earlier result (`is_ours`)."""
+    """Raise `ForeignFiles` if `folder` has one of `names` and no earlier result (`is_ours`)."""
     there = [name for name in names if (folder / name).exists()]
     if there and not is_ours:
-        raise NotOurs(
+        raise ForeignFiles(
             f"{folder} contains {there[0]}, which is not from this command and would be replaced. "
             "Choose a new or empty folder, or the folder of an earlier result."
         )

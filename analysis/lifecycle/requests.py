@@ -29,13 +29,13 @@ def request_report(
     # The lock makes two presses of the button one report.
     study = lock_study(study_id)
     default = registered(study)
-    wanted = {
+    parameters = {
         "threshold": default.threshold if threshold is None else threshold,
         "seed": default.seed if seed is None else seed,
         "bootstrap": default.bootstrap if bootstrap is None else bootstrap,
     }
-    check_parameters(**wanted)
-    same = study.reports.filter(state__in=Report.OPEN, **wanted)
+    check_parameters(**parameters)
+    same = study.reports.filter(state__in=Report.OPEN, **parameters)
     if report := same_job(same, build_report):
         return report
     last = study.reports.aggregate(last=Max("number"))["last"] or 0
@@ -43,9 +43,9 @@ def request_report(
         study=study,
         number=last + 1,
         requested_by=user,
-        **wanted,
+        **parameters,
     )
-    record(study, "report requested", user=user, report=report.public_id, **wanted)
+    record(study, "report requested", user=user, report=report.public_id, **parameters)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
     return report
 

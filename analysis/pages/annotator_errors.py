@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.annotators import load_everybody
+from analysis.data.annotators import load_all_answers
 from analysis.data.arrays import Dataset, Run
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import Verdicts, run_verdicts
@@ -47,29 +47,29 @@ class Likeness:
 def likenesses(slug: str) -> list[Likeness]:
     """All annotators with answers in the study `slug`: flagged ones, then the most similar."""
     data = load_dataset(slug)
-    everybody = load_everybody(data)
+    answers = load_all_answers(data)
     truth = data.scored_truth(offers_tie=data.study.allow_tie)[:, None]
-    known = (everybody.choice >= 0) & (truth >= 0)
-    wrong = np.where(known, everybody.choice != truth, np.int8(-1))
+    known = (answers.choice >= 0) & (truth >= 0)
+    wrong = np.where(known, answers.choice != truth, np.int8(-1))
     runs = _whole_runs(data)
     by_run = [
-        shared_errors(wrong, _errors(run_verdicts(data, run)), measure=everybody.is_counted)
+        shared_errors(wrong, _errors(run_verdicts(data, run)), measure=answers.is_counted)
         for run in runs
     ]
     found = []
-    for column, rater in enumerate(everybody.raters):
+    for column, rater in enumerate(answers.raters):
         judges = [
             ErrorsWithJudge(run.judge, run.setting, results[column])
             for run, results in zip(runs, by_run, strict=True)
         ]
         judges.sort(key=lambda found: _rank(found.errors.probability))
-        pace = everybody.pace[column]
+        pace = answers.pace[column]
         defined = [b.errors.probability for b in judges if b.errors.probability is not None]
         probability, is_striking = stands_out(defined, pace)
         found.append(
             Likeness(
                 rater=rater,
-                is_counted=everybody.is_counted[column],
+                is_counted=answers.is_counted[column],
                 words_per_minute=pace,
                 judges=tuple(judges),
                 probability=probability,

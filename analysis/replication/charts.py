@@ -7,7 +7,7 @@ above. Certainty on another scale keeps that scale.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.replication.counts import has_hundred_scale, is_certain, share
+from analysis.replication.counts import has_certainty, has_hundred_scale, share
 from analysis.replication.released_answers import ReleasedAnswer
 from analysis.replication.result_names import ResultName
 from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
@@ -63,7 +63,7 @@ def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[Chart, ...]:
     panels: dict[str, list[Bars]] = {name: [] for name in TITLES}
     for file, rows in files.items():
         name = ResultName.parse(file)
-        if name is None or name.with_tie or not any(is_certain(row) for row in rows):
+        if name is None or name.with_tie or not any(has_certainty(row) for row in rows):
             continue
         whole = name.with_persona and name.features == "All features"
         counted = [row for row in rows if row.answer in ("A", "B")]
@@ -83,7 +83,7 @@ def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int]
     """
     bars: dict[int, list[bool]] = {}
     for row in rows:
-        if row.answer not in ("A", "B") or row.certainty is None or not is_certain(row):
+        if row.answer not in ("A", "B") or row.certainty is None or not has_certainty(row):
             continue
         at = row.certainty
         if has_hundred_scale(row):
@@ -95,10 +95,10 @@ def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int]
 
 
 def _drawn(panel: Bars) -> Panel:
-    told = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in panel.bars)
+    bars = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in panel.bars)
     return right_and_wrong(
         panel.title,
-        f"{panel.title}. {told}",
+        f"{panel.title}. {bars}",
         [
             (label, right, wrong, decimal(right / (right + wrong), 2))
             for label, right, wrong in panel.bars

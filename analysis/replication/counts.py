@@ -43,7 +43,7 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
     """The entry of a file in replication.json."""
     parsed = [row for row in rows if row.parsed]
     banded = [row for row in parsed if has_hundred_scale(row)]
-    certain = [row for row in banded if is_certain(row)]
+    with_certainty = [row for row in banded if has_certainty(row)]
     stated = [row.certainty for row in rows if row.certainty is not None]
     answers = Counter(row.answer or "unparseable" for row in rows)
     # Certainty from 1 to 5 has no band at 80: nothing is counted, and the reason says why.
@@ -56,11 +56,11 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
         "parsed": share(parsed),
         "all_rows": share(rows),
         "without_tie_truth": share(row for row in parsed if row.truth != "C"),
-        "high": share(row for row in certain if is_high(row)),
+        "high": share(row for row in with_certainty if is_high(row)),
         "high_reason": reason,
-        "low": share(row for row in certain if not is_high(row)),
+        "low": share(row for row in with_certainty if not is_high(row)),
         "low_reason": reason,
-        "no_certainty": sum(not is_certain(row) for row in parsed),
+        "no_certainty": sum(not has_certainty(row) for row in parsed),
         "certainty": {
             "scale": sorted({row.scale for row in rows if row.scale is not None}),
             "missing": len(rows) - len(stated),
@@ -68,7 +68,7 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
             "min": min(stated, default=None),
             "max": max(stated, default=None),
             "above_100": sum(certainty > 100 for certainty in stated),
-            "at_threshold": sum(row.certainty == THRESHOLD for row in certain),
+            "at_threshold": sum(row.certainty == THRESHOLD for row in with_certainty),
             "values": dict(sorted(Counter(stated).items())),
         },
         "flag_mismatches": sum(row.flag is not None and row.flag != row.correct for row in rows),
@@ -82,7 +82,7 @@ def has_hundred_scale(row: ReleasedAnswer) -> bool:
     return row.scale in (None, 100)
 
 
-def is_certain(row: ReleasedAnswer) -> bool:
+def has_certainty(row: ReleasedAnswer) -> bool:
     """Whether the row states a certainty that its scale allows."""
     return row.certainty is not None and row.certainty <= (row.scale or 100)
 

@@ -33,7 +33,7 @@ def request_export(
     """
     # The lock makes a double press of the button one export.
     study = lock_study(study_id)
-    wanted = {
+    choices = {
         "what": what,
         "format": check_choice(what, format, licence),
         "licence": licence,
@@ -43,9 +43,9 @@ def request_export(
     }
     if (identified or free_text) and not _owns(user, study):
         raise ExportError("Only an owner of the study may export data that name people.")
-    if same := same_job(study.exports.filter(state__in=Export.OPEN, **wanted), write_export):
+    if same := same_job(study.exports.filter(state__in=Export.OPEN, **choices), write_export):
         return same
-    export = Export.objects.create(study=study, requested_by=user, **wanted)
+    export = Export.objects.create(study=study, requested_by=user, **choices)
     write_export.delay_on_commit(export.pk)  # type: ignore[attr-defined]
     return export
 

@@ -29,9 +29,9 @@ def write_queued(*, export_id: int) -> Export:
 
 def _write(export: Export, progress: Progress) -> dict[str, Any]:
     """Write and pack in a draft folder, which becomes the folder of the export when complete."""
-    place = export_dir(export.public_id)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".", dir=place.parent))
+    folder = export_dir(export.public_id)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
     steps = Steps(
         progress,
         total=expected_rows(export.study, export.what),
@@ -64,8 +64,8 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
             "expires_at": timezone.now() + kept_for(export),
             "message": "Ready.",
         }
-        shutil.rmtree(place, ignore_errors=True)
-        draft.rename(place)
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return stored

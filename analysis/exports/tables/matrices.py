@@ -71,10 +71,10 @@ def reliability_matrix(study: Study) -> Table:
 
     def rows() -> Iterator[ExportRow]:
         line = {rater: number for number, rater in enumerate(raters)}
-        place = {key: number for number, key in enumerate(keys)}
+        position = {key: number for number, key in enumerate(keys)}
         codes = np.zeros((len(raters), len(keys)), dtype=np.int8)
         for answer in counted_answers(study):
-            codes[line[answer["rater_id"]], place[answer["item_id"]]] = CODES[answer["choice"]]
+            codes[line[answer["rater_id"]], position[answer["item_id"]]] = CODES[answer["choice"]]
         for rater, row in zip(raters, codes.tolist(), strict=True):
             named = zip(keys, row, strict=True)
             yield {"rater_id": rater} | {key: code or None for key, code in named}

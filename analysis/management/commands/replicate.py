@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.errors import NotOurs
+from analysis.errors import ForeignFiles
 from analysis.lifecycle.output_folders import OF_REPLICATION, check_output_folder, holds_replication
 from studies.management.progress import progress_bar
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             files = find_files(options["folder"])
             if out is not None:
                 check_output_folder(out, OF_REPLICATION, is_ours=holds_replication(out))
-        except (NothingToReplicate, NotOurs) as error:
+        except (NothingToReplicate, ForeignFiles) as error:
             raise CommandError(str(error)) from error
         with progress_bar(sys.stderr, total=len(files), label="Counting") as bar:
             replication = replicate(files, on_file=bar.update)

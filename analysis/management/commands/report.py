@@ -76,7 +76,7 @@ class Command(BaseCommand):
         try:
             if self.with_pictures:
                 require_pictures()
-            _keep_what_is_not_ours(slugs, out)
+            _check_output_folders(slugs, out)
             # Whether they can be pooled shows before anything is written.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
@@ -99,7 +99,7 @@ class Command(BaseCommand):
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
             result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
-        return self._told(result, folder)
+        return self._summarise(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
         from analysis.lifecycle.build_job import write_pooled_report
@@ -108,9 +108,9 @@ class Command(BaseCommand):
             result = write_pooled_report(
                 slugs=slugs, out=folder, on_progress=_shown_on(bar), **chosen
             )
-        return self._told(result, folder)
+        return self._summarise(result, folder)
 
-    def _told(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
+    def _summarise(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
         from analysis.report.pictures import draw_pictures
 
         inputs = result["inputs"]
@@ -131,7 +131,7 @@ def _shown_on(bar: Any) -> Callable[[int, str], None]:
     return show
 
 
-def _keep_what_is_not_ours(slugs: list[str], out: Path) -> None:
+def _check_output_folders(slugs: list[str], out: Path) -> None:
     if len(slugs) == 1:
         check_output_folder(out, OF_REPORT, is_ours=holds_report(out))
         return
