@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator, ComprehensionAnswer
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from demo.annotators import EVERYONE_ELSE, QUOTA
 from demo.bundle import write_bundles
 from demo.truth import World, uniform
@@ -22,12 +22,12 @@ MAIN, TIES = "everyday-choices", "everyday-ties"
 USER = "demo"
 
 _QUESTIONS = (
-    Question(
+    QuotaQuestion(
         "gender",
         "What is your gender?",
         {"woman": "Woman", "man": "Man", "non_binary": "Non-binary"},
     ),
-    Question(
+    QuotaQuestion(
         "politics",
         "Which party are you closest to?",
         {"democrat": "Democrats", "republican": "Republicans", "independent": "Neither"},

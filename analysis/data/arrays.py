@@ -52,7 +52,7 @@ class StudyFacts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FrozenPlan:
     """The analysis as it was announced; `answers` and `judgments` were there by then.
 
     `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
@@ -228,7 +228,7 @@ class Dataset:
     # Of each group that a quota names: its name, how many were wanted, how many finished.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
-    plan: Plan | None = None
+    plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # why, where there is none
     late_changes: tuple[LateChange, ...] = ()
     # Answers of people whom a researcher excluded: no number but one of the multiverse rests on

@@ -15,8 +15,8 @@ from analysis.data.annotators import (
 )
 from analysis.data.arrays import (
     Dataset,
+    FrozenPlan,
     Item,
-    Plan,
     StudyFacts,
 )
 from analysis.data.plans import late_changes, read_plan
@@ -72,7 +72,7 @@ def load_dataset(slug: str) -> Dataset:
     return with_juries(data, juries_of(study))
 
 
-def _study_facts(study: Study, plan: Plan | None) -> StudyFacts:
+def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
     fixed = plan.content if plan else {}
     return StudyFacts(
         slug=study.slug,

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from analysis.data.arrays import (
+    FrozenPlan,
     LateChange,
-    Plan,
 )
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
@@ -15,12 +15,12 @@ from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
 
 
-def read_plan(study: Study) -> Plan | None:
+def read_plan(study: Study) -> FrozenPlan | None:
     """The plan that was frozen for the study. Raises `AnalysisError` if it was tampered with."""
     row = AnalysisPlan.objects.filter(study=study).first()
     if row is None:
         return None
-    plan = Plan(row.content, row.answers, row.judgments, row.frozen_at.isoformat(), row.seal)
+    plan = FrozenPlan(row.content, row.answers, row.judgments, row.frozen_at.isoformat(), row.seal)
     if plan.sealed() != plan.seal:
         raise AnalysisError(
             f"The analysis plan of “{study.slug}” is not the one that was frozen: its hash is "
@@ -30,7 +30,7 @@ def read_plan(study: Study) -> Plan | None:
     return plan
 
 
-def late_changes(study: Study, plan: Plan | None) -> tuple[LateChange, ...]:
+def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:
     """How the reading of answers was changed after the first of them.
 
     A plan stands above settings that are changed after it; one that came after the first answer

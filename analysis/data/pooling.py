@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Answers, Dataset, Item, Judgments, Plan, Run
+from analysis.data.arrays import Answers, Dataset, FrozenPlan, Item, Judgments, Run
 from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
 
@@ -83,7 +83,7 @@ def _slug(waves: Sequence[Dataset]) -> str:
     return "-".join([*(wave.study.slug for wave in waves), "pooled"])
 
 
-def _plan(waves: Sequence[Dataset]) -> tuple[Plan | None, str]:
+def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
     """The plan of the whole: what all waves planned alike, frozen with the last of them.
 
     Or none, and why: what was planned of one wave alone was not planned of all.
@@ -101,7 +101,7 @@ def _plan(waves: Sequence[Dataset]) -> tuple[Plan | None, str]:
     if other:
         return None, f"The analysis plans of the pooled studies differ in {', '.join(other)}."
     seals = {wave.study.slug: plan.seal for wave, plan in zip(waves, plans, strict=True)}
-    whole = Plan(
+    whole = FrozenPlan(
         content={**first, "study": _slug(waves), "seals": seals},
         answers=sum(plan.answers for plan in plans),
         judgments=sum(plan.judgments for plan in plans),

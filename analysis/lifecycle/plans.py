@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.data.arrays import Plan
+from analysis.data.arrays import FrozenPlan
 from analysis.data.plans import data_so_far, read_plan
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
@@ -66,7 +66,7 @@ def freeze_plan(
     seed: int = DEFAULT_SEED,
     bootstrap: int = DEFAULT_BOOTSTRAP,
     dry_run: bool = False,
-) -> Plan:
+) -> FrozenPlan:
     """Store the plan, with how many answers and judgments were there already.
 
     Threshold and margin are the study's own unless given; empty `exclusions` mean that nobody is
@@ -97,7 +97,7 @@ def freeze_plan(
     )
     answers, judgments = data_so_far(study)
     now = timezone.now()
-    plan = Plan(content, answers, judgments, now.isoformat())
+    plan = FrozenPlan(content, answers, judgments, now.isoformat())
     plan = replace(plan, seal=plan.sealed())
     if not dry_run:
         AnalysisPlan.objects.create(

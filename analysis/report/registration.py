@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from analysis.report.encode import Json, put
 
 if TYPE_CHECKING:
-    from analysis.data.arrays import Plan, Run
+    from analysis.data.arrays import FrozenPlan, Run
     from analysis.report.section import Analysis
     from analysis.report.study import Study
     from analysis.report.tables import Table
@@ -112,7 +112,7 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     return TableMark(entry["mark"], word, because)
 
 
-def _told(plan: Plan) -> Json:
+def _told(plan: FrozenPlan) -> Json:
     return {
         **plan.content,
         "seal": plan.seal,
@@ -123,7 +123,7 @@ def _told(plan: Plan) -> Json:
     }
 
 
-def _departures(plan: Plan, study: Study, analyses: Sequence[Analysis]) -> list[Json]:
+def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) -> list[Json]:
     """What was done otherwise than planned, and which analyses that makes explored."""
     data, found = study.data, list[Json]()
     for key, affected, done in (
@@ -159,7 +159,7 @@ def _departures(plan: Plan, study: Study, analyses: Sequence[Analysis]) -> list[
     return found
 
 
-def _mark(plan: Plan, analysis: Analysis, departures: Sequence[Json]) -> Json:
+def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> Json:
     if analysis.code not in plan.content["analyses"]:
         return {"mark": "explored", "because": "The plan does not name this analysis."}
     broken = [d for d in departures if analysis.code in d["affects"]]
@@ -175,7 +175,7 @@ def _mark(plan: Plan, analysis: Analysis, departures: Sequence[Json]) -> Json:
     return {"mark": "registered", "because": "In the plan that was frozen before the data."}
 
 
-def _run_mark(plan: Plan | None, run: Run) -> Mark:
+def _run_mark(plan: FrozenPlan | None, run: Run) -> Mark:
     if plan is None:
         return "explored"
     own = {"judge": run.judge, "setting": run.setting, "features": run.features}

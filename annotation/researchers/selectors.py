@@ -100,15 +100,15 @@ def funnel(study: Study) -> Funnel:
 
 
 @dataclass(frozen=True)
-class Places:
+class GroupPlaces:
     """Places of one group, or of several."""
 
     completed: int = 0
     reserved: int = 0
     target: int = 0
 
-    def __add__(self, other: "Places") -> "Places":
-        return Places(
+    def __add__(self, other: "GroupPlaces") -> "GroupPlaces":
+        return GroupPlaces(
             self.completed + other.completed,
             self.reserved + other.reserved,
             self.target + other.target,
@@ -122,8 +122,8 @@ class Places:
 @dataclass(frozen=True)
 class GridRow:
     label: str
-    places: tuple[Places | None, ...]
-    total: Places
+    places: tuple[GroupPlaces | None, ...]
+    total: GroupPlaces
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class QuotaGrid:
     columns: tuple[str, ...]
     rows: tuple[GridRow, ...]
     totals: GridRow
-    everyone_else: Places | None
-    total: Places
+    everyone_else: GroupPlaces | None
+    total: GroupPlaces
 
 
 def quota_grid(study: Study) -> QuotaGrid | None:
@@ -191,12 +191,12 @@ def _by_two(
     return f"{down.label} / {across.label}", columns, kept
 
 
-def _places(group: QuotaGroup) -> Places:
-    return Places(group.completed, group.reserved, group.target)
+def _places(group: QuotaGroup) -> GroupPlaces:
+    return GroupPlaces(group.completed, group.reserved, group.target)
 
 
-def _sum(places: Iterable[Places | None]) -> Places:
-    return sum((p for p in places if p is not None), start=Places())
+def _sum(places: Iterable[GroupPlaces | None]) -> GroupPlaces:
+    return sum((p for p in places if p is not None), start=GroupPlaces())
 
 
 def _name(group: QuotaGroup, questions: list[DemographicQuestion]) -> str:

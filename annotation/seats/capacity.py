@@ -29,7 +29,7 @@ class GroupTarget:
 
 
 @dataclass(frozen=True)
-class Places:
+class SeatCapacity:
     """The seats at a study's items, the people who fill the open ones, and what they are paid.
 
     Prolific's fee and tax come on top of `pay`; the page of the recruitment asks Prolific.
@@ -64,7 +64,7 @@ class Places:
 
 def places_of(
     study: Study, *, annotations_per_item: int = 0, targets: Mapping[int, int] | None = None
-) -> Places:
+) -> SeatCapacity:
     """The places as they are, or as they would be with more answers an item or larger groups."""
     planned = max(annotations_per_item, study.annotations_per_item)
     more = planned - study.annotations_per_item
@@ -76,7 +76,7 @@ def places_of(
         GroupTarget(group, wanted.get(group.pk, group.target)) for group in study.quota_groups.all()
     )
     forecast = forecast_of(study)
-    return Places(
+    return SeatCapacity(
         study=study,
         annotations_per_item=planned,
         items=count,

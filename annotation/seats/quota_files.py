@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 from annotation.errors import QuotaError
-from annotation.seats.quotas import Question, Quota
+from annotation.seats.quotas import Quota, QuotaQuestion
 
 EXAMPLE = """\
 [[question]]
@@ -21,7 +21,7 @@ target = 2
 """
 
 
-def read_plan(text: str) -> tuple[list[Question], list[Quota]]:
+def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
     """The questions and groups of a plan. Raises `QuotaError` that says what is wrong where."""
     try:
         plan = tomllib.loads(text)
@@ -38,12 +38,12 @@ def read_plan(text: str) -> tuple[list[Question], list[Quota]]:
     return questions, groups
 
 
-def _question(number: int, row: dict[str, Any]) -> Question:
+def _question(number: int, row: dict[str, Any]) -> QuotaQuestion:
     options = row.get("options")
     words = (row.get("key"), row.get("label"))
     if not all(isinstance(word, str) and word for word in words) or not _is_table(options):
         raise QuotaError(f"question {number} needs key, label and options. An example:\n{EXAMPLE}")
-    return Question(row["key"], row["label"], row["options"])
+    return QuotaQuestion(row["key"], row["label"], row["options"])
 
 
 def _is_table(options: object) -> bool:

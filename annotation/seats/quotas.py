@@ -73,7 +73,7 @@ def release(annotator: Annotator) -> None:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuotaQuestion:
     """A question of “About you”: its key, its words, and value → label in order."""
 
     key: str
@@ -91,7 +91,7 @@ class Quota:
 
 @transaction.atomic
 def set_quotas(
-    *, study_id: int, questions: Sequence[Question], groups: Sequence[Quota]
+    *, study_id: int, questions: Sequence[QuotaQuestion], groups: Sequence[Quota]
 ) -> list[QuotaGroup]:
     """Give a study its questions and quota groups; the same plan again changes nothing.
 
@@ -119,7 +119,7 @@ def set_quotas(
     return list(study.quota_groups.all())
 
 
-def grid(questions: Sequence[Question], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
+def grid(questions: Sequence[QuotaQuestion], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
     """One group for each combination of values that has a target, in the questions' order."""
     keys = [question.key for question in questions]
     combinations = itertools.product(*(question.options for question in questions))
@@ -134,7 +134,7 @@ def _criteria_key(criteria: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(criteria.items()))
 
 
-def _check_plan(questions: Sequence[Question], groups: Sequence[Quota]) -> None:
+def _check_plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> None:
     options = {question.key: question.options for question in questions}
     seen = set()
     for group in groups:
@@ -151,16 +151,16 @@ def _check_plan(questions: Sequence[Question], groups: Sequence[Quota]) -> None:
         seen.add(_criteria_key(group.criteria))
 
 
-def _same_questions(study: Study, questions: Sequence[Question]) -> bool:
+def _same_questions(study: Study, questions: Sequence[QuotaQuestion]) -> bool:
     stored = [(q.key, q.label, q.options) for q in study.demographic_questions.all()]
     return stored == [(q.key, q.label, _stored_options(q)) for q in questions]
 
 
-def _stored_options(question: Question) -> list[dict[str, str]]:
+def _stored_options(question: QuotaQuestion) -> list[dict[str, str]]:
     return [{"value": value, "label": label} for value, label in question.options.items()]
 
 
-def _create_plan(study: Study, questions: Sequence[Question], groups: Sequence[Quota]) -> None:
+def _create_plan(study: Study, questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> None:
     DemographicQuestion.objects.bulk_create(
         DemographicQuestion(
             study=study,

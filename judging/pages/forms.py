@@ -12,7 +12,7 @@ from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun, Judgment
 from judging.pages.listing import JUDGMENT_SORTS
 from judging.protocols import registry
-from judging.runs.campaigns import SWEEPS, Plan
+from judging.runs.campaigns import SWEEPS, CampaignPlan
 from judging.runs.spec import RunSpec
 from studies.models import Item, Study
 from studies.personas.features import NAMED_SETS, known_keys
@@ -183,7 +183,7 @@ class CampaignForm(CostedForm):
         assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101
         field.choices = choices
 
-    def plan(self) -> Plan:
+    def plan(self) -> CampaignPlan:
         chosen = dict(self.cleaned_data)
         juries = {
             name: members
@@ -195,7 +195,7 @@ class CampaignForm(CostedForm):
             "budget": None if chosen["budget"] is None else str(chosen["budget"]),
             "juries": juries,
         }
-        return Plan(**self._like | chosen)
+        return CampaignPlan(**self._like | chosen)
 
 
 class ExtendForm(CostedForm):

@@ -33,7 +33,7 @@ _NAME_OF_JUDGE = Reason(
 
 
 @dataclass(frozen=True)
-class Plan:
+class CampaignPlan:
     """The grid of a campaign; every judge is asked in every setting, set of features and order.
 
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
@@ -63,13 +63,13 @@ _YES_OR_NO = ("batch", "reuse", "extend")
 _NUMBERS = ("samples", "seed", "limit", "token_budget")
 
 
-def read_plan(text: str) -> Plan:
+def read_plan(text: str) -> CampaignPlan:
     """Read a plan from TOML. Raises `BadPlan` with the field and what belongs there."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadPlan(f"This is not TOML: {error}.") from error
-    known = [*Plan.__dataclass_fields__]
+    known = [*CampaignPlan.__dataclass_fields__]
     if unknown := sorted(raw.keys() - set(known)):
         raise BadPlan(f"There is no field “{unknown[0]}”. Use: {', '.join(known)}.")
     if not isinstance(raw.get("name"), str) or not 1 <= len(raw["name"]) <= 120:
@@ -96,7 +96,7 @@ def read_plan(text: str) -> Plan:
         _check_dollars(raw["budget"])
     if raw.get("token_budget", 1) < 1:
         raise BadPlan(f"token_budget: write 1 or more, not {raw['token_budget']}.")
-    return Plan(**raw)
+    return CampaignPlan(**raw)
 
 
 def _check_dollars(text: str) -> None:
@@ -152,7 +152,7 @@ class Cell:
     spec: RunSpec
 
 
-def cells_of(study: Study, plan: Plan) -> list[Cell]:
+def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
     """The runs of a plan as they would be started; stores nothing."""
     judges = _judges(plan)
     cells = []
@@ -183,7 +183,7 @@ def cells_of(study: Study, plan: Plan) -> list[Cell]:
 def start_campaign(
     *,
     study_id: int,
-    plan: Plan,
+    plan: CampaignPlan,
     probe: bool = False,
     enqueue: bool = True,
     user: User | None = None,
@@ -246,8 +246,8 @@ def ready_after_probe(campaign: Campaign) -> list[Cell]:
     return [cell for cell in cells if not is_held(cell.run)]
 
 
-def plan_of(campaign: Campaign) -> Plan:
-    return Plan(**campaign.plan)
+def plan_of(campaign: Campaign) -> CampaignPlan:
+    return CampaignPlan(**campaign.plan)
 
 
 def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
@@ -274,19 +274,19 @@ def change_campaign(
     return sum(change(run_id=pk, user=user) for pk in started.values_list("pk", flat=True))
 
 
-def grid_of(study: Study, plan: Plan) -> list[tuple[str, str, str, str]]:
+def grid_of(study: Study, plan: CampaignPlan) -> list[tuple[str, str, str, str]]:
     """Judge, setting, features and orders of every run of a plan."""
     sets = feature_grid(study, plan.features)
     return list(itertools.product(plan.judges, plan.settings, sets, plan.orders))
 
 
-def _check_prices(plan: Plan, judges: dict[str, Judge]) -> None:
+def _check_prices(plan: CampaignPlan, judges: dict[str, Judge]) -> None:
     unpriced = [name for name, judge in judges.items() if not judge.is_priced]
     if plan.budget is not None and unpriced:
         raise ConflictingValue("budget", NO_PRICE, judge=unpriced[0])
 
 
-def _judges(plan: Plan) -> dict[str, Judge]:
+def _judges(plan: CampaignPlan) -> dict[str, Judge]:
     found = {judge.name: judge for judge in Judge.objects.filter(name__in=plan.judges)}
     if absent := [name for name in plan.judges if name not in found]:
         raise ConflictingValue("judges", _NO_JUDGE, judge=absent[0])

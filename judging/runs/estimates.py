@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.runs.campaigns import Cell, Plan, cells_of
+from judging.runs.campaigns import CampaignPlan, Cell, cells_of
 from judging.runs.extension import extended
 from judging.runs.probes import Probe
 from judging.runs.reuse import never_asked, take_over
@@ -136,7 +136,7 @@ class Estimate:
         return sum(bool(row.questions) and not row.is_tried for row in rows)
 
 
-def estimate_plan(study: Study, plan: Plan) -> Estimate:
+def estimate_plan(study: Study, plan: CampaignPlan) -> Estimate:
     """Count what a campaign would ask now, and what that will take. Stores nothing.
 
     Replies that must be asked for again and what a model thinks are in it where a run has replies

@@ -26,7 +26,7 @@ class AnswerReader:
     def __init__(
         self,
         run: JudgeRun,
-        rows: ledger.Rows,
+        rows: ledger.LedgerRows,
         batch: Batch,
         sent_with: Mapping[int, Parameters],
     ) -> None:

@@ -15,8 +15,8 @@ from judging.worker.questions import questions_of
 ROWS = 200  # committed together
 
 
-def ledger_rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.Rows:
-    return ledger.Rows(
+def ledger_rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> ledger.LedgerRows:
+    return ledger.LedgerRows(
         run,
         batch.public_id,
         {judgment.pk: judgment.shown_first for judgment in judgments},

@@ -26,7 +26,7 @@ from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.selectors import has_replies
 from judging.worker import runtime
-from judging.worker.ledger import Rows, RunLedger
+from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.prompts import prompt_hash
 from judging.worker.questions import questions_of
 
@@ -189,7 +189,7 @@ def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], le
     running = runtime.get()
     ledger = RunLedger(
         writer=running.writer,
-        rows=Rows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
+        rows=LedgerRows(run, lease, {judgment.pk: judgment.shown_first for judgment in judgments}),
         budget_queue=runtime.budget_queue_of(run.pk),
         is_stopping=runtime.is_stopping,
     )

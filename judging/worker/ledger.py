@@ -77,7 +77,7 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
     return int(per_million * (NANO // 10**6))
 
 
-class Rows:
+class LedgerRows:
     """Makes the rows about the questions of one lease; the judge's prices and room are in them.
 
     `price_share` is the part of the price that these requests cost.
@@ -160,7 +160,7 @@ class RunLedger:
         self,
         *,
         writer: Writer,
-        rows: Rows,
+        rows: LedgerRows,
         budget_queue: BudgetQueue,
         is_stopping: Callable[[], bool],
     ) -> None:

@@ -1,11 +1,13 @@
 """A study with places for women and men of two parties."""
 
-from annotation.seats.quotas import Question, Quota, grid, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, grid, set_quotas
 from studies.models import Study
 from tests.factories import make_items, make_study
 
-GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
-POLITICS = Question("politics", "Politics?", {"democrat": "Democrat", "republican": "Republican"})
+GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
+POLITICS = QuotaQuestion(
+    "politics", "Politics?", {"democrat": "Democrat", "republican": "Republican"}
+)
 
 
 def make_grid(*, entry: str = Study.Entry.PROLIFIC, target: int = 1, else_target: int = 1) -> Study:

@@ -17,14 +17,14 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import flow
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
 from tests.annotation.pages.walking import arrive, post_answer
 from tests.factories import make_item, make_items, make_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+GENDER = QuotaQuestion("gender", "Gender?", {"woman": "Woman", "man": "Man"})
 CHECKS = 2
 # What happens to a person in mid-work; most are spared.
 FATES = ["none"] * 12 + ["return", "return and go on", "leave", "time out and go on", "withdraw"]

@@ -6,13 +6,13 @@ import pytest
 
 from annotation import services
 from annotation.models import Annotator
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
-GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+GENDER = QuotaQuestion("gender", "Gender?", {"woman": "Woman", "man": "Man"})
 
 
 def make_grouped(*, each: int, per_person: int, items: int, seats: int) -> Study:

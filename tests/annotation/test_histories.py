@@ -15,7 +15,7 @@ from annotation.errors import AnnotationError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import flow
 from annotation.seats.forecast import forecast_of
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, walk_in
@@ -24,7 +24,7 @@ from tests.sampling import examples
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 ITEMS, SEATS, MOST_SEATS, EACH = 6, 2, 4, 3
-GENDER = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+GENDER = QuotaQuestion("gender", "Gender?", {"woman": "Woman", "man": "Man"})
 
 people = st.integers(0, 9)
 events = st.lists(

@@ -6,7 +6,7 @@ from annotation import services
 from annotation.errors import PlacesError
 from annotation.models import Annotation, QuotaGroup
 from annotation.seats.capacity import places_of
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
@@ -23,7 +23,7 @@ def study():
 
 @pytest.fixture
 def groups(study):
-    gender = Question("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+    gender = QuotaQuestion("gender", "Gender?", {"woman": "Woman", "man": "Man"})
     set_quotas(
         study_id=study.pk,
         questions=[gender],

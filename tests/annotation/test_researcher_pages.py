@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation import services
 from annotation.models import Annotator, CompletionCode, ProlificIdentity
 from annotation.researchers.selectors import coverage, funnel, quota_grid
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Membership, Study
 from tests.annotation.grids import make_grid
 from tests.factories import answer_all, make_items, make_study, walk_in
@@ -188,7 +188,7 @@ def test_completion_codes_are_for_editors_and_are_made_before_anybody_has_come(
 def test_studies_with_one_question_list_their_groups():
     other = make_study()
     make_items(other, 2)
-    question = Question("age", "Age?", {"young": "Under 40", "old": "40 or over"})
+    question = QuotaQuestion("age", "Age?", {"young": "Under 40", "old": "40 or over"})
     set_quotas(
         study_id=other.pk,
         questions=[question],

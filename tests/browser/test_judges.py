@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Attempt, Batch, JudgeRun, Judgment
-from judging.runs.campaigns import Plan, start_campaign
+from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.worker.chunks import AFTER_PROBE
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
 from tests.factories import make_item, make_persona, make_study
@@ -27,7 +27,7 @@ def campaign():
     make_item(study=study, persona=make_persona(study=study, features=features))
     for name in ("a-judge", "b-judge"):
         make_judge(name=name, base_url="http://127.0.0.1:9/v1", price_input=2, price_output=10)
-    plan = Plan(
+    plan = CampaignPlan(
         name="Which features matter", judges=["a-judge", "b-judge"], budget="5",
         settings=["certainty"], features=["all", "leave-one-out"],
         juries={"panel": ["a-judge", "b-judge"]},

@@ -12,7 +12,7 @@ from django.utils import timezone
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Batch, Judge, JudgeRun, Judgment
-from judging.runs.campaigns import Plan, start_campaign
+from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.selectors import run_cost
 from judging.worker import chunks, ledger
 from tests.factories import make_item, make_items, make_study
@@ -45,7 +45,7 @@ def bill_of(llm):
 
 def most_of(run):
     """What its dearest request can cost at most, in dollars, and in tokens."""
-    rows = ledger.Rows(run, "x", dict(run.judgments.values_list("pk", "shown_first")))
+    rows = ledger.LedgerRows(run, "x", dict(run.judgments.values_list("pk", "shown_first")))
     questions = chunks.questions_of(run, list(run.judgments.select_related("item")))
     openings = [rows.opening(question, 1, Parameters({})) for question in questions]
     nano = max(opening.most_nano or 0 for opening in openings)
@@ -144,7 +144,7 @@ def test_a_prompt_counts_at_most_a_token_for_each_byte(judge):
     run = start(study, judge)
     question = chunks.questions_of(run, list(run.judgments.all()))[0]
 
-    most = ledger.Rows(run, "x", {question.id: "r1"}).most(question)
+    most = ledger.LedgerRows(run, "x", {question.id: "r1"}).most(question)
 
     assert most.prompt_tokens >= len(question.prompt.encode()) > len(question.prompt)
     assert most.completion_tokens == 1024
@@ -200,7 +200,7 @@ def runs(transactional_db):
     make_items(study, 30)
     for name in ("one", "two"):
         make_judge(name=name, base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
-    plan = Plan("Both", ["one", "two"], orders=["r1_first"])
+    plan = CampaignPlan("Both", ["one", "two"], orders=["r1_first"])
     campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
     runs = list(campaign.runs.order_by("pk"))
     for run in runs:

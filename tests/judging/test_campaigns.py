@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
-from judging.runs.campaigns import Plan, feature_grid, read_plan, start_campaign
+from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
 from judging.runs.lifecycle import work_off
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -309,7 +309,7 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     study, judges, llm, editor, monkeypatch
 ):
     monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
-    plan = Plan(
+    plan = CampaignPlan(
         name="Panel",
         judges=["one", "two"],
         features=["all", "age,sex"],
@@ -340,7 +340,9 @@ def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
     study, judges, llm, editor, monkeypatch
 ):
     monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
-    campaign = start_campaign(study_id=study.pk, plan=Plan(name="Two", judges=["one", "two"]))
+    campaign = start_campaign(
+        study_id=study.pk, plan=CampaignPlan(name="Two", judges=["one", "two"])
+    )
     page = reverse("judging:campaign", args=["s", campaign.public_id])
     states = campaign.runs.order_by("pk").values_list("state", flat=True)
 
@@ -360,7 +362,7 @@ def test_rows_of_a_sweep_differ_in_what_they_say(study, judges, editor, monkeypa
     monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
     sweeps = ["all", "leave-one-out", "one-only"]
     campaign = start_campaign(
-        study_id=study.pk, plan=Plan(name="Sweep", judges=["one"], features=sweeps)
+        study_id=study.pk, plan=CampaignPlan(name="Sweep", judges=["one"], features=sweeps)
     )
 
     page = editor.get(reverse("judging:campaign", args=["s", campaign.public_id]))

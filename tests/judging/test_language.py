@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.limits import language_limit
-from judging.runs.campaigns import Plan, start_campaign
+from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Study
 from studies.prompts.language import language_note
 from tests.factories import make_item, make_study, sign_in
@@ -26,7 +26,7 @@ def study(db):
 
 def pages(study):
     """What says so before a run is started, and afterwards."""
-    plan = Plan("C", ["one"], orders=["r1_first"])
+    plan = CampaignPlan("C", ["one"], orders=["r1_first"])
     campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
     run = campaign.runs.get()
     assert run.parameters["prompt_language"] == "en"

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from judging.models import Attempt, Campaign, JudgeRun, Judgment
-from judging.runs.campaigns import Plan, change_campaign, start_campaign
+from judging.runs.campaigns import CampaignPlan, change_campaign, start_campaign
 from judging.runs.lifecycle import resume_run, work_off
 from judging.tasks import judge_chunk
 from judging.worker import batches, chunks
@@ -350,7 +350,7 @@ def test_what_was_never_started_is_no_judge_of_the_report(study, judges, llm, ed
 
 def test_pausing_all_leaves_what_waits_for_a_yes(study, judges, queued):
     campaign = start_campaign(
-        study_id=study.pk, plan=Plan(name="x", judges=["one", "two"]), probe=True
+        study_id=study.pk, plan=CampaignPlan(name="x", judges=["one", "two"]), probe=True
     )
     work_off(run_id=campaign.runs.earliest("pk").pk)
 
@@ -359,7 +359,9 @@ def test_pausing_all_leaves_what_waits_for_a_yes(study, judges, queued):
 
 
 def test_workers_that_come_at_once_ask_one_question_among_them(study, judges, llm, queued):
-    campaign = start_campaign(study_id=study.pk, plan=Plan(name="x", judges=["one"]), probe=True)
+    campaign = start_campaign(
+        study_id=study.pk, plan=CampaignPlan(name="x", judges=["one"]), probe=True
+    )
     run = campaign.runs.get()
 
     def judge(_):

@@ -15,7 +15,7 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.launch_checks import Preview
-from annotation.prolific.launch.launch_plan import DEVICES, Plan
+from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle import decisions, money_ledger
@@ -134,7 +134,7 @@ class Command(BaseCommand):
             launch.apply_paper(study_id=study.pk)
         if (changes := _plan_changes(options)) and not is_made:
             stored = {**launch.plan_of(study).stored(), **changes}
-            launch.save_plan(study_id=study.pk, plan=Plan.of(stored))
+            launch.save_plan(study_id=study.pk, plan=LaunchPlan.of(stored))
         study.refresh_from_db()
         if options["check"]:
             self._show(launch.look(study))

@@ -22,7 +22,7 @@ from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.draft_comparison import Difference, compare
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
 from annotation.prolific.launch.launch_checks import resolve_drafts
-from annotation.prolific.launch.launch_plan import Plan, payload
+from annotation.prolific.launch.launch_plan import LaunchPlan, payload
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
 from studies.models import Study
 from studies.services.studies import record
@@ -88,7 +88,7 @@ def _bodies(
     group_id: str,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a launch would send, under names of the rehearsal."""
-    plan = Plan.of(recruitment.plan)
+    plan = LaunchPlan.of(recruitment.plan)
     live = client.filters(workspace=workspace.id)
     drafts = resolve_drafts(study, plan, live, group_id=group_id)
     if problems := list(dict.fromkeys(p for _, _, found in drafts for p in found.problems)):
@@ -134,7 +134,7 @@ def _nothing_stays(
             f"Drafts of an earlier dry run could not be deleted: {', '.join(left)}. "
             "Delete them on Prolific, then try again."
         )
-    is_apart = Plan.of(recruitment.plan).apart
+    is_apart = LaunchPlan.of(recruitment.plan).apart
     is_there = recruitment.workspace.get("id") == found.workspace.id
     kept = recruitment.group_id if is_there else ""
     try:

@@ -25,7 +25,7 @@ from annotation.prolific.launch.launch_plan import (
     PAPER,
     PAPER_CURRENCY,
     PAPER_PAY_PER_HOUR,
-    Plan,
+    LaunchPlan,
     payload,
 )
 from annotation.prolific.launch.workspace import Workspace, with_project, workspace_of
@@ -35,14 +35,14 @@ from studies.services.studies import lock_study, record
 _GROUP_SALT = "annotation.prolific.group"
 
 
-def plan_of(study: Study) -> Plan:
+def plan_of(study: Study) -> LaunchPlan:
     """The study's plan; the empty one where none was made."""
     found = Recruitment.objects.filter(study=study).first()
-    return Plan.of(found.plan) if found else Plan()
+    return LaunchPlan.of(found.plan) if found else LaunchPlan()
 
 
 @transaction.atomic
-def save_plan(*, study_id: int, plan: Plan, user: User | None = None) -> Recruitment:
+def save_plan(*, study_id: int, plan: LaunchPlan, user: User | None = None) -> Recruitment:
     """Store whom the study wants. Raises `NotAllowed` once drafts are made of the plan."""
     study = lock_study(study_id)
     if ProlificStudy.objects.filter(study=study).exists():
@@ -56,7 +56,7 @@ def save_plan(*, study_id: int, plan: Plan, user: User | None = None) -> Recruit
 
 
 @transaction.atomic
-def apply_paper(*, study_id: int, user: User | None = None) -> Plan:
+def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
     """Set exactly what the study behind the paper asked for, its pay by the hour included."""
     study = lock_study(study_id)
     study.reward = math.ceil(study.minutes * PAPER_PAY_PER_HOUR / 60)
@@ -88,7 +88,7 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
     study = Study.objects.get(pk=study_id)
     client = connect()
     with alone(study_id, client) as recruitment:
-        plan = Plan.of(recruitment.plan)
+        plan = LaunchPlan.of(recruitment.plan)
         made = list(ProlificStudy.objects.filter(study=study))
         if made and all(row.prolific_id for row in made):
             return made

@@ -7,7 +7,12 @@ from annotation.prolific.api.account import Account, read_account
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.filters import GROUP_BLOCKLIST, Resolved, resolve
 from annotation.prolific.api.types import Filter
-from annotation.prolific.launch.launch_plan import Plan, group_filters, needed_places, places_of
+from annotation.prolific.launch.launch_plan import (
+    LaunchPlan,
+    group_filters,
+    needed_places,
+    places_of,
+)
 from annotation.prolific.launch.place_and_pay_checks import (
     balance_checks,
     entry_checks,
@@ -53,7 +58,7 @@ class Preview:
 
 
 def preview(
-    study: Study, plan: Plan, client: Client, workspace: Workspace | None, problem: str = ""
+    study: Study, plan: LaunchPlan, client: Client, workspace: Workspace | None, problem: str = ""
 ) -> Preview:
     """Look at everything that a launch depends on. Reads from Prolific and changes nothing.
 
@@ -100,7 +105,7 @@ def _urgency(check: LaunchCheck) -> int:
 
 
 def resolve_drafts(
-    study: Study, plan: Plan, live: list[Filter], *, group_id: str = ""
+    study: Study, plan: LaunchPlan, live: list[Filter], *, group_id: str = ""
 ) -> list[tuple[str, int, Resolved]]:
     """Label, places and filters of every study that the plan makes on Prolific."""
     shared = resolve(plan.wanted(), live)

@@ -31,7 +31,7 @@ _LONGEST = 24 * 60 - 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class LaunchPlan:
     """The settings of a recruitment; what is empty or None asks for nothing.
 
     `places` None means as many as the items need. `balance` gives the labels of each filter
@@ -55,7 +55,7 @@ class Plan:
     project: str = ""
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> "Plan":
+    def of(cls, stored: Mapping[str, Any]) -> "LaunchPlan":
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
         if "devices" in values:
@@ -91,7 +91,7 @@ class Plan:
 
 
 # What the study behind the paper asked of its annotators.
-PAPER = Plan(
+PAPER = LaunchPlan(
     places=30,
     country="United States",
     approval_rate=99,
@@ -118,7 +118,7 @@ def needed_places(study: Study) -> int:
     return math.ceil(seats(study) / study.items_per_annotator)
 
 
-def places_of(plan: Plan, study: Study) -> int:
+def places_of(plan: LaunchPlan, study: Study) -> int:
     """The places to ask for: those of the plan, otherwise those needed, rounded to the groups."""
     if plan.places is not None:
         return plan.places
@@ -142,7 +142,7 @@ def question_of(filter_id: str, keys: set[str]) -> str | None:
     return next((key for key in _QUESTIONS.get(filter_id, ()) if key in keys), None)
 
 
-def group_filters(group: QuotaGroup, plan: Plan) -> tuple[list[Wanted], list[str]]:
+def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], list[str]]:
     """The filters that admit one group alone, and what stands against it."""
     if group.is_everyone_else:
         return [], [
@@ -205,7 +205,7 @@ def entry_url(study: Study) -> str:
 
 def payload(
     study: Study,
-    plan: Plan,
+    plan: LaunchPlan,
     *,
     name: str,
     places: int,

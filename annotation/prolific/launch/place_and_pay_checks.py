@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import QuotaGroup
 from annotation.prolific.api.account import Account, is_local
-from annotation.prolific.launch.launch_plan import Plan, seats
+from annotation.prolific.launch.launch_plan import LaunchPlan, seats
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
 from studies.money import format_money
@@ -48,7 +48,7 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
     return checks
 
 
-def place_checks(study: Study, plan: Plan, places: int) -> list[LaunchCheck]:
+def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
     checks = []
     detail = reverse("studies:detail", args=[study.slug])
     answers, given = seats(study), places * study.items_per_annotator

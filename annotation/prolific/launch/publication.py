@@ -15,7 +15,7 @@ from annotation.prolific.api.types import AWAITING_REVIEW, UNPUBLISHED, Cost, Re
 from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.requested_places import Wish, open_wish, store
 from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import note_reservation
@@ -118,7 +118,7 @@ def _compare(
     drafts: Iterable[tuple[ProlificStudy, RemoteStudy]],
 ) -> None:
     """Compare each draft with the plan and the live filters. Raises `LaunchRefused`."""
-    plan = Plan.of(recruitment.plan)
+    plan = LaunchPlan.of(recruitment.plan)
     live = client.filters(workspace=workspace.id)
     planned = {
         label: (places, resolved)

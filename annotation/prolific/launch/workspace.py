@@ -12,7 +12,7 @@ from typing import Any
 from annotation.models import Recruitment
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import ChooseWorkspace, NotAllowed, OutcomeUnknown
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 
 # The title of the project that is taken first, and made where a workspace has none.
 PROJECT = "Thirdperson"
@@ -48,10 +48,10 @@ def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
     stored = Workspace.of(recruitment.workspace)
     if stored.id and recruitment.study.prolific_studies.exists():
         return stored
-    return find_workspace(client, Plan.of(recruitment.plan))
+    return find_workspace(client, LaunchPlan.of(recruitment.plan))
 
 
-def find_workspace(client: Client, plan: Plan) -> Workspace:
+def find_workspace(client: Client, plan: LaunchPlan) -> Workspace:
     """The plan's workspace, otherwise the only one, and its project. Changes nothing."""
     known = client.workspaces()
     if plan.workspace and plan.workspace not in known:

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation.prolific.api.filters import POLITICS, SEX
-from annotation.prolific.launch.launch_plan import DEVICES, Plan
+from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
 from annotation.prolific.settle.decisions import GROUNDS, LEAST_MESSAGE
 
 _WIDE = forms.TextInput(attrs={"size": 48})
@@ -103,7 +103,7 @@ class PlanForm(forms.Form):
     )
 
     @classmethod
-    def initial_of(cls, plan: Plan) -> dict[str, Any]:
+    def initial_of(cls, plan: LaunchPlan) -> dict[str, Any]:
         stored = plan.stored()
         stored["sexes"] = ", ".join(plan.balance.get(SEX, []))
         stored["politics"] = ", ".join(plan.balance.get(POLITICS, []))
@@ -116,11 +116,11 @@ class PlanForm(forms.Form):
             self.add_error("age_high", "The maximum age is below the minimum age.")
         return values
 
-    def plan(self) -> Plan:
+    def plan(self) -> LaunchPlan:
         values = dict(self.cleaned_data)
         balance = {SEX: _labels(values.pop("sexes")), POLITICS: _labels(values.pop("politics"))}
         values["balance"] = {name: labels for name, labels in balance.items() if labels}
-        return Plan.of(values)
+        return LaunchPlan.of(values)
 
 
 class RejectForm(forms.Form):

@@ -20,7 +20,7 @@ from annotation.models import (
 from annotation.prolific.api import signed_url, types
 from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import NotFound, ProlificError
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.session_lookups import is_watched, page_client
 from annotation.prolific.sync.sync import apply, read_submissions, study_of
 from annotation.seats.flow import ACTIVE
@@ -81,7 +81,7 @@ def note_entry(annotator: Annotator, seen: Seen) -> None:
 
 def _wants_signed(study: Study) -> bool:
     recruitment = Recruitment.objects.filter(study=study).first()
-    return recruitment is not None and Plan.of(recruitment.plan).signed_links
+    return recruitment is not None and LaunchPlan.of(recruitment.plan).signed_links
 
 
 def _is_signed(query: Mapping[str, str]) -> bool:

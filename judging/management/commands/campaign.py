@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.errors import DatabaseAway, FieldError, JudgingError
 from judging.models import Campaign, JudgeRun
 from judging.runs import lifecycle
-from judging.runs.campaigns import Plan, read_plan, start_campaign
+from judging.runs.campaigns import CampaignPlan, read_plan, start_campaign
 from judging.runs.estimates import Estimate, estimate_plan
 from judging.selectors import campaign_progress, run_progress
 from judging.worker import runtime
@@ -102,7 +102,7 @@ class Command(BaseCommand):
             runtime.shut_down()
 
 
-def _words(plan: Plan, estimate: Estimate) -> str:
+def _words(plan: CampaignPlan, estimate: Estimate) -> str:
     """An estimate as text."""
     lines = [
         f"Campaign “{plan.name}”: {estimate.runs} runs, {estimate.questions:,} questions, about "

@@ -9,18 +9,18 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.seats.completion_codes import code_for
-from annotation.seats.quotas import Question, grid, set_quotas
+from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study
 
-GENDER = Question("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
-POLITICS = Question(
+GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
+POLITICS = QuotaQuestion(
     "politics",
     "Party?",
     {"democrat": "Democrat", "republican": "Republican", "independent": "Independent"},
@@ -61,13 +61,13 @@ def with_quotas(study: Study, *, each: int) -> Study:
     return study
 
 
-def launched(study: Study, plan: Plan | None = None) -> ProlificStudy:
-    launch.save_plan(study_id=study.pk, plan=plan or Plan())
+def launched(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
+    launch.save_plan(study_id=study.pk, plan=plan or LaunchPlan())
     (row,) = launch.launch(study_id=study.pk)
     return row
 
 
-def published(study: Study, plan: Plan | None = None) -> ProlificStudy:
+def published(study: Study, plan: LaunchPlan | None = None) -> ProlificStudy:
     row = launched(study, plan)
     total = publication.cost_of_publishing(study)
     publication.publish(study_id=study.pk, confirmed=total.plain)

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific.api.errors import Rejected
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.workspace import find_workspace
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
@@ -62,7 +62,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
 
     with pytest.raises(Rejected, match="Below the minimum"):
         prolific_refuses(study)
-    row = published(study, Plan(balance=BALANCE))
+    row = published(study, LaunchPlan(balance=BALANCE))
     subscribe(study_id=study.pk)
     leave_in_every_way(prolific, row, study)
     for _ in range(6):
@@ -101,10 +101,10 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(name, value, pr
 def prolific_refuses(study) -> None:
     """A refusal in whichever shape: pay below the minimum, past our own check."""
     cheap = make_recruiting()
-    launch.save_plan(study_id=cheap.pk, plan=Plan())
+    launch.save_plan(study_id=cheap.pk, plan=LaunchPlan())
     client = launch.connect()
-    project = find_workspace(client, Plan()).project
-    body = launch.payload(cheap, Plan(), name="cheap", places=1, filters=[], project=project)
+    project = find_workspace(client, LaunchPlan()).project
+    body = launch.payload(cheap, LaunchPlan(), name="cheap", places=1, filters=[], project=project)
     client.create_study(body | {"reward": 1})
 
 

@@ -9,15 +9,17 @@ from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.demographic_columns import column_of, value_of
 from annotation.prolific.sync.demographics import fetch, groups_of
 from annotation.prolific.sync.sync import follow
-from annotation.seats.quotas import Question, Quota, set_quotas
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from tests.annotation.prolific.life import make_recruiting, published
 from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
 
-DIET = Question("diet", "What do you eat?", {"vegan": "Vegan", "vegetarian": "Vegetarian"})
-AGE = Question("age", "How old are you?", {"18-30": "18 to 30", "31_50": "31-50", "old": "51+"})
-MOOD = Question("mood", "How are you?", {"well": "Well", "badly": "Badly"})
+DIET = QuotaQuestion("diet", "What do you eat?", {"vegan": "Vegan", "vegetarian": "Vegetarian"})
+AGE = QuotaQuestion(
+    "age", "How old are you?", {"18-30": "18 to 30", "31_50": "31-50", "old": "51+"}
+)
+MOOD = QuotaQuestion("mood", "How are you?", {"well": "Well", "badly": "Badly"})
 
 
 def recruit(prolific, question, people):

@@ -11,7 +11,7 @@ from annotation.prolific.launch import dry_run as rehearsal
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.draft_comparison import compare
 from annotation.prolific.launch.dry_run import dry_run
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.seats.quotas import grid, set_quotas
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting
 from tests.annotation.prolific.payloads import study_payload
@@ -39,7 +39,7 @@ def planned(prolific):
     study = make_recruiting()
     groups = grid([GENDER], {("woman",): 3, ("man",): 3})
     set_quotas(study_id=study.pk, questions=[GENDER], groups=groups)
-    plan = Plan(balance={"sex": ["Male", "Female"]}, apart=True)
+    plan = LaunchPlan(balance={"sex": ["Male", "Female"]}, apart=True)
     launch.save_plan(study_id=study.pk, plan=plan)
     return study
 
@@ -50,7 +50,7 @@ def is_empty(world) -> bool:
 
 def test_a_dry_run_sends_what_a_launch_sends_and_deletes_it(prolific):
     study = make_recruiting()
-    plan = Plan(country="United States", age_low=18, age_high=75, balance=BALANCE)
+    plan = LaunchPlan(country="United States", age_low=18, age_high=75, balance=BALANCE)
     launch.save_plan(study_id=study.pk, plan=plan)
 
     found = dry_run(study_id=study.pk)
@@ -69,7 +69,7 @@ def test_a_dry_run_sends_what_a_launch_sends_and_deletes_it(prolific):
 
 def test_what_prolific_drops_or_changes_is_shown(prolific, monkeypatch):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan(country="United States"))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="United States"))
     create = prolific.world.create_study
 
     def spoil(body):
@@ -152,7 +152,7 @@ def test_a_kill_between_making_and_deleting_is_cleaned_up_by_the_next(
 def test_drafts_of_others_and_of_launches_are_never_deleted(prolific):
     study, other = make_recruiting(), make_recruiting()
     row = launched(study)
-    launch.save_plan(study_id=other.pk, plan=Plan())
+    launch.save_plan(study_id=other.pk, plan=LaunchPlan())
     client = launch.connect()
     mine = client.create_study(study_payload(internal_name="thirdperson-dry-run-of-somebody"))
 
@@ -169,7 +169,7 @@ def test_what_prolific_refuses_is_told_in_its_words(prolific):
 
     with pytest.raises(Rejected, match="Below the minimum pay"):
         dry_run(study_id=study.pk)
-    launch.save_plan(study_id=study.pk, plan=Plan(country="Atlantis"))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis"))
     with pytest.raises(LaunchRefused, match="Atlantis"):
         dry_run(study_id=study.pk)
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotation.models import BonusPayment, ProlificStudy, ProlificSubmission
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.sync.sync import follow
 from demo.prolific.faults import FAULTS, Fault
@@ -152,9 +152,9 @@ def prepare(action: str, prolific) -> Person:
     person = Person(study, prolific)
     if action == "launch apart":
         with_quotas(study, each=1)
-        launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+        launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     elif action == "launch":
-        launch.save_plan(study_id=study.pk, plan=Plan())
+        launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     elif action in ("publish", "delete", "webhooks"):
         launched(study)
     else:

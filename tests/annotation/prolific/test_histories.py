@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Annotation, BonusPayment, ProlificStudy, QuotaGroup
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.tasks import handle_prolific_event
 from demo.prolific.faults import FAULTS
 from studies.models import Item
@@ -117,7 +117,7 @@ class Researcher:
 @pytest.fixture
 def row(prolific, settings, monkeypatch) -> ProlificStudy:
     """Six places in six groups, webhooks subscribed; tasks are done at once."""
-    row = published(with_quotas(make_recruiting(), each=1), Plan(balance=BALANCE))
+    row = published(with_quotas(make_recruiting(), each=1), LaunchPlan(balance=BALANCE))
     settings.PROLIFIC_WEBHOOK_SECRET = prolific.world.hook_secret = SECRET
     for event in ("submission.status.change", "study.status.change"):
         hook = prolific.world.subscribe({"event_type": event, "target_url": "https://x/"})

@@ -17,7 +17,7 @@ from annotation.prolific.api.errors import (
     Unauthorized,
 )
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import PAPER, Plan, needed_places, places_of
+from annotation.prolific.launch.launch_plan import PAPER, LaunchPlan, needed_places, places_of
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,
@@ -44,7 +44,9 @@ FAULTS = [
 
 def test_a_draft_holds_what_the_study_and_the_plan_say(prolific):
     study = make_recruiting()
-    plan = Plan(country="United States", approval_rate=99, age_low=18, age_high=75, balance=BALANCE)
+    plan = LaunchPlan(
+        country="United States", approval_rate=99, age_low=18, age_high=75, balance=BALANCE
+    )
 
     row = launched(study, plan)
 
@@ -97,7 +99,12 @@ def test_the_paper_preset_asks_exactly_what_the_paper_asked(prolific):
 
 @pytest.mark.parametrize(
     ("items", "plan", "places"),
-    [(6, Plan(), 6), (7, Plan(), 7), (7, Plan(balance=BALANCE), 12), (6, Plan(places=9), 9)],
+    [
+        (6, LaunchPlan(), 6),
+        (7, LaunchPlan(), 7),
+        (7, LaunchPlan(balance=BALANCE), 12),
+        (6, LaunchPlan(places=9), 9),
+    ],
 )
 def test_places_fill_every_seat_and_are_rounded_up_to_the_groups(items, plan, places):
     study = make_recruiting(items=items)
@@ -108,7 +115,7 @@ def test_places_fill_every_seat_and_are_rounded_up_to_the_groups(items, plan, pl
 
 def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(prolific):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan(country="Atlantis"))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis"))
 
     with pytest.raises(LaunchRefused, match="Atlantis"):
         launch.launch(study_id=study.pk)
@@ -120,10 +127,10 @@ def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(proli
 @pytest.mark.parametrize(
     ("overrides", "plan", "words"),
     [
-        ({"entry": "link"}, Plan(), "entered through Prolific"),
-        ({"items": 0}, Plan(), "Import items"),
-        ({}, Plan(places=7, balance=BALANCE), "multiple of 6"),
-        ({}, Plan(apart=True), "no groups to recruit apart"),
+        ({"entry": "link"}, LaunchPlan(), "entered through Prolific"),
+        ({"items": 0}, LaunchPlan(), "Import items"),
+        ({}, LaunchPlan(places=7, balance=BALANCE), "multiple of 6"),
+        ({}, LaunchPlan(apart=True), "no groups to recruit apart"),
     ],
 )
 def test_what_blocks_a_launch_says_how_to_mend_it(prolific, overrides, plan, words):
@@ -180,7 +187,7 @@ def test_launching_again_makes_no_second_draft(prolific):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_fault_makes_a_second_draft(prolific, fault):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     prolific.fault("POST", "studies/", fault)
 
     with suppress(ProlificError):
@@ -192,7 +199,7 @@ def test_no_fault_makes_a_second_draft(prolific, fault):
 
 def test_a_crash_between_created_and_stored_finds_the_draft_again(prolific, monkeypatch):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
 
     def crash(*args):
         raise KeyboardInterrupt
@@ -208,7 +215,7 @@ def test_a_crash_between_created_and_stored_finds_the_draft_again(prolific, monk
 
 def test_two_launches_at_once_make_one_draft(prolific):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
 
     with alone(study.pk), pytest.raises(NotAllowed, match="right now"):
         launch.launch(study_id=study.pk)
@@ -220,14 +227,14 @@ def test_two_launches_at_once_make_one_draft(prolific):
 def test_weighted_filters_work_whether_study_type_is_required_or_refused(prolific, study_type):
     prolific.world.behaviour.study_type = study_type
 
-    launched(make_recruiting(), Plan(balance=BALANCE))
+    launched(make_recruiting(), LaunchPlan(balance=BALANCE))
 
     assert len(prolific.world.studies) == 1
 
 
 def test_groups_recruited_apart_get_a_study_each_and_a_common_blocklist(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    plan = Plan(balance=BALANCE, apart=True)
+    plan = LaunchPlan(balance=BALANCE, apart=True)
     launch.save_plan(study_id=study.pk, plan=plan)
 
     rows = launch.launch(study_id=study.pk)
@@ -255,10 +262,10 @@ def test_a_draft_is_forgotten_but_a_published_study_is_not(prolific):
     study = make_recruiting()
     launched(study)
     with pytest.raises(NotAllowed, match="draft is made"):
-        launch.save_plan(study_id=study.pk, plan=Plan(places=3))
+        launch.save_plan(study_id=study.pk, plan=LaunchPlan(places=3))
 
     assert launch.forget_drafts(study_id=study.pk) == 1
-    published(study, Plan(places=6))
+    published(study, LaunchPlan(places=6))
 
     with pytest.raises(NotAllowed, match="Stop it"):
         launch.forget_drafts(study_id=study.pk)
@@ -296,7 +303,7 @@ def test_nothing_is_done_to_a_study_that_is_not_there(prolific):
 
 def test_a_lookup_that_fails_too_tells_so_and_leaves_nothing_half_done(prolific):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     prolific.fault("POST", "studies/", "dropped_after")
     prolific.fault("GET", "studies/", "502_html")
 
@@ -311,7 +318,7 @@ def test_a_lookup_that_fails_too_tells_so_and_leaves_nothing_half_done(prolific)
 def test_signed_links_are_asked_for_only_where_the_plan_says_so(prolific):
     plain, signed = (
         launched(make_recruiting()),
-        launched(make_recruiting(), Plan(signed_links=True)),
+        launched(make_recruiting(), LaunchPlan(signed_links=True)),
     )
 
     sent = prolific.world.studies
@@ -323,7 +330,7 @@ def test_signed_links_are_asked_for_only_where_the_plan_says_so(prolific):
 @pytest.mark.django_db(transaction=True)
 def test_people_who_launch_at_the_same_moment_make_one_draft(prolific):
     study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
 
     def press(_):
         try:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.errors import ProlificError
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle.decisions import approve
@@ -109,7 +109,7 @@ def test_what_was_done_on_prolific_itself_shows_as_a_difference(settled, prolifi
 
 
 def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     launch.launch(study_id=study.pk)
     prolific.fault("POST", "transition/", "dropped_after")
 
@@ -161,7 +161,7 @@ def test_a_payment_that_is_not_confirmed_is_in_no_sum(prolific, row):
 
 def test_studies_apart_are_summed(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     launch.launch(study_id=study.pk)
     total = publication.cost_of_publishing(study)
     publication.publish(study_id=study.pk, confirmed=total.plain)
@@ -236,7 +236,7 @@ def test_the_command_prints_the_comparison_and_writes_the_file(
 
 
 def test_the_home_says_what_missing_places_cost_with_fees(prolific, study, editor):
-    launch.save_plan(study_id=study.pk, plan=Plan(places=4))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(places=4))
     launch.launch(study_id=study.pk)
     total = publication.cost_of_publishing(study)
     publication.publish(study_id=study.pk, confirmed=total.plain)

@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Annotator, BonusPayment, ProlificStudy, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.settle import decisions
 from annotation.prolific.sync.sync import follow, follow_all
@@ -197,7 +197,7 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
         },
     )
 
-    assert launch.plan_of(study) == Plan(
+    assert launch.plan_of(study) == LaunchPlan(
         places=12,
         country="United States",
         balance={"sex": ["Male", "Female"]},
@@ -207,7 +207,7 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
 
 
 def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolific):
-    launch.save_plan(study_id=study.pk, plan=Plan(country="Atlantis"))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis"))
 
     page = signed_in.get(url(study, "-launch")).content.decode()
     response = signed_in.post(url(study, "-launch"), follow=True)

@@ -11,7 +11,7 @@ from annotation.prolific.api.errors import LaunchRefused, NotAllowed, ProlificEr
 from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.content_warnings import content_warnings
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
 from demo.prolific import records
 from studies.models import Item
@@ -66,7 +66,7 @@ def test_a_study_that_takes_no_answers_is_not_published(prolific):
 
 def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
     study = make_recruiting()
-    row = launched(study, Plan(country="United States"))
+    row = launched(study, LaunchPlan(country="United States"))
     prolific.world.studies[row.prolific_id]["filters"] = []
 
     with pytest.raises(LaunchRefused, match="filters on Prolific are not those"):
@@ -79,7 +79,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
 
 def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific, monkeypatch):
     study = make_recruiting()
-    launched(study, Plan(country="United States"))
+    launched(study, LaunchPlan(country="United States"))
     moved = [dict(f) for f in records.FILTERS]
     moved[0]["choices"] = {"0": "United Kingdom", "77": "United States", "1": "Uruguay"}
     monkeypatch.setattr("demo.prolific.routes.FILTERS", moved)
@@ -112,7 +112,7 @@ def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault
 def test_a_repeated_publish_of_groups_apart_counts_only_what_is_left(prolific):
     """Two of six are published, and the wallet holds just the rest."""
     study = with_quotas(make_recruiting(), each=1)
-    launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
     rows = launch.launch(study_id=study.pk)
     total = publication.cost_of_publishing(study)
     prolific.world.balance = total.amount

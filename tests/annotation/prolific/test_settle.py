@@ -9,7 +9,7 @@ from annotation import services
 from annotation.models import Annotator, ProlificSubmission
 from annotation.prolific.api.errors import NotAllowed, OutcomeUnknown, ProlificError
 from annotation.prolific.launch import publication
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
 from annotation.prolific.settle.proposals import (
     APPROVE,
@@ -160,7 +160,7 @@ def test_who_is_unknown_to_prolific_is_named(study, row, prolific):
 
 def test_other_answers_there_are_shown_and_never_a_ground(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    row = published(study, Plan(balance=BALANCE))
+    row = published(study, LaunchPlan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
     finish(prolific, person, annotator)
     follow(study_id=study.pk)

@@ -18,7 +18,7 @@ from annotation.models import (
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.errors import ProlificError
 from annotation.prolific.api.types import RemoteSubmission
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.demographics import read_export
 from annotation.prolific.sync.sync import apply, follow, follow_all
 from annotation.services.expiry import release_expired
@@ -57,7 +57,7 @@ def test_who_times_out_there_gives_seats_back_here(spelling, study, row, prolifi
 
 def test_who_returns_gives_seats_and_quota_place_back(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    row = published(study, Plan(balance=BALANCE))
+    row = published(study, LaunchPlan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
     assert sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 1
     prolific.world.give_back(person["submission"])

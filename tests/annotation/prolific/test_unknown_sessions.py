@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation import services
 from annotation.models import Annotator, ProlificIdentity, QuotaGroup
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.session_lookups import is_due
 from annotation.prolific.sync.sync import follow
 from annotation.seats.completion_codes import codes_of
@@ -116,7 +116,7 @@ def test_every_ending_hides_its_code_from_an_invented_id(study, row):
 
 def test_an_invented_id_takes_no_place_of_a_group(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    published(study, Plan(balance=BALANCE))
+    published(study, LaunchPlan(balance=BALANCE))
     _, annotator = enter(study, INVENTED)
 
     annotator = complete(walk(annotator, "man"))
@@ -128,7 +128,7 @@ def test_an_invented_id_takes_no_place_of_a_group(prolific):
 
 def test_somebody_real_whom_prolific_knows_a_moment_later_gets_seats_and_code(prolific):
     study = with_quotas(make_recruiting(), each=1)
-    row = published(study, Plan(balance=BALANCE))
+    row = published(study, LaunchPlan(balance=BALANCE))
     person = prolific.world.arrive(row.prolific_id)
     prolific.fault("GET", f"submissions/{person['submission']}", "404")
     client, annotator = enter(study, person)
@@ -242,7 +242,7 @@ def test_between_two_looks_nothing_is_asked(study, row, prolific):
 
 def test_where_links_are_signed_no_other_link_lets_anybody_in(prolific):
     study = make_recruiting()
-    row = published(study, Plan(signed_links=True))
+    row = published(study, LaunchPlan(signed_links=True))
     person = prolific.world.arrive(row.prolific_id)
 
     _, nobody = enter(study, person)
@@ -255,7 +255,7 @@ def test_where_links_are_signed_no_other_link_lets_anybody_in(prolific):
 
 def test_a_signed_link_is_believed_though_prolific_does_not_know_the_session_yet(prolific):
     study = make_recruiting()
-    row = published(study, Plan(signed_links=True))
+    row = published(study, LaunchPlan(signed_links=True))
     person = prolific.world.arrive(row.prolific_id)
     client = Client()
     client.get(f"/s/{study.slug}/?{person['url'].partition('?')[2]}")

@@ -13,7 +13,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api.errors import NotAllowed, ProlificError
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import is_signed, subscribe
 from annotation.tasks import handle_prolific_event
@@ -188,7 +188,7 @@ def test_a_webhook_needs_no_csrf_token(row, prolific, hooked):
 def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prolific, settings):
     prolific.world.behaviour.hooks = shape
     study = make_recruiting()
-    launched(study, Plan(workspace=WORKSPACE))
+    launched(study, LaunchPlan(workspace=WORKSPACE))
     settings.PUBLIC_BASE_URL = "https://study.example.org"
 
     first = subscribe(study_id=study.pk)

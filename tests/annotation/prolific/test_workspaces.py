@@ -8,7 +8,7 @@ from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.account import Account
 from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import Plan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow
 from demo.prolific.records import WORKSPACE
 from tests.annotation.prolific.life import (
@@ -37,7 +37,7 @@ def editor(client):
 
 
 def test_the_named_workspace_pays_and_no_other(prolific, lab, study):
-    row = published(study, Plan(workspace=LAB))
+    row = published(study, LaunchPlan(workspace=LAB))
 
     sent = prolific.world.studies[row.prolific_id]
     assert prolific.world.projects[sent["project"]]["title"] == "Old things"
@@ -47,14 +47,14 @@ def test_the_named_workspace_pays_and_no_other(prolific, lab, study):
 
 
 def test_a_named_project_holds_the_drafts(prolific, lab, study):
-    row = launched(study, Plan(workspace=LAB, project=lab))
+    row = launched(study, LaunchPlan(workspace=LAB, project=lab))
 
     assert prolific.world.studies[row.prolific_id]["project"] == lab
 
 
 def test_a_project_of_another_workspace_is_refused_with_those_there_are(prolific, lab, study):
     with pytest.raises(NotAllowed, match=r"no project .*Its projects: Project"):
-        launched(study, Plan(workspace=WORKSPACE, project=lab))
+        launched(study, LaunchPlan(workspace=WORKSPACE, project=lab))
 
     assert prolific.world.studies == {}
 
@@ -62,7 +62,7 @@ def test_a_project_of_another_workspace_is_refused_with_those_there_are(prolific
 def test_the_project_called_like_the_product_is_preferred(prolific, lab, study):
     ours = prolific.world.add_project(LAB, "Thirdperson")["id"]
 
-    row = launched(study, Plan(workspace=LAB))
+    row = launched(study, LaunchPlan(workspace=LAB))
 
     assert prolific.world.studies[row.prolific_id]["project"] == ours
 
@@ -81,7 +81,7 @@ def test_a_workspace_without_a_project_gets_one_only_at_the_launch(
     assert world.projects == {}
     assert looked.blocking == []
 
-    launch.save_plan(study_id=study.pk, plan=Plan())
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     try:
         launch.launch(study_id=study.pk)
     except ProlificError:
@@ -98,14 +98,14 @@ def test_several_workspaces_have_to_be_chosen_among(prolific, lab, study):
         launched(study)
     assert any("several workspaces" in problem for problem in launch.look(study).blocking)
     with pytest.raises(ChooseWorkspace, match="does not open"):
-        launched(study, Plan(workspace="3" * 24))
+        launched(study, LaunchPlan(workspace="3" * 24))
 
     assert prolific.world.studies == {}
 
 
 def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
     prolific.world.wallets[LAB] = 100
-    launched(study, Plan(workspace=LAB))
+    launched(study, LaunchPlan(workspace=LAB))
 
     assert launch.look(study).account.balance == 100
     follow(study_id=study.pk)
@@ -116,7 +116,7 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
 
 def test_groups_apart_share_a_participant_group_of_the_workspace(prolific, lab, study):
     with_quotas(study, each=1)
-    launch.save_plan(study_id=study.pk, plan=Plan(balance=BALANCE, apart=True, workspace=LAB))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True, workspace=LAB))
 
     launch.launch(study_id=study.pk)
 
@@ -128,7 +128,7 @@ def test_another_workspace_gets_a_participant_group_of_its_own(prolific, lab, st
     with_quotas(study, each=1)
     plan = {"balance": BALANCE, "apart": True}
     for workspace in (WORKSPACE, LAB):
-        launch.save_plan(study_id=study.pk, plan=Plan(**plan, workspace=workspace))
+        launch.save_plan(study_id=study.pk, plan=LaunchPlan(**plan, workspace=workspace))
         launch.launch(study_id=study.pk)
         launch.forget_drafts(study_id=study.pk)
 
@@ -136,7 +136,7 @@ def test_another_workspace_gets_a_participant_group_of_its_own(prolific, lab, st
 
 
 def test_a_draft_that_was_moved_to_another_project_is_not_published(prolific, lab, study):
-    row = launched(study, Plan(workspace=LAB))
+    row = launched(study, LaunchPlan(workspace=LAB))
     first = prolific.world.projects_of(WORKSPACE)[0]["id"]
     prolific.world.studies[row.prolific_id]["project"] = first
 
@@ -171,11 +171,11 @@ def test_advice_that_cannot_be_read_is_a_line_and_stops_nothing(path, fault, pro
 
 
 def test_pages_name_the_workspace_and_what_could_not_be_read(prolific, lab, editor, study):
-    launch.save_plan(study_id=study.pk, plan=Plan(workspace=LAB))
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(workspace=LAB))
     launch_page = editor.get(reverse("people:prolific-launch", args=[study.slug]))
     assert "workspace “Paying lab”, project “Old things”" in launch_page.content.decode()
 
-    launched(study, Plan(workspace=LAB))
+    launched(study, LaunchPlan(workspace=LAB))
     prolific.fault("GET", "balance/", "404", times=9)
     page = editor.get(reverse("people:prolific-publish", args=[study.slug])).content.decode()
     assert "from the workspace “Paying lab”" in page
@@ -198,7 +198,7 @@ def test_a_currency_without_recommended_pay_is_a_line(prolific, study):
 
 
 def test_a_draft_from_before_the_choice_is_found_anywhere_in_the_account(prolific, lab, study):
-    row = launched(study, Plan(workspace=LAB))
+    row = launched(study, LaunchPlan(workspace=LAB))
     first = prolific.world.projects_of(WORKSPACE)[0]["id"]
     prolific.world.studies[row.prolific_id]["project"] = first
     ProlificStudy.objects.update(prolific_id=None)
