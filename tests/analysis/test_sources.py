@@ -17,7 +17,7 @@ from analysis.report.table_files import write_tables
 from analysis.report.tables import csv_cells
 from analysis.report.text.sentences import at, pieces
 from tests.analysis.builders import make_run, random_study
-from tests.analysis.test_plans import before_data
+from tests.analysis.lifecycle.test_plans import before_data
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
