@@ -1,6 +1,7 @@
 """Lists of runs and judgments as a page shows them: filtered, sorted, and as CSV."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F, OrderBy, QuerySet
@@ -50,86 +51,57 @@ def filter_runs(
     return runs
 
 
+# Columns of the files: header, and the cell of a row.
+_RUN_CSV: dict[str, Callable[[RunRow], Any]] = {
+    "run": lambda row: row.run.key[:12],
+    "judge": lambda row: row.run.judge.name,
+    "model": lambda row: row.run.judge.model,
+    "setting": lambda row: row.run.setting,
+    "features": lambda row: row.run.features,
+    "orders": lambda row: row.run.orders,
+    "samples": lambda row: row.run.samples,
+    "state": lambda row: row.run.state_words,
+    "reason": lambda row: row.run.sentence,
+    "done": lambda row: row.progress.done,
+    "left": lambda row: row.progress.left,
+    "unparseable": lambda row: row.progress.unparseable,
+    "refused": lambda row: row.progress.refused,
+    "skipped": lambda row: row.progress.skipped,
+    "failed": lambda row: row.progress.error,
+    "retries": lambda row: row.run.retries,
+    "tokens": lambda row: row.run.tokens,
+    "cost_usd": lambda row: row.run.spent if _is_billed(row.run) else None,
+    "started_at": lambda row: _seconds(row.run.started_at),
+}
+_JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
+    "item_id": lambda judgment: judgment.item.key,
+    "shown_first": lambda judgment: judgment.shown_first,
+    "sample": lambda judgment: judgment.sample,
+    "state": lambda judgment: judgment.state,
+    "choice": lambda judgment: judgment.choice,
+    "certainty": lambda judgment: judgment.certainty,
+    "replies": lambda judgment: judgment.replies,
+    "reply": lambda judgment: judgment.raw_text,
+    "reason": lambda judgment: judgment.error,
+    "model": lambda judgment: judgment.model_snapshot,
+    "answered_at": lambda judgment: _seconds(judgment.answered_at),
+}
+
+
 def runs_csv(rows: Iterable[RunRow], *, name: str) -> HttpResponse:
-    header = [
-        "run",
-        "judge",
-        "model",
-        "setting",
-        "features",
-        "orders",
-        "samples",
-        "state",
-        "reason",
-        "done",
-        "left",
-        "unparseable",
-        "refused",
-        "skipped",
-        "failed",
-        "retries",
-        "tokens",
-        "cost_usd",
-        "started_at",
-    ]
-    return csv_response(name, header, (_run_cells(row) for row in rows))
-
-
-def _run_cells(row: RunRow) -> list[Any]:
-    run, progress = row.run, row.progress
-    return [
-        run.key[:12],
-        run.judge.name,
-        run.judge.model,
-        run.setting,
-        run.features,
-        run.orders,
-        run.samples,
-        run.state_words,
-        run.sentence,
-        progress.done,
-        progress.left,
-        progress.unparseable,
-        progress.refused,
-        progress.skipped,
-        progress.error,
-        run.retries,
-        run.tokens,
-        run.spent if run.judge.is_priced and not run.is_imported else None,
-        run.started_at.isoformat(timespec="seconds") if run.started_at else None,
-    ]
+    cells = ([cell(row) for cell in _RUN_CSV.values()] for row in rows)
+    return csv_response(name, [*_RUN_CSV], cells)
 
 
 def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
-    header = [
-        "item_id",
-        "shown_first",
-        "sample",
-        "state",
-        "choice",
-        "certainty",
-        "replies",
-        "reply",
-        "reason",
-        "model",
-        "answered_at",
-    ]
-    rows = (_judgment_cells(judgment) for judgment in judgments.iterator(chunk_size=2000))
-    return csv_response(name, header, rows)
+    found = judgments.iterator(chunk_size=2000)
+    cells = ([cell(judgment) for cell in _JUDGMENT_CSV.values()] for judgment in found)
+    return csv_response(name, [*_JUDGMENT_CSV], cells)
 
 
-def _judgment_cells(judgment: Judgment) -> list[Any]:
-    answered = judgment.answered_at
-    return [
-        judgment.item.key,
-        judgment.shown_first,
-        judgment.sample,
-        judgment.state,
-        judgment.choice,
-        judgment.certainty,
-        judgment.replies,
-        judgment.raw_text,
-        judgment.error,
-        judgment.model_snapshot,
-        answered.isoformat(timespec="seconds") if answered else None,
-    ]
+def _is_billed(run: JudgeRun) -> bool:
+    return run.judge.is_priced and not run.is_imported
+
+
+def _seconds(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds") if moment else None
