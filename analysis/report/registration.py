@@ -165,7 +165,7 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
     broken = [d for d in departures if analysis.code in d["affects"]]
     if broken:
         told = "; ".join(f"{d['what']}: {d['done']}, planned {d['planned']}" for d in broken)
-        return {"mark": "explored", "because": f"Done otherwise than planned ({told})."}
+        return {"mark": "explored", "because": f"Changed from the plan ({told})."}
     if not plan.is_before_data:
         return {
             "mark": "late",

@@ -73,17 +73,17 @@ def test_too_few_people_say_nothing_about_others():
 
     assert found["state"] == "cannot_tell"
     assert any("no interval for it (too few people)" in s for s in found["sentences"])
-    assert any("The study has 3 people: too few to say" in s for s in found["sentences"])
-    assert not any("95 % interval" in s for s in found["sentences"] if "points" in s)
+    assert any("The study has 3 people: too few to draw" in s for s in found["sentences"])
+    assert not any("95 % CI" in s for s in found["sentences"] if "points" in s)
 
 
 def test_the_verdict_says_what_it_is_about():
     found = compared([True] * 30 + [False] * 10, [True] * 10 + [False] * 30)
 
     assert any(
-        "one number: how often judge 0 is right minus how often a majority of people is right. "
-        "It and all intervals are for items, people and questions like those of this study and "
-        "its only persona." in sentence
+        "one number: how often judge 0 is correct minus how often a majority of annotators is "
+        "correct. It and all intervals are for items, people and questions like those of this "
+        "study and its only persona." in sentence
         for sentence in found["sentences"]
     )
 
@@ -106,7 +106,7 @@ def test_the_best_of_several_must_survive_the_correction():
     assert alone["state"] == "better"
     assert among_eight["state"] == "cannot_tell"
     assert among_eight["judge"] == "judge 0"
-    assert any("by luck (Holm-adjusted" in s for s in among_eight["sentences"])
+    assert any("by chance (Holm-adjusted" in s for s in among_eight["sentences"])
 
 
 def test_deciding_only_the_easy_items_is_no_merit():
@@ -129,17 +129,19 @@ def test_intervals_and_numbers_of_items_stand_in_the_sentences():
     found = compared([True] * 30 + [False] * 10, [True] * 20 + [False] * 20)
 
     people, judge, verdict, certain, _ = found["sentences"]
-    assert "75.0 % of 40 items (95 % interval " in people
-    assert "50.0 % of the 40 that it decided (" in judge
-    assert "the difference is −25.0 points (95 % interval −" in verdict
-    assert certain.startswith("When certain (≥ 80), judge 0 was right on 50.0 % of 40 (")
+    assert people.startswith("Majority of annotators: correct on 75.0 % of 40 items (95 % CI ")
+    assert judge.startswith("judge 0: correct on 50.0 % of the 40 items it decided (95 % CI ")
+    assert "the difference is −25.0 points (95 % CI −" in verdict
+    assert certain.startswith(
+        "At high certainty (≥ 80), judge 0 is correct on 50.0 % of 40 items ("
+    )
 
 
 def test_everybody_right_on_everything_has_intervals_with_width():
     found = compared([True] * 40, [True] * 40)
 
     people, judge, verdict, *_ = found["sentences"]
-    assert "100.0 % of 40 items (95 % interval 9" in people
-    assert "(100.0" not in judge
-    assert "points (95 % interval −" in verdict
+    assert "100.0 % of 40 items (95 % CI 9" in people
+    assert "CI 100.0" not in judge
+    assert "points (95 % CI −" in verdict
     assert found["state"] == "cannot_tell"

@@ -63,7 +63,7 @@ def test_one_annotator_is_said_to_be_one():
     study = make_study()
     list(answered(study, people=1))
 
-    assert said(study, "One person gave every answer. Nobody's agreement with anybody is known")
+    assert said(study, "One person gave every answer. Agreement among people is unknown")
 
 
 def test_equal_answers_are_said_to_be_equal():
@@ -79,7 +79,7 @@ def test_no_high_certainty_is_said_to_be_empty_and_not_zero():
     for item in answered(study, certainty=79):
         judge_item(run, item, "r1", 60)
 
-    assert said(study, "No certainty of people and steady reaches 80: the cells of high certainty")
+    assert said(study, "people and steady never state 80 or more, so the cells of high certainty")
 
 
 def test_a_judge_that_is_always_certain_is_not_separated_by_the_threshold():
@@ -90,8 +90,8 @@ def test_a_judge_that_is_always_certain_is_not_separated_by_the_threshold():
 
     assert said(
         study,
-        "steady always states 80 or more, so this threshold separates none of its answers. Whether "
-        "higher certainty goes with right answers is another question: see AUROC.",
+        "steady states 80 or more every time, so this threshold cannot separate right from wrong "
+        "answers. AUROC shows whether a higher certainty does.",
     )
 
 
@@ -175,7 +175,7 @@ def test_the_method_in_words_has_the_study_s_own_figures():
         "age and politics alone (setting “certainty”, order of the responses: random, one reading "
         "of each item). 4 of 48 judgments gave no readable answer."
     ) in words
-    assert "The majority was right on 100.0 % of 12 items" in words
+    assert "The majority was correct on 100.0 % of 12 items" in words
 
 
 def test_the_report_and_the_source_of_its_items_can_be_cited():
@@ -226,7 +226,7 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
 
     report = report_of(study)
 
-    assert "The majority was right on 1 of 1 item" in methods_paragraph(report)
+    assert "The majority was correct on 1 of 1 item" in methods_paragraph(report)
     lights = {light["light"]: light["text"] for light in lights_of(report)}
     assert lights == {
         "unknown": "steady chose side A in 1 of 1 answer: too few to say whether the side mattered."
@@ -249,10 +249,10 @@ def test_certainties_go_together_only_where_an_interval_says_so():
         for study in (together, apart, unclear)
     ]
 
-    assert first[0].startswith("The certainty of steady rises with that of people: over 40 items")
-    assert first[1].startswith("The certainty of steady falls with that of people: over 40 items")
+    assert first[0].startswith("The certainty of steady rises with that of people: Spearman's")
+    assert first[1].startswith("The certainty of steady falls with that of people: Spearman's")
     assert first[2].startswith("We cannot tell whether the certainty of steady rises with that of")
-    assert all("(95 % interval" in sentence for sentence in first)
+    assert all("(95 % CI" in sentence for sentence in first)
 
 
 def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
@@ -263,4 +263,4 @@ def test_overlapping_intervals_are_no_finding_that_certainty_is_worth_nothing():
 
     figure = all_figures(report_of(study))["histograms"]
 
-    assert figure.title == "How certainty is spread"
+    assert figure.title == "How certainty is distributed"

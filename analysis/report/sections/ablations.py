@@ -165,7 +165,7 @@ def ablations_table(report: Report) -> Table:
         ],
         "Each run against the run of the same judge and setting with every feature, item by item. "
         "Holm: adjusted over the feature sets of one judge and setting. Where both runs were read "
-        "several times, the last columns tell a change from what another reading would change "
+        "several times, the last columns separate a change from what another reading would change "
         "anyway: 0 where the features change nothing, however noisy the judge is.",
         first="Judge",
     )

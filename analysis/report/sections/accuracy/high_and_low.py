@@ -183,7 +183,7 @@ class HighAndLow(Section):
     analyses = (
         Analysis(
             "certain",
-            "How often each is right where it is certain",
+            "Accuracy of each side where it is certain",
             tables=("table_a", "table_b", "table_b_single", "single_intervals", "paper_compat"),
             paths=(
                 "human.majority.high",

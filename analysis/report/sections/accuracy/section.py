@@ -27,7 +27,7 @@ def _small_cells(report: Report) -> Iterator[Sentence]:
     if small:
         more = f" and {len(small) - MAX_NAMED} more" if len(small) > MAX_NAMED else ""
         text = (
-            f"These cells hold fewer than {SMALL} items and are rough: "
+            f"These cells have fewer than {SMALL} items and are rough: "
             f"{'; '.join(small[:MAX_NAMED])}{more}."
         )
         yield Sentence.of("limit", text, "small_cells")

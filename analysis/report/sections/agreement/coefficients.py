@@ -138,7 +138,7 @@ def agreement_table(report: Report) -> Table:
         ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
         ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
         ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
-        ("Items with one voice", found["unanimous"], "share", None),
+        ("Items on which all agree", found["unanimous"], "share", None),
         (f"{name}: mean agreement", sheets, "mean", "ci"),
         (f"{name}: standard deviation", sheets, "sd", None),
         (f"{name}, all pairs: standard deviation", sheets["all_pairs"], "sd", None),

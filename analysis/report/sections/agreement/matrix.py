@@ -55,7 +55,7 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
 
 
 def matrices(report: Report) -> list[Table]:
-    """Agreement of everybody with everybody, by either coefficient."""
+    """Agreement of every two sides, by either coefficient."""
     names, last = run_names(report), len(report["matrix"]) - 1
     # Positions in the matrix: people, then the runs, then the truth.
     shown = [0, *(index + 1 for index in whole_runs(report)), last]
@@ -73,7 +73,7 @@ def matrices(report: Report) -> list[Table]:
         tables.append(
             Table(
                 name,
-                "Agreement of everybody with everybody",
+                "Agreement of every two sides",
                 columns,
                 rows if report["judges"] else [],
                 f"{coefficient} on the items that both decided; “–” where it is undefined.",

@@ -65,7 +65,7 @@ def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness
 def replacement(report: Report) -> Table:
     return table_of_entries(
         "replacement",
-        "Could the judge sit among the annotators?",
+        "Could the judge replace an annotator?",
         named_entries(report, "comparison") if report["human"]["answers"] else [],
         [
             ("Agrees with majority", "percent", "agreement_with_majority"),
@@ -93,7 +93,7 @@ class Replacement(Section):
     analyses = (
         Analysis(
             "replacement",
-            "Whether the judge could sit among the people (alt-test, kappa, leave one out)",
+            "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
             tables=("replacement", "leave_one_out"),
             paths=(
                 "comparison.*.alt_test",

@@ -219,10 +219,10 @@ def _gap(points: Sequence[Report]) -> float:
 def _reliability_title(gaps: Sequence[float]) -> str:
     over, under = max(gaps) > NOTICEABLE, min(gaps) < -NOTICEABLE
     return {
-        (True, False): "Certainty promises more than it keeps",
-        (False, True): "Answers are better than their certainty",
-        (True, True): "Some promise too much, some too little",
-        (False, False): "On average, certainty keeps its promise",
+        (True, False): "Certainty is higher than accuracy",
+        (False, True): "Accuracy is higher than certainty",
+        (True, True): "Some are overconfident, some underconfident",
+        (False, False): "On average, certainty matches accuracy",
     }[over, under]
 
 
@@ -238,7 +238,7 @@ class Calibration(Section):
     analyses = (
         Analysis(
             "calibration",
-            "Whether certainty tells right from wrong (ECE, Brier, AUROC, risk and coverage)",
+            "Whether certainty separates right from wrong (ECE, Brier, AUROC, risk and coverage)",
             tables=(
                 "certainty",
                 "certainty_histogram",

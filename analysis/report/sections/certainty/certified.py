@@ -173,10 +173,12 @@ def _limit(report: Report) -> str:
     found = zip(run_names(report), report["selective"], strict=True)
     names = [name for name, entry in found if entry["threshold"] is not None]
     if not names:
-        return "No threshold is certified, so no accuracy is promised for items outside this study."
+        return (
+            "No threshold is certified, so no accuracy is guaranteed for items outside this study."
+        )
     return (
         f"A threshold is certified for {', '.join(names)} alone, and for items that are drawn as "
-        "these were; nothing else is promised for items outside this study."
+        "these were; nothing else is guaranteed for items outside this study."
     )
 
 

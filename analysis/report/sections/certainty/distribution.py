@@ -143,7 +143,7 @@ def histograms(report: Report) -> Figure | None:
     return Figure(
         "histograms",
         _histograms_title(sides),
-        "Answers by stated certainty in bins of ten; the accuracy in % stands on each bar of ten "
+        "Answers by stated certainty in bins of ten; the accuracy in % is on each bar of ten "
         "answers or more. Answers without a truth to score them by are not shown.",
         "certainty_histogram",
         [_histogram(side, max(1, tallest[side.unit])) for side in sides],
@@ -164,11 +164,13 @@ def _histograms_title(sides: Sequence[Side]) -> str:
         if side.entry["high"]["ci"] and side.entry["low"]["ci"]
     ]
     if not apart:
-        return "How certainty is spread"
+        return "How certainty is distributed"
     if all(apart) and len(apart) == len(sides):
-        return "Everybody is more often right when certain"
+        return "Everybody is correct more often when certain"
     # That intervals overlap shows no difference, and not that there is none.
-    return "Some are more often right when certain" if any(apart) else "How certainty is spread"
+    return (
+        "Some are correct more often when certain" if any(apart) else "How certainty is distributed"
+    )
 
 
 def _histogram(side: Side, top: int) -> Panel:

@@ -33,7 +33,7 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     name = run_name(judge, report["judges"])
     sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
-        told = "Whether either is right more often where it is certain, nobody can know."
+        told = "No right answers are known, so neither can be compared where it is certain."
         return state_with("no_truth", *sentences, told) | who_of(judge)
     state, sentence = _on_own_ground(
         name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
@@ -44,10 +44,10 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
 def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
     if "no_variation" in {entry["spearman_reason"] for entry in found}:
         return (
-            "Certainty never varies on one side or on both: whether that of judges and that of "
-            "people move together is undefined."
+            "Certainty never varies on one side or on both, so whether the certainty of judges and "
+            "of people rise together is undefined."
         )
-    return "No run states a certainty on enough of the items that people do."
+    return "No run states a certainty on enough of the items on which people state one."
 
 
 def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
@@ -60,8 +60,8 @@ def _together(name: str, found: Mapping[str, Any], path: str) -> Text:
     }
     if ends is not None:
         interval = shown(decimal_range(ends, 2), f"{path}.spearman_ci")
-        words["found"] = fill("{rho} (95 % interval {ends})", rho=rho, ends=interval)
-    tail = "over {items} items Spearman's correlation is {found}."
+        words["found"] = fill("{rho} (95 % CI {ends})", rho=rho, ends=interval)
+    tail = "Spearman's correlation over {items} items is {found}."
     if ends is None or ends[0] <= 0 <= ends[1]:
         return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
@@ -75,8 +75,8 @@ def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
     if found["model_mean"] is None:
         return "Too few certainties were stated to compare their means."
     return fill(
-        "On average a reply of {name} states a certainty of {model} and a person's answer one of "
-        "{human} (distance of the distributions {distance} points, KS {ks}).",
+        "Mean certainty: {model} in replies of {name}, {human} in answers of people (distance of "
+        "the distributions {distance} points, KS {ks}).",
         name=name,
         model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
         human=shown(f"{found['human_mean']:.0f}", f"{path}.human_mean"),
@@ -98,7 +98,7 @@ def _on_own_ground(
     }
     if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
         return "too_few", fill(
-            "Too few items are highly certain (≥ {threshold}) to compare the two there "
+            "Too few items have a high certainty (≥ {threshold}) to compare the two there "
             "({n_judge} of {name}, {n_people} of people).",
             **words,
         )
@@ -108,30 +108,31 @@ def _on_own_ground(
         "gap": shown(points(difference["value"]), f"{path}.difference_general.value"),
     }
     form = (
-        "Where it is certain (≥ {threshold}), {name} {words}: {judge} of {n_judge} against "
-        "{people} of {n_people}, a difference of {gap} points {tail}."
+        "{words}: {judge} of {n_judge} and {people} of {n_people}, a difference of {gap} points "
+        "{tail}."
     )
     if difference["ci"] is None:
         return "cannot_tell", fill(
             form,
-            words=CERTAIN_WORDS["cannot_tell"],
+            words=fill(CERTAIN_WORDS["cannot_tell"], **words),
             tail=f"(no interval: {reason(difference['ci_reason'])})",
             **words,
         )
     differs = difference["p_holm"] is not None and difference["p_holm"] <= LEVEL
     state = ("better" if difference["value"] > 0 else "worse") if differs else "cannot_tell"
     tail = fill(
-        "(95 % interval {ci}{holm}) on items that both decided",
+        "(95 % CI {ci}{holm}) on items that both decided",
         ci=shown(points_range(difference["ci_as_best"]), f"{path}.difference_general.ci_as_best"),
         holm=holm_words(difference, "p_holm", f"{path}.difference_general"),
     )
-    return state, fill(form, words=CERTAIN_WORDS[state], tail=tail, **words)
+    return state, fill(form, words=fill(CERTAIN_WORDS[state], **words), tail=tail, **words)
 
 
+_ON_OWN = "on its items of high certainty (≥ {threshold}) than people on theirs"
 CERTAIN_WORDS = {
-    "better": "is right more often than people where they are",
-    "worse": "is right less often than people where they are",
-    "cannot_tell": "cannot be distinguished from people where they are",
+    "better": f"{{name}} is correct more often {_ON_OWN}",
+    "worse": f"{{name}} is correct less often {_ON_OWN}",
+    "cannot_tell": f"We cannot tell whether {{name}} is correct more often {_ON_OWN}",
 }
 
 

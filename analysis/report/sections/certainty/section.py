@@ -30,19 +30,21 @@ def _of_certainty(report: Report) -> Iterator[str]:
     never = [name for name, side in stating if not side["high"]["n"]]
     always = [name for name, side in stating if not side["low"]["n"]]
     if scored and not stating:
-        yield "Nobody whose answers can be scored stated a certainty: nothing is high or low."
+        yield "No answer that can be scored has a certainty, so none is high or low."
     if never:
         yield (
-            f"No certainty of {_list(never)} reaches {threshold}: "
-            "the cells of high certainty are empty, not zero."
+            f"{_list(never)} never {_states(never)} {threshold} or more, so the cells of high "
+            "certainty are empty, not zero."
         )
     if always:
         yield (
-            f"{_list(always)} always {'states' if len(always) == 1 else 'state'} {threshold} or "
-            f"more, so this threshold separates none of {'its' if len(always) == 1 else 'their'} "
-            "answers. Whether higher certainty goes with right answers is another question: see "
-            "AUROC."
+            f"{_list(always)} {_states(always)} {threshold} or more every time, so this threshold "
+            "cannot separate right from wrong answers. AUROC shows whether a higher certainty does."
         )
+
+
+def _states(names: Sequence[str]) -> str:
+    return "states" if len(names) == 1 and names != ["people"] else "state"
 
 
 def _list(names: Sequence[str]) -> str:
@@ -53,7 +55,7 @@ def _certainty(report: Mapping[str, Any]) -> str:
     at = report["human"]["individual"]["at_threshold"]
     told = certainty_limit(report["parameters"]["threshold"])
     if at:
-        told += f" {at:,} single answers of people stand exactly there."
+        told += f" {at:,} single answers of people are exactly there."
     return (
         f"{told} High and low are chosen by each side's own certainty: their cells hold different "
         "items and must not be subtracted."

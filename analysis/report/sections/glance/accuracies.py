@@ -152,11 +152,11 @@ def forest(report: Report) -> Figure | None:
 def _forest_title(report: Report) -> str:
     margin = f"{report['parameters']['margin'] * 100:g} points"
     return {
-        "better": "The best judge is right more often than people",
-        "worse": "People are right more often than the best judge",
-        "equivalent": f"The best judge and people are right equally often within {margin}",
-        "cannot_tell": "The best judge and people cannot be distinguished",
-    }.get(report["headline"]["state"], "How often everybody is right")
+        "better": "The best judge is correct more often than people",
+        "worse": "People are correct more often than the best judge",
+        "equivalent": f"The best judge and people are equally accurate within {margin}",
+        "cannot_tell": "We cannot tell whether the best judge or people are more accurate",
+    }.get(report["headline"]["state"], "Accuracy of people and judges")
 
 
 class Accuracies(Section):
@@ -166,7 +166,7 @@ class Accuracies(Section):
     analyses = (
         Analysis(
             "accuracy",
-            "How often people and judges are right",
+            "Accuracy of people and judges",
             tables=("at_a_glance", "clusters"),
             paths=("human.majority", "human.individual", "judges.*"),
         ),
@@ -267,4 +267,4 @@ def _methods(report: Report) -> Iterator[Sentence]:
         ends = people["clusters"]["ci"]
         interval = f" (95 % CI {percent_range(ends)})" if ends else ""
         share = share_of(people["accuracy"], people["n"], "item")
-        yield Sentence.of("methods", f"The majority was right on {share}{interval}.")
+        yield Sentence.of("methods", f"The majority was correct on {share}{interval}.")

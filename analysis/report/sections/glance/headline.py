@@ -29,7 +29,9 @@ def headline(report: Mapping[str, Any]) -> Json:
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
     if not people["answers"] and not judges:
-        return state_with("no_answers", "Nobody has answered yet, neither people nor judges.")
+        return state_with(
+            "no_answers", "There are no answers yet, neither from annotators nor from judges."
+        )
     if majority["accuracy"] is None and all(judge["accuracy"] is None for judge in judges):
         return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
@@ -70,12 +72,12 @@ def _many(people: Mapping[str, Any]) -> str:
 def _people(people: Mapping[str, Any]) -> Text:
     majority, path = people["majority"], "human.majority"
     return fill(
-        "{who} was right on {accuracy} of {n} {items} ({ci}).",
-        who="The only person" if people["annotators"] == 1 else "The majority of people",
+        "{who}: correct on {accuracy} of {n} {items} ({ci}).",
+        who="Only annotator" if people["annotators"] == 1 else "Majority of annotators",
         accuracy=_accuracy(majority, path),
         n=shown(majority["n"], f"{path}.n"),
         items=_items(majority["n"]),
-        ci=_general_interval(majority, path, "ci", before="95 % interval "),
+        ci=_general_interval(majority, path, "ci"),
     )
 
 
@@ -91,26 +93,26 @@ def _items(n: int) -> str:
 
 
 def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
+    who = fill("{name}:", name=name)
+    if str(of) != "1":
+        who = fill("Best judge of {runs} runs: {name},", runs=of, name=name)
     return fill(
-        "{who} was right on {accuracy} of the {n} that it decided ({ci}).",
-        who=name
-        if str(of) == "1"
-        else fill("The best of {runs} runs, {name},", runs=of, name=name),
+        "{who} correct on {accuracy} of the {n} {items} it decided ({ci}).",
+        who=who,
+        items=_items(judge["n"]),
         accuracy=_accuracy(judge, path),
         n=shown(judge["n"], f"{path}.n"),
         ci=_general_interval(judge, path, "ci_as_best"),
     )
 
 
-def _general_interval(
-    cell: Mapping[str, Any], path: str, key: str, *, before: str = ""
-) -> Text | str:
+def _general_interval(cell: Mapping[str, Any], path: str, key: str) -> Text | str:
     """The interval of an accuracy that allows for people, personas and questions in common."""
     found = cell["clusters"]
     if found[key] is None:
         return f"no interval: {reason(found[f'{key}_reason'])}"
     ends = shown(percent_range(found[key]), f"{path}.clusters.{key}")
-    return fill("{before}{ends}", before=before, ends=ends)
+    return fill("95 % CI {ends}", ends=ends)
 
 
 def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], path: str) -> Text:
@@ -119,7 +121,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         return fill("They have {n} items in common: too few to compare them.", n=n)
     words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
-        "on the {n} items that both decided the difference is {value} points",
+        "on the {n} items that both decided, the difference is {value} points",
         n=n,
         value=shown(points(difference["value"]), f"{path}.value"),
     )
@@ -136,11 +138,11 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         "margin": shown(f"{difference['margin'] * 100:g}", f"{path}.margin"),
         "narrow": shown(points_range(difference["equivalence_ci"]), f"{path}.equivalence_ci"),
         "holm": holm_words(difference, "equivalence_p_holm", path),
-        "gap": fill("{gap} (95 % interval {ci})", gap=gap, ci=ci),
+        "gap": fill("{gap} (95 % CI {ci})", gap=gap, ci=ci),
     }
     if state in {"better", "worse"}:
         words["gap"] = fill(
-            "{gap} (95 % interval {ci}{holm})",
+            "{gap} (95 % CI {ci}{holm})",
             gap=gap,
             ci=ci,
             holm=holm_words(difference, "p_holm", path),
@@ -148,29 +150,29 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
         return fill(f"{{name}} did {state} than {{people}}: {{gap}}.", **words)
     if state == "equivalent":
         return fill(
-            "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % "
-            "interval lies inside the margin ({narrow}{holm}).",
+            "{name} and {people} are equivalent within {margin} points: {gap}, and its 90 % CI "
+            "is inside the margin ({narrow}{holm}).",
             **words,
         )
     ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
     if ends[0] > 0 or ends[1] < 0:
         return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}, which is what the "
-            "best of several runs may show by luck (Holm-adjusted p {p}).",
+            "We cannot tell whether {name} is as good as {people}: {gap}. The best of several runs "
+            "can reach that by chance (Holm-adjusted p {p}).",
             **words,
             p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
         )
     if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
         return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % interval "
-            "({narrow}) lies inside the {margin} points within which the two would count as "
-            "equivalent, which is what the best of several runs may show by luck{holm}.",
+            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % CI "
+            "({narrow}) is inside the margin of ±{margin} points for equivalence, but the best of "
+            "several runs can reach that by chance{holm}.",
             **words,
         )
     return fill(
-        "We cannot tell whether {name} is as good as {people}: {gap}. That includes 0, and "
-        "the 90 % interval ({narrow}) reaches beyond the {margin} points within which the two "
-        "would count as equivalent.",
+        "We cannot tell whether {name} is as good as {people}: {gap}. The interval "
+        "includes 0, and the 90 % CI ({narrow}) goes beyond the margin of ±{margin} points for "
+        "equivalence.",
         **words,
     )
 
@@ -181,13 +183,13 @@ def _estimand(
     """What the verdict is about, and of what the study has too little to say more."""
     if difference["value"] is None:
         return []
-    many = "a person" if people["annotators"] == 1 else "a majority of people"
+    many = "a person" if people["annotators"] == 1 else "a majority of annotators"
     fixed = difference["one"]
     kinds = [kind for kind in ("people", "personas", "questions") if kind not in fixed]
     sentences = [
         fill(
-            f"The verdict is about one number: how often {{name}} is right minus how often {many} "
-            f"is right. It and all intervals are for {listed(['items', *kinds])} "
+            f"The comparison is about one number: how often {{name}} is correct minus how often "
+            f"{many} is correct. It and all intervals are for {listed(['items', *kinds])} "
             f"like those of this study"
             f"{' and its only ' if fixed else ''}"
             f"{listed([kind.removesuffix('s') for kind in fixed]) if fixed else ''}.",
@@ -195,8 +197,8 @@ def _estimand(
         )
     ]
     for key, words in (
-        ("too_few", "The study has {n} {kind}: too few to say how others would turn out."),
-        ("few", "The study has only {n} {kind}, which makes intervals wide and rough."),
+        ("too_few", "The study has {n} {kind}: too few to draw conclusions about others."),
+        ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
             n = shown(difference["clusters"][kind], f"{path}.clusters.{kind}")
@@ -209,47 +211,45 @@ def _when_certain(
 ) -> list[Text]:
     """How both did on what they were certain of; different items, so no comparison."""
     is_one = people["annotators"] == 1
-    who, verb = ("the only person", "was") if is_one else ("people", "were")
+    who = "the only annotator" if is_one else "the majority of annotators"
     sides = (
-        (name, judge, f"{path}.high", "was"),
-        (who, people["majority"], f"{MAJORITY}.high", verb),
+        (name, judge, f"{path}.high"),
+        (who, people["majority"], f"{MAJORITY}.high"),
     )
-    # Who states no certainty is not spoken of.
+    # A side that states no certainty is left out.
     asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
     if not asked:
         return []
     limit = shown(f"{threshold:g}", THRESHOLD)
-    few = [shown(side["high"]["n"], f"{where}.n") for _, side, where, _ in sides]
-    if len(asked) == 2 and max(side["high"]["n"] for _, side, _, _ in asked) < TOO_SMALL:
+    few = [shown(side["high"]["n"], f"{where}.n") for _, side, where in sides]
+    if len(asked) == 2 and max(side["high"]["n"] for _, side, _ in asked) < TOO_SMALL:
         return [
             fill(
-                "Neither {name} nor {who} {verb} certain (≥ {limit}) often enough to say how "
-                "often they were right then (n = {judge} and n = {people}).",
+                "Neither {name} nor {who} is certain (≥ {limit}) often enough to say how often "
+                "they are correct then (n = {judge} and n = {people}).",
                 name=name,
                 who=who,
-                verb=verb,
                 limit=limit,
                 judge=few[0],
                 people=few[1],
             )
         ]
     told = [_certain_side(*side) for side in asked]
-    form = "When certain (≥ {limit}), {first}, and {second}."
+    form = "At high certainty (≥ {limit}), {first}, and {second}."
     if len(told) == 1:
-        form = "When certain (≥ {limit}), {first}."
+        form = "At high certainty (≥ {limit}), {first}."
     return [fill(form, limit=limit, first=told[0], second=told[-1])]
 
 
-def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Text:
+def _certain_side(who: str, side: Mapping[str, Any], path: str) -> Text:
     high = side["high"]
     n = shown(high["n"], f"{path}.n")
     if high["n"] < TOO_SMALL:
-        return fill("{who} {verb} certain too rarely to say (n = {n})", who=who, verb=verb, n=n)
+        return fill("{who} is too rarely that certain to say (n = {n})", who=who, n=n)
     key = "ci" if path.startswith(MAJORITY) else "ci_as_best"
     return fill(
-        "{who} {verb} right on {accuracy} of {n} ({ci})",
+        "{who} is correct on {accuracy} of {n} items ({ci})",
         who=who,
-        verb=verb,
         accuracy=shown(percent(high["accuracy"]), f"{path}.accuracy"),
         n=n,
         ci=_general_interval(high, path, key),
@@ -259,13 +259,13 @@ def _certain_side(who: str, side: Mapping[str, Any], path: str, verb: str) -> Te
 def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     agreement, path = report["human"]["agreement"], "human.agreement"
     sentences: list[str | Text] = [
-        "Nobody knows the right answers of this study, so nobody can be right or wrong."
+        "No item has a known right answer, so no answer can be correct or wrong."
     ]
     if agreement["percent"] is not None:
         sentences.append(
             fill(
-                "Two people gave the same answer to an item in {percent} of the pairs "
-                "(95 % interval {ci}).",
+                "Two annotators of an item gave the same answer in {percent} of pairs "
+                "(95 % CI {ci}).",
                 percent=shown(percent(agreement["percent"]), f"{path}.percent"),
                 ci=shown(percent_range(agreement["percent_ci"]), f"{path}.percent_ci"),
             )
@@ -280,8 +280,8 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
         entry, path = report["comparison"][index], f"comparison.{index}"
         sentences.append(
             fill(
-                f"{{name}} agreed with their majority on {{share}} of {{n}} "
-                f"{_items(entry['common_items'])} ({{ci}}).",
+                f"{{name}} agrees with the majority of annotators on {{share}} of {{n}} "
+                f"{_items(entry['common_items'])} (95 % CI {{ci}}).",
                 name=run_name(entry, report["comparison"]),
                 share=shown(percent(best), f"{path}.agreement_with_majority")
                 if entry["common_items"] >= TOO_SMALL
@@ -296,16 +296,16 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
 def _no_people(majority: Mapping[str, Any]) -> str | Text:
     if majority["ties"]:
         return fill(
-            "People decided no item: their answers tie on {ties}.",
+            "Annotators decided no item: their answers tie on {ties}.",
             ties=shown(majority["ties"], f"{MAJORITY}.ties"),
         )
     if majority["no_truth"]:
         return fill(
-            "People decided {items} items, but none of them has a right answer that people were "
-            "offered, so there is no accuracy to compare with.",
+            "Annotators decided {items} items, but none of them has a right answer that annotators "
+            "could choose, so there is no accuracy to compare with.",
             items=shown(majority["no_truth"], f"{MAJORITY}.no_truth"),
         )
-    return "No answer of people counts, so there is nobody to compare with."
+    return "No annotator's answer counts, so there is nothing to compare with."
 
 
 class Headline(Section):

@@ -20,8 +20,8 @@ def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
         which = "any" if unknown == inputs["items"] else f"{unknown:,}"
         yield (
             "truth",
-            f"Nobody knows the person's own answer to {which} of the {inputs['items']:,} items; "
-            "these say nothing about who was right.",
+            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items; "
+            "these items score nobody.",
         )
     yield from _items(report)
     if human["answers"]:

@@ -40,15 +40,15 @@ def _of_people(report: Report) -> Iterator[str]:
         return
     if people["annotators"] == 1:
         yield (
-            "One person gave every answer. Nobody's agreement with anybody is known, the majority "
-            "is that person, and no interval speaks about people in general."
+            "One person gave every answer. Agreement among people is unknown, the majority is that "
+            "person, and no interval is about people in general."
         )
     elif agreement["percent"] is None:
         yield "No item was answered by two people, so their agreement is unknown."
     if agreement["krippendorff_alpha"].get("value_reason") == "no_variation":
         yield (
             "All answers of people are the same. They agree completely, but agreement beyond "
-            "chance (alpha, kappa) is undefined: nothing shows that they tell the items apart."
+            "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
         )
     majority = people["majority"]
     if majority["ties"]:

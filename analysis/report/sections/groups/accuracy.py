@@ -150,7 +150,7 @@ def group_differences(report: Report) -> list[Table]:
                 columns,
                 rows,
                 "Groups of at least 30 items each. Only the Holm p, adjusted over the pairs of "
-                "one row name, tells a difference from the luck of many comparisons. Intervals "
+                "one row name, separates a difference from chance in many comparisons. Intervals "
                 "allow for personas and questions in common.",
                 family=FAMILY,
             )

@@ -72,7 +72,7 @@ def annotator_group_tables(report: Report) -> list[Table]:
                 f"Differences by annotators' {group['label']}",
                 (Column("Group"), Column("less"), *DIFFERENCE),
                 pairs,
-                "Only the Holm p tells a difference from the luck of many comparisons. Intervals "
+                "Only the Holm p separates a difference from chance in many comparisons. Intervals "
                 "allow for items, people, personas and questions in common.",
                 family=FAMILY,
             )

@@ -147,7 +147,7 @@ def position_figure(report: Report) -> Figure | None:
         side = "A" if found["share_a"] > found["truth_share_a"] else "B"
         title = f"{name} leans to side {side}"
     else:
-        title = "Nobody clearly leans to a side"
+        title = "Nobody clearly prefers a side"
     return Figure(
         "position",
         title,

@@ -28,7 +28,7 @@ def ties(report: Report) -> Table:
     runs = [(name, judge) for name, judge in named_entries(report, "judges") if judge["ties"]["n"]]
     return table_of_entries(
         "ties",
-        "How often a tie is said, and how often it is true",
+        "How often a tie is chosen, and how often it is true",
         runs,
         [
             ("Decided", "count", "ties.n"),

@@ -88,8 +88,10 @@ def people(report: Report) -> Table:
 
 def quotas(report: Report) -> Table:
     rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
-    columns = (Column("Group"), Column("Wanted", "count"), Column("Finished", "count"))
-    return Table("quotas", "People wanted of each group", columns, rows, is_record=True)
+    columns = (Column("Group"), Column("Target", "count"), Column("Finished", "count"))
+    return Table(
+        "quotas", "Target and finished people of each group", columns, rows, is_record=True
+    )
 
 
 def exclusions(report: Report) -> Table:

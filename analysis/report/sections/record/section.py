@@ -15,7 +15,7 @@ from analysis.report.text.numbers import share_of
 
 def _of_judges(report: Report) -> Iterator[str]:
     if not report["judges"]:
-        yield "No judge was run, so people stand alone."
+        yield "No judge was run, so there is nothing to compare people with."
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         left = {
             key: n for key, n in judge["excluded"].items() if n and key not in {"tie", "no_truth"}
@@ -29,7 +29,7 @@ def _of_judges(report: Report) -> Iterator[str]:
         elif judge["items"] < report["inputs"]["items"]:
             yield (
                 f"{name} was asked about {judge['items']} of {report['inputs']['items']} items; "
-                "comparisons are on the items that both sides decided."
+                "comparisons use the items that both sides decided."
             )
 
 
@@ -57,7 +57,7 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if missing:
         yield (
             "missing",
-            "Some runs have no answer to many items, and their accuracy is one of the others: "
+            "Some runs have no answer to many items, and their accuracy is about the other items: "
             f"{'; '.join(missing)}.",
         )
 
