@@ -1,12 +1,13 @@
 """How to cite a report, and its method in words, with the study's own figures."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date as Date
 from typing import Any
 
 from analysis.report.contents import all_sentences
 from analysis.report.table_files import tex
+from analysis.report.text.names import listed
 from analysis.report.text.thresholds import threshold_standing
 from studies.money import major_units
 
@@ -39,7 +40,7 @@ def bibtex(report: Report, date: Date) -> str:
 
 
 def methods_paragraph(report: Report) -> str:
-    """The method as a paper tells it; every figure is one of the report's."""
+    """The method as a paper describes it; every figure is one of the report's."""
     return " ".join(
         (
             *_items(report),
@@ -105,7 +106,7 @@ def _judges(report: Report) -> Iterator[str]:
         )
         asked = sum(run["items"] for run in runs)
         yield (
-            f"{_listed([name for name, _ in judges])} judged {runs[0]['items']:,} items"
+            f"{listed([name for name, _ in judges])} judged {runs[0]['items']:,} items"
             f"{' each' if len(judges) > 1 else ''} from {'; from '.join(shown)} ({way}). "
             f"{unread:,} of {asked:,} judgments gave no readable answer."
         )
@@ -137,11 +138,7 @@ def _way(run: Report) -> str:
 
 def _shown(features: str) -> str:
     words = {"all": "the whole persona", "none": "no persona"}
-    return words.get(features) or f"{_listed(features.split(','))} alone"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    return words.get(features) or f"{listed(features.split(','))} alone"
 
 
 def _rules(report: Report) -> Iterator[str]:

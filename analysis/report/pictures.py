@@ -25,7 +25,7 @@ def require_pictures() -> None:
 
 
 def draw_pictures(folder: Path) -> int:
-    """Draw every plot that lies in `folder` as JSON, beside it as SVG and PNG; how many there are.
+    """Draw every plot that `folder` has as JSON as SVG and PNG; return how many there are.
 
     Raises `AnalysisError` where no browser can be started.
     """

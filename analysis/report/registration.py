@@ -48,7 +48,7 @@ def registration(study: Study, analyses: Sequence[Analysis]) -> Json:
     """What was planned, what was done otherwise, and the mark of every analysis and run."""
     data, plan = study.data, study.data.plan
     out: Json = {}
-    put(out, "plan", None if plan is None else _told(plan), "no_plan")
+    put(out, "plan", None if plan is None else _plan_entry(plan), "no_plan")
     if plan is None:
         out["because"] = data.no_plan
     departures = [] if plan is None else _departures(plan, study, analyses)
@@ -88,7 +88,7 @@ def mark_of(report: Mapping[str, Any], path: Path) -> Mark | None:
 
 @dataclass(frozen=True)
 class TableMark:
-    """How a table is marked: one word, and a sentence for whoever asks why."""
+    """How a table is marked: one word, and a sentence for readers who ask why."""
 
     mark: Mark
     word: str
@@ -112,7 +112,7 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     return TableMark(entry["mark"], word, because)
 
 
-def _told(plan: FrozenPlan) -> Json:
+def _plan_entry(plan: FrozenPlan) -> Json:
     return {
         **plan.content,
         "seal": plan.seal,
@@ -164,8 +164,8 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
         return {"mark": "explored", "because": "The plan does not name this analysis."}
     broken = [d for d in departures if analysis.code in d["affects"]]
     if broken:
-        told = "; ".join(f"{d['what']}: {d['done']}, planned {d['planned']}" for d in broken)
-        return {"mark": "explored", "because": f"Changed from the plan ({told})."}
+        changes = "; ".join(f"{d['what']}: {d['done']}, planned {d['planned']}" for d in broken)
+        return {"mark": "explored", "because": f"Changed from the plan ({changes})."}
     if not plan.is_before_data:
         return {
             "mark": "late",

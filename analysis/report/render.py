@@ -130,7 +130,7 @@ def render_across(
     """The page of several studies: their tables side by side, and where each has its own."""
     context = {
         "reports": reports,
-        "report": {},  # the marks of tables are said of one report
+        "report": {},  # tables are marked by the plan of one report
         "shown": [ShownTable(table) for table in tables],
         "pooled": [report for report in reports if is_pooled(report)],
         "is_simulated": any(report["study"]["simulated"] for report in reports),

@@ -112,7 +112,7 @@ class Section:
         return ()
 
     def context(self, page: Page) -> Mapping[str, Any]:
-        """What the template needs beside the report, its tables and its figures."""
+        """What the template needs in addition to the report, its tables and its figures."""
         return {}
 
 

@@ -32,8 +32,8 @@ CONSTANTS: Mapping[str, float] = {
 }
 
 
-# Beginnings of paths of which the methods tell all that is there, runs and plan apart.
-TOLD = (
+# Beginnings of paths whose numbers the methods state in full, without those of runs and the plan.
+STATED = (
     "inputs.items inputs.personas inputs.questions inputs.truth study.annotations_per_item "
     "study.items_per_annotator human.annotators human.answers human.people human.checks "
     "human.not_counted human.coverage human.majority.ties parameters.threshold parameters.margin "
@@ -47,7 +47,7 @@ PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstrap s
 def paths(report: Report, sentences: Iterable[Sentence]) -> list[str]:
     """The place of every number that the sentences and the methods state, each once."""
     found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
-    for beginning in TOLD:
+    for beginning in STATED:
         found += _below(at(report, beginning), beginning)
     if report["registration"]["plan"]:
         found += [f"registration.plan.{key}" for key in PLAN]

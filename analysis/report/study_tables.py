@@ -172,8 +172,8 @@ def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> 
         )
         if 0 < len(inside) < len(reports):
             partial.setdefault(inside, []).append(name)
-    told = [f"{' and '.join(inside)} for {', '.join(names)}" for inside, names in partial.items()]
-    return f"{AVERAGE} Over {'; over '.join(told)} alone." if told else AVERAGE
+    parts = [f"{' and '.join(inside)} for {', '.join(names)}" for inside, names in partial.items()]
+    return f"{AVERAGE} Over {'; over '.join(parts)} alone." if parts else AVERAGE
 
 
 def _alone(accuracy: float | None, *, small: bool = False) -> Cell:

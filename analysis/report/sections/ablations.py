@@ -69,7 +69,7 @@ def _beyond_noise(study: Study, full: Run, less: Run) -> Json:
     """How much more two readings differ across the two runs than within each of them."""
     one, other = (repeated_readings(study.data, run) for run in (full, less))
     change = change_beyond_noise(one, other, n_draws=study.draws, rng=study.rng())
-    # Items asked once cannot tell a change from another reading.
+    # Items asked once cannot separate a change from another reading.
     asked_once = change.excess.reason and min(full.samples, less.samples) < 2
     reason = "one_sample" if asked_once else change.excess.reason
     out = estimate(change.excess, "excess") | {"n": change.n_items}

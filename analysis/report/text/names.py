@@ -24,15 +24,15 @@ def features_words(features: str) -> str:
 def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
     """The shortest name that tells a run from the others: judge, then setting, features, hash."""
     same = [other for other in among if other["judge"] == entry["judge"]]
-    told = []
+    parts = []
     if len({other["setting"] for other in same}) > 1:
-        told.append(entry["setting"])
+        parts.append(entry["setting"])
     if len({other["features"] for other in same}) > 1:
-        told.append(features_words(entry["features"]))
+        parts.append(features_words(entry["features"]))
     alike = [o for o in same if all(o[key] == entry[key] for key in ("setting", "features"))]
     if len(alike) > 1:
-        told.append(entry["run"][:6])
-    return f"{entry['judge']} ({', '.join(told)})" if told else str(entry["judge"])
+        parts.append(entry["run"][:6])
+    return f"{entry['judge']} ({', '.join(parts)})" if parts else str(entry["judge"])
 
 
 def run_names(report: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,7 @@ class Text:
 
 
 def shown(text: object, path: str) -> Text:
-    """A number as it is written, and where it stands in report.json."""
+    """A number as it is written, and its place in report.json."""
     return Text(((str(text), path),))
 
 
@@ -60,7 +60,7 @@ def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tupl
 
 
 def at(report: Mapping[str, Any], path: str) -> Any:
-    """What stands at `path` of report.json, such as “judges.0.high.n”.
+    """What is at `path` of report.json, such as “judges.0.high.n”.
 
     A key with dots in it is taken whole where it is the last one.
     """

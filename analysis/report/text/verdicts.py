@@ -12,7 +12,7 @@ THRESHOLD = "parameters.threshold"
 
 
 def state_with(state: str, *sentences: str | Text) -> Json:
-    """The state, its sentences, and for each of them where its numbers stand in report.json."""
+    """The state, its sentences, and for each of them the places of its numbers in report.json."""
     return {
         "state": state,
         "sentences": [str(sentence) for sentence in sentences],

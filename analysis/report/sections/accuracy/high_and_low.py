@@ -103,7 +103,7 @@ class Grid:
 
     @classmethod
     def around(cls, *thresholds: int) -> "Grid":
-        """From 50 to 95, and as far beyond as the report's own thresholds lie."""
+        """From 50 to 95, and as far beyond as the report's own thresholds."""
         return cls(min(LOWEST, *thresholds), max(HIGHEST, *thresholds))
 
     def steps(self, certainty: Floats, correct: Ints, split: Split) -> list[Json]:

@@ -134,7 +134,7 @@ def difference_intervals(report: Report) -> Table:
 
 
 class PairedDifference(Section):
-    """Every run beside the majority, adjusted over the runs that compete."""
+    """Every run and the majority, adjusted over the runs that compete."""
 
     name = "paired_difference"
     needs = ("accuracies",)

@@ -14,7 +14,7 @@ from analysis.report.tables import Column, Table
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
 from analysis.stats.core.results import BoolArray
 
-# Every draw weighs every answer: beyond so many it takes longer than it tells.
+# Every draw weighs every answer: beyond so many it takes too long.
 PIGEONHOLE_ANSWERS = 100_000
 
 
@@ -72,7 +72,7 @@ def single_intervals(report: Report) -> Table:
 
 
 class SingleAnswers(Section):
-    """Accuracy of single answers in either band, with items and annotators drawn anew."""
+    """Accuracy of single answers in either band, with items and annotators resampled."""
 
     name = "single_answers"
 

@@ -87,7 +87,7 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
 
 
 def _without_ties(votes: Votes, rng: Callable[[], np.random.Generator], draws: int) -> Json:
-    """Alpha of the answers that name a response, where a tie could be said too."""
+    """Alpha of the answers that name a response, where a tie was offered too."""
     if votes.n_options == 2:
         return undefined("not_offered", "value", "ci")
     counts = votes.take(votes.choice != TIE).counts()[:, :2]
@@ -129,7 +129,7 @@ def from_accuracy(
 def agreement_table(report: Report) -> Table:
     found = report["human"]["agreement"]
     sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
-    # Name, where the value lies, its key, and the key of its interval.
+    # Name, where the value is, its key, and the key of its interval.
     measures: list[tuple[str, Report, str, str | None]] = [
         ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),

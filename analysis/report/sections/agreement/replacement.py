@@ -24,7 +24,7 @@ def _alt_test(test: AltTest) -> Json:
 
 
 def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
-    """Every run's kappa with people beside theirs with each other, on the same resamples."""
+    """Every run's kappa with people, and people's with each other, on the same resamples."""
     votes = study.votes
     options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
     return human_likeness_of_several(

@@ -24,12 +24,12 @@ from analysis.stats.certainty.calibration import (
 from analysis.stats.certainty.risk_coverage import risk_coverage
 from analysis.stats.core.proportions import wilson_proportion
 
-# Equally many answers per bin, and a bin per value: few values are said, and said often.
+# Equally many answers per bin, and a bin per value: few different values occur, and often.
 OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
 
 
 def calibration(certainty: Floats, correct: Ints) -> Json:
-    """The summary numbers of the contract, and what else belongs beside them."""
+    """The summary numbers of the contract, and what else belongs with them."""
     plain = calibration_error(certainty, correct)
     half = calibration_error(certainty, correct, scale="half")
     others = {
@@ -196,13 +196,13 @@ def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
         customdata=[point["n"] for point in points],
         hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
     )
-    told = (
+    words = (
         f"{point['confidence'] * 100:.0f}: {_right(point)} of {point['n']} right"
         for point in points
     )
     return panel(
         name,
-        f"{name}, by certainty: " + ", ".join(told),
+        f"{name}, by certainty: " + ", ".join(words),
         [diagonal, dots],
         height=250,
         xaxis=share_axis("stated certainty", range=[0, 1.03]),

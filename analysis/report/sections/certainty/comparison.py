@@ -24,7 +24,7 @@ def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
     data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
     # Distributions are compared answer by answer: the mean of three people varies less than one
-    # reply, whoever gives it.
+    # reply does.
     spread = compare_certainty_distributions(votes.certainty, run.judgments.certainty)
     out: Json = {"items": pairs.n, "answers": spread.n_human, "judgments": spread.n_model}
     for key in ("pearson", "spearman", "kendall", "concordance"):
@@ -36,7 +36,7 @@ def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):
         put(out, key, number(getattr(spread, key)), spread.reason)
 
-    # One truth for both sides: a true tie counts where both could have said so.
+    # One truth for both sides: a true tie counts where both could choose it.
     offers_tie = run.offers_tie and data.study.allow_tie
     truth = data.scored_truth(offers_tie=offers_tie).astype(np.int64)
     panel = like_for_like(
@@ -84,7 +84,7 @@ def like_for_like_table(report: Report) -> Table:
             side = panel[key]
             row = [label, side["overall"], side["high_share"], side["high"]]
             row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
-            # People are the same beside every run, unless a run scores true ties.
+            # People are the same for every run, unless a run scores true ties.
             if side["overall"]["n"] and row not in rows:
                 rows.append(row)
     rows = people + judges

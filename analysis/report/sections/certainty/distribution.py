@@ -74,7 +74,7 @@ def distribution(certainty: Floats) -> list[list[float]]:
 
 
 def summary(certainty: Floats) -> Json:
-    """Where the certainties lie."""
+    """Mean, spread and number of the certainties."""
     values = certainty[~np.isnan(certainty)]
     out: Json = {"n": int(values.size), "distinct": int(np.unique(values).size)}
     facts: dict[str, Any] = {"mean": None, "sd": None, "median": None, "multiples_of_5": None}
@@ -189,10 +189,10 @@ def _histogram(side: Side, top: int) -> Panel:
         f"({part['correct']}/{part['n']})"
         for label, part in parts
     )
-    told = (f"{bin_}: {hits} right, {misses} wrong" for bin_, hits, misses, _ in bars)
+    words = (f"{bin_}: {hits} right, {misses} wrong" for bin_, hits, misses, _ in bars)
     return right_and_wrong(
         side.name,
-        f"{side.name}, by certainty: " + ", ".join(told),
+        f"{side.name}, by certainty: " + ", ".join(words),
         bars,
         top=top,
         unit=f"{side.unit}s",

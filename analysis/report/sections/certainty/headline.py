@@ -20,7 +20,7 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     Three findings by rule: whether its certainty rises and falls with people's (interval of
     Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
     is certain, is right more often than people where they are (interval of the
-    difference, both sets drawn anew in every resample).
+    difference, both sets resampled).
     """
     who = report["headline"]
     found = [versus["certainty"] for versus in report["comparison"]]
@@ -33,8 +33,8 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
     name = run_name(judge, report["judges"])
     sentences = [_together(name, versus, path), _more_certain(name, versus, path)]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
-        told = "No right answers are known, so neither can be compared where it is certain."
-        return state_with("no_truth", *sentences, told) | who_of(judge)
+        unknown = "No right answers are known, so neither can be compared where it is certain."
+        return state_with("no_truth", *sentences, unknown) | who_of(judge)
     state, sentence = _on_own_ground(
         name, versus["high_sets"], f"{path}.high_sets", report["parameters"]["threshold"]
     )

@@ -16,7 +16,7 @@ from analysis.report.sections.certainty.other_certainties import OtherCertaintie
 from analysis.report.sections.certainty.scale_use import ScaleUse
 from analysis.report.sections.certainty.thresholds import Thresholds
 from analysis.report.sections.certainty.validation import Validation
-from analysis.report.text.names import run_names, whole_runs
+from analysis.report.text.names import listed, run_names, whole_runs
 
 
 def _of_certainty(report: Report) -> Iterator[str]:
@@ -33,12 +33,12 @@ def _of_certainty(report: Report) -> Iterator[str]:
         yield "No answer that can be scored has a certainty, so none is high or low."
     if never:
         yield (
-            f"{_list(never)} never {_states(never)} {threshold} or more, so the cells of high "
+            f"{listed(never)} never {_states(never)} {threshold} or more, so the cells of high "
             "certainty are empty, not zero."
         )
     if always:
         yield (
-            f"{_list(always)} {_states(always)} {threshold} or more every time, so this threshold "
+            f"{listed(always)} {_states(always)} {threshold} or more every time, so this threshold "
             "cannot separate right from wrong answers. AUROC shows whether a higher certainty does."
         )
 
@@ -47,17 +47,13 @@ def _states(names: Sequence[str]) -> str:
     return "states" if len(names) == 1 and names != ["people"] else "state"
 
 
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _certainty(report: Mapping[str, Any]) -> str:
     at = report["human"]["individual"]["at_threshold"]
-    told = certainty_limit(report["parameters"]["threshold"])
+    text = certainty_limit(report["parameters"]["threshold"])
     if at:
-        told += f" {at:,} single answers of people are exactly there."
+        text += f" {at:,} single answers of people are exactly there."
     return (
-        f"{told} High and low are chosen by each side's own certainty: their cells hold different "
+        f"{text} High and low are chosen by each side's own certainty: their cells hold different "
         "items and must not be subtracted."
     )
 

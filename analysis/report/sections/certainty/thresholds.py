@@ -38,7 +38,7 @@ def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Js
 
 
 def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
-    """High certainty read as "at least" (ours) and as "above", and how many lie exactly at it."""
+    """High certainty read as "at least" (ours) and as "above", and how many are exactly at it."""
     check = check_threshold(certainty, correct, threshold)
     return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
@@ -228,7 +228,7 @@ def _coverage_title(report: Report) -> str:
 
 
 def certified_marks(report: Report) -> list[go.Scatter]:
-    """A star where the certified threshold of a run lies; it stays when a reader tries another."""
+    """A star at the certified threshold of a run; it stays when a reader tries another."""
     names, drawn = run_names(report), styles(report)
     return [
         go.Scatter(
@@ -252,14 +252,14 @@ def certified_marks(report: Report) -> list[go.Scatter]:
 
 
 def certified_words(report: Report) -> str:
-    """The same for whoever does not see the stars."""
+    """The same for readers who do not see the stars."""
     names = run_names(report)
-    told = [
+    stars = [
         f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
         f"{percent(found['coverage'])}"
         for index, found in _certified(report)
     ]
-    return f"Certified: {'; '.join(told)}." if told else "No threshold is certified."
+    return f"Certified: {'; '.join(stars)}." if stars else "No threshold is certified."
 
 
 def _certified(report: Report) -> list[tuple[int, Report]]:

@@ -1,4 +1,4 @@
-"""Would other choices have said the same? The headline under every combination of them.
+"""Would other choices lead to the same conclusion? The headline under every combination of them.
 
 Four choices that nobody's data make: what becomes of ties, where high certainty begins, whose and
 which answers are left out, and what is taken to vary. Options that change nothing here are left out
@@ -49,7 +49,7 @@ DECIDED = ("better", "worse", "equivalent", "cannot_tell")
 
 
 def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json:
-    """Both claims of the headline under every specification; `report` has them as they stand."""
+    """Both claims of the headline under every specification; `report` has them as reported."""
     claims = []
     universes: dict[str, Universe] = {}
     for name, headline in (("all", "headline"), ("certain", "certainty_headline")):
@@ -175,7 +175,7 @@ def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
         state = "equivalent" if lies_inside else "cannot_tell"
         if differs:
             state = "better" if (own.value or 0) > 0 else "worse"
-    return _told(own, state, _method(row["unit"], is_exact=is_exact))
+    return _entry(own, state, _method(row["unit"], is_exact=is_exact))
 
 
 def _is_small(adjusted: Sequence[float | None]) -> bool:
@@ -235,10 +235,10 @@ def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
         state = "cannot_tell"
         if _is_small(holm([one.p for one in found])):
             state = "better" if (own.value or 0) > 0 else "worse"
-    return _told(own, state, _method(row["unit"]))
+    return _entry(own, state, _method(row["unit"]))
 
 
-def _told(contrast: Contrast, state: str, method: str) -> Json:
+def _entry(contrast: Contrast, state: str, method: str) -> Json:
     out: Json = {"n": contrast.n, "n_people": contrast.n_second}
     put(out, "difference", contrast.value, contrast.reason)
     put(out, "ci", None if contrast.ends is None else list(contrast.ends), contrast.reason)
@@ -250,9 +250,9 @@ def _told(contrast: Contrast, state: str, method: str) -> Json:
 def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:
     """“The headline holds in 46 of 48 specifications”, claim by claim."""
     about = {"all": "The comparison over all items", "certain": "That where each is certain"}
-    told = [
+    words = [
         f"{about[claim['claim']]} comes out the same in {claim['holds']} of {claim['of']} "
         "specifications"
         for claim in claims
     ]
-    return f"{'. '.join(told)}." if told else None
+    return f"{'. '.join(words)}." if words else None

@@ -75,9 +75,9 @@ def _left_out(report: Report) -> str:
     """Options that were not taken up, with why, said once."""
     words = {**TIES, **EXCLUSIONS, **UNITS}
     claims = report["multiverse"]["claims"]
-    told = {
+    options = {
         f"{words[option['option']]} ({option['because']})"
         for claim in claims[:1]
         for option in claim["left_out"]
     }
-    return f" Left out for all items: {'; '.join(sorted(told))}." if told else ""
+    return f" Left out for all items: {'; '.join(sorted(options))}." if options else ""

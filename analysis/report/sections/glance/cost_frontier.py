@@ -14,7 +14,7 @@ from analysis.stats.comparison.cost_accuracy import price_mixes
 from analysis.stats.core.votes import Votes
 
 
-def _mixes(
+def _frontier(
     votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
 ) -> list[Json]:
     """The mixes that nothing cheaper reaches; the price is people's answers per item."""
@@ -40,7 +40,7 @@ def _mixes(
     return out
 
 
-def mixes(report: Report) -> Table:
+def frontier_table(report: Report) -> Table:
     rows = [
         [
             name,
@@ -86,9 +86,9 @@ class CostFrontier(Section):
         return {"comparison": [{"mixes": self._of_run(study, judge)} for judge in study.judges]}
 
     def tables(self, report: Report) -> Iterator[Table]:
-        yield mixes(report)
+        yield frontier_table(report)
 
     def _of_run(self, study: Study, judge: Verdicts) -> list[Json]:
         if not study.is_binary(judge):
             return []
-        return _mixes(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)
+        return _frontier(study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws)

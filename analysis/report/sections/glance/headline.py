@@ -234,11 +234,11 @@ def _when_certain(
                 people=few[1],
             )
         ]
-    told = [_certain_side(*side) for side in asked]
+    parts = [_certain_side(*side) for side in asked]
     form = "At high certainty (≥ {limit}), {first}, and {second}."
-    if len(told) == 1:
+    if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
-    return [fill(form, limit=limit, first=told[0], second=told[-1])]
+    return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
 
 def _certain_side(who: str, side: Mapping[str, Any], path: str) -> Text:

@@ -1,6 +1,6 @@
 """The chapter “At a glance”."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from analysis.report.section import Report, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
@@ -8,13 +8,14 @@ from analysis.report.sections.glance.cost_frontier import CostFrontier
 from analysis.report.sections.glance.crowd_equivalence import CrowdEquivalence
 from analysis.report.sections.glance.headline import Headline
 from analysis.report.sections.glance.limits import limits_of_study
+from analysis.report.text.names import listed
 
 
 def _of_waves(report: Report) -> Iterator[str]:
     waves = report["study"]["source"].get("pooled_from")
     if waves:
         yield (
-            f"This report pools {_list(waves)}: it counts all their people together, and an item "
+            f"This report pools {listed(waves)}: it counts all their people together, and an item "
             "of several once. What differs between them is in the report of each."
         )
 
@@ -57,10 +58,6 @@ def _of_people(report: Report) -> Iterator[str]:
 
 def _items(n: int) -> str:
     return f"{n:,} item" if n == 1 else f"{n:,} items"
-
-
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 class Glance(Section):

@@ -27,13 +27,13 @@ def annotator_groups(study: Study) -> list[Json]:
     labels = dict.fromkeys(key for group in data.rater_groups for key in group)
     tables = []
     for label in labels:
-        told = [group.get(label, "") for group in data.rater_groups]
-        people = Counter(told)
+        values = [group.get(label, "") for group in data.rater_groups]
+        people = Counter(values)
         names = sorted(value for value, n in people.items() if n >= MIN_PEOPLE)
         if not 1 < len(names) <= MAX_VALUES:
             continue
         code_of = {value: code for code, value in enumerate(names)}
-        codes = np.array([code_of.get(value, MISSING) for value in told], dtype=np.int64)
+        codes = np.array([code_of.get(value, MISSING) for value in values], dtype=np.int64)
         clusters = study.shared.of_items(votes.item) | {"annotator": votes.annotator}
         side = compare_groups(study.correct_alone, codes[votes.annotator], clusters=clusters)
         rows = [

@@ -90,7 +90,7 @@ def _figure(
 
 def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
     """As many rows as a printed page holds."""
-    told = (
+    words = (
         f"{row.name}: "
         + ", ".join(
             f"{head} {points(gap)} (n {cell['n']})"
@@ -100,7 +100,7 @@ def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
     )
     return panel(
         "",
-        f"Accuracy by {what}, as points from each side's own overall accuracy. " + "; ".join(told),
+        f"Accuracy by {what}, as points from each side's own overall accuracy. " + "; ".join(words),
         [
             *(_column(rows, index) for index in range(len(heads))),
             _hatching(rows, len(heads)),

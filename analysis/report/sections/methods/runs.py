@@ -21,7 +21,7 @@ _OWN_WORDS = {
 
 
 def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
-    """What the methods tell of a run: what it is, in words, and its path where it is a number."""
+    """What the methods state about a run: name, words, and the path where it is a number."""
     judge, path = report["judges"][index], f"judges.{index}"
     record = judge["record"]
     yield "Backend", record["backend"], ""

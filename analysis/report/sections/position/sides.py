@@ -108,7 +108,7 @@ def position(report: Report) -> Table:
 
 
 def position_figure(report: Report) -> Figure | None:
-    """Share of side A, beside the share of items where A is right."""
+    """Share of side A, and the share of items where A is right."""
     rows = []
     if report["human"]["position"]["n"]:
         rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
@@ -189,8 +189,8 @@ def _light(name: str, found: Report) -> dict[str, str]:
     share, truth, p, n = found["share_a"], found["truth_share_a"], found["p"], found["n"]
     chose = f"chose side A in {share_of(share, n, 'answer')}"
     if n < SMALL:
-        told = f"{name} {chose}: too few to say whether the side mattered."
-        return {"light": "unknown", "text": told}
+        words = f"{name} {chose}: too few to say whether the side mattered."
+        return {"light": "unknown", "text": words}
     if truth is None or p is None:
         return {"light": "unknown", "text": f"{name} {chose}; how often A was right is unknown."}
     test = f"it was right in {percent(truth)} (McNemar p {p_value(p)})"

@@ -14,7 +14,7 @@ from analysis.report.text.names import named_entries
 
 
 def _ties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
-    """How often the run says tie, beside how often a tie is true; only where it may say so."""
+    """How often the run says tie, and how often a tie is true; only where it may say so."""
     if not run.offers_tie:
         return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
     answered, known = verdicts.answer >= 0, data.truth >= 0

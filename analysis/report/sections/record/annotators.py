@@ -24,7 +24,7 @@ MEASURES = (
 
 
 def raters(study: Study) -> list[Json]:
-    """One row per person, with what their answers tell by the model of their errors."""
+    """One row per person, with the information in their answers by the model of their errors."""
     data, votes, truth, labels = study.data, study.votes, study.truth, study.confusions
     known = (truth >= 0)[votes.item]
     right = votes.choice == truth[votes.item]

@@ -50,7 +50,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 
 def _record(run: Run) -> Json:
-    """The run as the methods appendix tells it."""
+    """The run as the methods describe it."""
     return {
         "backend": run.backend,
         "snapshots": list(run.snapshots),

@@ -51,7 +51,7 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     missing = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         failed = sum(judge["excluded"][key] for key in failures)
-        # One without any answer has no accuracy, and is told of at the top.
+        # One without any answer has no accuracy, and is named at the top.
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
             missing.append(f"{name} ({share_of(failed / judge['items'], judge['items'], 'item')})")
     if missing:
