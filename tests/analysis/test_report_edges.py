@@ -33,7 +33,7 @@ def test_a_study_without_anything():
     assert report["human"]["majority"]["accuracy_reason"] == "empty_group"
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
     assert report["judges"] == report["comparison"] == report["selective"] == []
-    assert "Nobody has answered yet" in page
+    assert "There are no answers yet" in page
     assert "There are no items, so nothing is hard or easy." in page
     assert "Items, one by one" not in page
 
@@ -66,7 +66,7 @@ def test_judges_without_people():
     assert report["judges"][0]["accuracy"] == 0.5
     difference = report["comparison"][0]["difference"]
     assert (difference["value"], difference["value_reason"]) == (None, "empty_group")
-    assert "nobody to compare with" in page
+    assert "nothing to compare with" in page
 
 
 def test_one_annotator():
@@ -172,7 +172,7 @@ def test_no_high_certainty_at_all():
     }
     assert report["selective"][0]["coverage"] == 0.0
     assert report["selective"][0]["guarantee"] == "none"
-    told = "often enough to say how often they were right then (n = 0 and n = 0)"
+    told = "often enough to say how often they are correct then (n = 0 and n = 0)"
     assert told in report["headline"]["sentences"][3]
 
 
@@ -217,7 +217,7 @@ def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
     report, _ = whole(study)
 
     assert report["headline"]["state"] == "judges_only"
-    assert report["headline"]["sentences"][1].startswith("People decided 3 items, but none of them")
+    assert report["headline"]["sentences"][1].startswith("Annotators decided 3 items, but none of them")
 
 
 def test_what_never_varies_has_no_interval_of_width_zero():
