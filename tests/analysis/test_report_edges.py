@@ -217,7 +217,7 @@ def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
     report, _ = whole(study)
 
     assert report["headline"]["state"] == "judges_only"
-    assert report["headline"]["sentences"][1].startswith("Annotators decided 3 items, but none of them")
+    assert report["headline"]["sentences"][1].startswith("Annotators decided 3 items, but none")
 
 
 def test_what_never_varies_has_no_interval_of_width_zero():
