@@ -21,18 +21,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
-from judging.engine.interface import Question, Reply
+from judging.engine.interface import JudgeQuestion, Reply
 from judging.protocols.standard import Standard
 
 # Answers questions and says how many tokens were read and written.
-Work = Callable[[list[Question]], int]
+Work = Callable[[list[JudgeQuestion]], int]
 Way = Callable[[TransformersSettings], AbstractContextManager[Work]]
 
 
-def make_questions(count: int, words: int) -> list[Question]:
+def make_questions(count: int, words: int) -> list[JudgeQuestion]:
     """Prompts of one to seven times so many words, as short and long personas make them."""
     return [
-        Question(
+        JudgeQuestion(
             n,
             f"Question {n}. " + "word " * (words * (2 + 3 * (n % 5)) // 2) + "[[",
             protocol=Standard(),
@@ -47,14 +47,14 @@ def through_backend(settings: TransformersSettings) -> Iterator[Work]:
     """The product's way."""
     backend = TransformersBackend(settings)
 
-    async def ask_all(questions: list[Question]) -> list[Reply]:
+    async def ask_all(questions: list[JudgeQuestion]) -> list[Reply]:
         return list(
             await asyncio.gather(
                 *(backend.ask(q, seed=q.seed, parameters=backend.parameters()) for q in questions)
             )
         )
 
-    def work(questions: list[Question]) -> int:
+    def work(questions: list[JudgeQuestion]) -> int:
         replies = asyncio.run(ask_all(questions))
         usages = [reply.usage for reply in replies if reply.usage]
         return sum(usage.prompt_tokens + usage.completion_tokens for usage in usages)
@@ -71,7 +71,7 @@ def through_generate(settings: TransformersSettings) -> Iterator[Work]:
     local = LocalModel(settings)
     pad = local._tokenizer.eos_token_id
 
-    def work(questions: list[Question]) -> int:
+    def work(questions: list[JudgeQuestion]) -> int:
         tokens = 0
         for start in range(0, len(questions), settings.batch_size):
             rows = [local._tokens(q.prompt) for q in questions[start : start + settings.batch_size]]
@@ -92,7 +92,9 @@ def through_generate(settings: TransformersSettings) -> Iterator[Work]:
     yield work
 
 
-def measure(name: str, through: Way, settings: TransformersSettings, asked: list[Question]) -> None:
+def measure(
+    name: str, through: Way, settings: TransformersSettings, asked: list[JudgeQuestion]
+) -> None:
     with through(settings) as work:
         work(asked[: settings.batch_size])
         before = time.perf_counter()

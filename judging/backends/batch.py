@@ -15,7 +15,7 @@ import httpx2
 
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.endpoints import is_openai
-from judging.engine.interface import Fault, Question, Reply
+from judging.engine.interface import Fault, JudgeQuestion, Reply
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # the format allows 200 MB
@@ -64,7 +64,7 @@ class BatchLine:
     request_id: str
     expired: bool
 
-    def read(self, question: Question, *, is_structured: bool) -> Reply:
+    def read(self, question: JudgeQuestion, *, is_structured: bool) -> Reply:
         """The reply. Raises a `Fault` where there is none."""
         return read_response(
             self.content,

@@ -13,8 +13,8 @@ from judging.backends.error_messages import (
 from judging.engine.interface import (
     Fault,
     Garbage,
+    JudgeQuestion,
     Misconfigured,
-    Question,
     RateLimited,
     Rejected,
     Reply,
@@ -31,7 +31,7 @@ _KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
 
 def read_response(
     content: bytes | str,
-    question: Question,
+    question: JudgeQuestion,
     *,
     status: int,
     request_id: str,
@@ -59,7 +59,12 @@ def read_response(
 
 
 def read_completion(
-    content: bytes | str, question: Question, *, status: int, request_id: str, is_structured: bool
+    content: bytes | str,
+    question: JudgeQuestion,
+    *,
+    status: int,
+    request_id: str,
+    is_structured: bool,
 ) -> Reply:
     """The reply in the body of a success. Raises `Garbage`."""
     try:

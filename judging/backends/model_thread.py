@@ -12,7 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from judging.engine.interface import Fault, Misconfigured, Question, Rejected, Reply, ServerError
+from judging.engine.interface import (
+    Fault,
+    JudgeQuestion,
+    Misconfigured,
+    Rejected,
+    Reply,
+    ServerError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +37,7 @@ class Model(Protocol):
     def out_of_memory(self) -> tuple[type[Exception], ...]: ...
 
     def answer(
-        self, questions: Sequence[Question], seeds: Sequence[int], moved: Callable[[], None]
+        self, questions: Sequence[JudgeQuestion], seeds: Sequence[int], moved: Callable[[], None]
     ) -> list[Reply]: ...
 
     def free_memory(self) -> None: ...
@@ -38,7 +45,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class _Request:
-    question: Question
+    question: JudgeQuestion
     seed: int
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Reply]"
@@ -57,7 +64,7 @@ class ModelThread:
         self._thread: threading.Thread | None = None
         self.moved_at = time.monotonic()  # when the model last made a step, or had nothing to do
 
-    async def ask(self, question: Question, *, seed: int) -> Reply:
+    async def ask(self, question: JudgeQuestion, *, seed: int) -> Reply:
         """Raises a `Fault`, sooner or later, where no reply comes."""
         loop = asyncio.get_running_loop()
         request = _Request(question, seed, loop, loop.create_future())

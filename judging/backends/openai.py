@@ -31,8 +31,8 @@ from judging.engine.interface import (
     Adjusted,
     Backend,
     Interrupted,
+    JudgeQuestion,
     Parameters,
-    Question,
     Reply,
     TimedOut,
     Unreachable,
@@ -105,7 +105,7 @@ class OpenAIBackend:
     def parameters(self) -> Parameters:
         return self.adjustments.current
 
-    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+    async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         body = request_body(parameters.values, question, seed=seed)
         try:
             # The library's own limits are for each piece that arrives, and pieces can go on coming.

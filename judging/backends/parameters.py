@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judging.backends.error_messages import ErrorBody, refused_parameters
-from judging.engine.interface import Parameters, Question
+from judging.engine.interface import JudgeQuestion, Parameters
 
 SEED = "one for each question"  # stands for the number in what is recorded
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
@@ -13,7 +13,7 @@ LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_t
 _OPTIONAL = ("seed", "response_format", "temperature", "top_p")
 
 
-def schema_of(question: Question) -> dict[str, Any]:
+def schema_of(question: JudgeQuestion) -> dict[str, Any]:
     """The form of a reply that structured outputs enforce."""
     properties = question.protocol.form()
     return {
@@ -31,7 +31,9 @@ def schema_of(question: Question) -> dict[str, Any]:
     }
 
 
-def request_body(values: Mapping[str, Any], question: Question, *, seed: int) -> dict[str, Any]:
+def request_body(
+    values: Mapping[str, Any], question: JudgeQuestion, *, seed: int
+) -> dict[str, Any]:
     """A chat completion with these parameters: the seed's number and the form are filled in."""
     body = {**values, "messages": [{"role": "user", "content": question.prompt}]}
     if "seed" in body:

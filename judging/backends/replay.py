@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
-from judging.engine.interface import Backend, Parameters, Question, Rejected, Reply
+from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
 from judging.errors import BadJudge, ConflictingValue, Reason
 
 IMPORTED = "imported"  # the model of a judge whose judgments came from a file
@@ -60,7 +60,7 @@ class ReplayBackend:
     def parameters(self) -> Parameters:
         return _NOTHING_SENT
 
-    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+    async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         recorded = self._replies.get(prompt_sha256(question.prompt), ())
         position = self._given.get(question.id, question.replies)
         if position >= len(recorded):

@@ -27,9 +27,9 @@ from judging.backends.model_thread import LOAD_SECONDS, ModelThread
 from judging.backends.parameters import SEED
 from judging.engine.interface import (
     Backend,
+    JudgeQuestion,
     Misconfigured,
     Parameters,
-    Question,
     Reply,
     Side,
     Usage,
@@ -90,7 +90,7 @@ class TransformersBackend:
     def parameters(self) -> Parameters:
         return self._parameters
 
-    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+    async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         return await self._thread.ask(question, seed=seed)
 
     async def close(self) -> None:
@@ -182,7 +182,7 @@ class LocalModel:
 
     def answer(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[JudgeQuestion],
         seeds: Sequence[int],
         moved: Callable[[], None] = lambda: None,
     ) -> list[Reply]:
@@ -242,7 +242,7 @@ class LocalModel:
         return tensor(ids, device=self._device), tensor(mask, device=self._device)
 
     def _score(
-        self, questions: Sequence[Question], logits: Any, cache: Any, mask: Any
+        self, questions: Sequence[JudgeQuestion], logits: Any, cache: Any, mask: Any
     ) -> list[dict[Side, float]]:
         """The probability of each option as the reply, over the options, for every question."""
         torch = self._torch

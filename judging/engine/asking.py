@@ -14,11 +14,11 @@ from judging.engine.interface import (
     Broken,
     BudgetInUse,
     Fault,
+    JudgeQuestion,
     Ledger,
     Misconfigured,
     Outage,
     Parameters,
-    Question,
     Rejected,
     Reply,
     Unreachable,
@@ -36,17 +36,17 @@ MAX_OWN_FAULTS = 8
 _COMPLETION_GUESS = 64
 
 
-def expected_tokens(question: Question) -> int:
+def expected_tokens(question: JudgeQuestion) -> int:
     """Tokens that a request is likely to use, for the tokens a minute."""
     return len(question.prompt) // 4 + _COMPLETION_GUESS
 
 
-def seed_of(question: Question, replies: int | None = None) -> int:
+def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
     """A seed for each reply: with the same seed a model would repeat a bad reply."""
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
-def read_answer(question: Question, reply: Reply, *, is_last: bool) -> Answer | None:
+def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Answer | None:
     """The final answer in `reply`; None if the question must be asked again."""
     verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
     answer = partial(Answer, text=reply.text, model=reply.model, fingerprint=reply.fingerprint)
@@ -86,12 +86,12 @@ class Asker:
         self.limiter = limiter
         self._ledger = ledger
 
-    async def ask_all(self, questions: Sequence[Question]) -> list[BaseException | None]:
+    async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
         """Ask every question; the result holds what stopped each of them, or None."""
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def ask(self, question: Question) -> None:
+    async def ask(self, question: JudgeQuestion) -> None:
         """Ask until an answer is stored. Raises `Stopped` with the question left open."""
         number, replies, faults = question.attempts, question.replies, 0
         successes = self.limiter.successes
@@ -126,7 +126,7 @@ class Asker:
             if answer is not None:
                 return
 
-    async def _leave(self, question: Question, number: int) -> tuple[Permit, Parameters]:
+    async def _leave(self, question: JudgeQuestion, number: int) -> tuple[Permit, Parameters]:
         """Wait for a slot and for room in the budget; the attempt is then in the ledger."""
         if leave := await self._open(question, number):
             return leave
@@ -135,7 +135,7 @@ class Asker:
                 await wait()
         return leave
 
-    async def _open(self, question: Question, number: int) -> tuple[Permit, Parameters] | None:
+    async def _open(self, question: JudgeQuestion, number: int) -> tuple[Permit, Parameters] | None:
         """None if the budget has no room next to the requests under way."""
         permit = await self.limiter.acquire(expected_tokens(question))
         try:
@@ -151,7 +151,7 @@ class Asker:
         return permit, parameters
 
     async def _send(
-        self, question: Question, replies: int, permit: Permit, parameters: Parameters
+        self, question: JudgeQuestion, replies: int, permit: Permit, parameters: Parameters
     ) -> tuple[AttemptEnd, Reply | None, Fault | None]:
         started = time.monotonic()
         try:
@@ -197,7 +197,7 @@ def _end_of(fault: Fault, started: float) -> AttemptEnd:
     )
 
 
-def _read(question: Question, reply: Reply, replies: int) -> Answer | None:
+def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Answer | None:
     """`read_answer`; if that fails, the reply is not requested, and paid for, again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))

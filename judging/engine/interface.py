@@ -34,7 +34,7 @@ class ReplyFormat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One prompt to one model; `id` is the ledger's name for it."""
 
     id: int
@@ -223,7 +223,7 @@ class Backend(Protocol):
     def parameters(self) -> Parameters:
         """What the next request is sent with; empty if nothing is sent."""
 
-    async def ask(self, question: Question, *, seed: int, parameters: Parameters) -> Reply:
+    async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         """Send one request, without retries. Raises a `Fault`."""
 
     async def close(self) -> None: ...
@@ -253,14 +253,19 @@ class Ledger(Protocol):
     budget_queue: BudgetQueue
     """Where questions wait whose request found no room in the budget."""
 
-    async def open(self, question: Question, number: int, parameters: Parameters) -> None:
+    async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
         """Return when attempt `number` is stored, with the `parameters` that it is sent with.
 
         Raises `Stopped` when it must not be sent, and `BudgetInUse` when it may later.
         """
 
     async def close(
-        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+        self,
+        question: JudgeQuestion,
+        number: int,
+        end: AttemptEnd,
+        replies: int,
+        answer: Answer | None,
     ) -> None:
         """Return when the end of attempt `number` is stored, with the final answer if it has one.
 

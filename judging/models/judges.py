@@ -50,7 +50,7 @@ class Judge(models.Model):
     )
     max_tokens = models.PositiveIntegerField(default=1024, validators=[MinValueValidator(1)])
     thinking_tokens = models.PositiveIntegerField(
-        default=0, help_text="Room for thinking, beside the tokens of the reply."
+        default=0, help_text="Tokens for thinking, in addition to those of the reply."
     )
     structured = models.BooleanField(
         default=False, help_text="Ask for the reply in a form that the server enforces."

@@ -10,10 +10,10 @@ from judging.engine.interface import (
     Answer,
     AttemptEnd,
     Fault,
+    JudgeQuestion,
     LearningBackend,
     Misconfigured,
     Parameters,
-    Question,
     Rejected,
 )
 from judging.models import Batch, JudgeRun
@@ -39,7 +39,7 @@ class AnswerReader:
         self._answered = self._again = 0
         self.stop_with = ""
 
-    def read(self, question: Question, line: BatchLine) -> None:
+    def read(self, question: JudgeQuestion, line: BatchLine) -> None:
         replies, answer = question.replies, None
         try:
             sent = self._sent_with[question.id]
@@ -68,7 +68,7 @@ class AnswerReader:
             )
         self._close(question, end, replies, answer)
 
-    def miss(self, question: Question, *, is_billed: bool) -> None:
+    def miss(self, question: JudgeQuestion, *, is_billed: bool) -> None:
         """No line: not answered by a batch that expired or was cancelled, lost otherwise."""
         end = AttemptEnd(
             "lost" if is_billed else "expired",
@@ -78,7 +78,7 @@ class AnswerReader:
         )
         self._close(question, end, question.replies, None)
 
-    def _verdict(self, question: Question, fault: Fault, line: BatchLine) -> Answer | None:
+    def _verdict(self, question: JudgeQuestion, fault: Fault, line: BatchLine) -> Answer | None:
         """The end of a question that the server turns down; None where it is asked again."""
         if isinstance(fault, Misconfigured):
             self.stop_with = str(fault)
@@ -95,7 +95,7 @@ class AnswerReader:
         return None
 
     def _close(
-        self, question: Question, end: AttemptEnd, replies: int, answer: Answer | None
+        self, question: JudgeQuestion, end: AttemptEnd, replies: int, answer: Answer | None
     ) -> None:
         self._answered += answer is not None
         self._again += answer is None

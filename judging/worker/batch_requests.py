@@ -6,7 +6,7 @@ from math import inf
 from judging.backends.batch import MAX_BYTES, request_line
 from judging.backends.parameters import request_body
 from judging.engine.asking import seed_of
-from judging.engine.interface import Parameters, Question
+from judging.engine.interface import JudgeQuestion, Parameters
 from judging.models import Attempt, Batch, JudgeRun, Judgment, SentParameters
 from judging.worker import ledger
 from judging.worker.budgets import Room
@@ -32,7 +32,7 @@ def store(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
     return refused
 
 
-def count_in_one_file(questions: Sequence[Question], parameters: Parameters) -> int:
+def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters) -> int:
     """How many of the questions a file has room for; one, however long it is."""
     room = MAX_BYTES
     for number, question in enumerate(questions):
@@ -57,18 +57,18 @@ def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
     return len(openings)
 
 
-def request_lines(questions: Sequence[Question]) -> Iterator[bytes]:
+def request_lines(questions: Sequence[JudgeQuestion]) -> Iterator[bytes]:
     """The questions as lines of a file, as the ledger says that each is sent."""
     sent = sent_parameters(questions)
     return (_line(question, sent[question.id]) for question in questions)
 
 
-def _line(question: Question, parameters: Parameters) -> bytes:
+def _line(question: JudgeQuestion, parameters: Parameters) -> bytes:
     body = request_body(parameters.values, question, seed=seed_of(question))
     return request_line(custom_id(question), body)
 
 
-def sent_parameters(questions: Iterable[Question]) -> dict[int, Parameters]:
+def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]:
     """What the last attempt of each question is sent with; alike for nearly all."""
     last = {question.id: question.attempts for question in questions}
     attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
@@ -79,7 +79,7 @@ def sent_parameters(questions: Iterable[Question]) -> dict[int, Parameters]:
     return {judgment: found[sha256] for judgment, sha256 in hashes.items()}
 
 
-def open_questions(batch: Batch, run: JudgeRun) -> list[Question]:
+def open_questions(batch: Batch, run: JudgeRun) -> list[JudgeQuestion]:
     """What a batch still asks; the last attempt of each question is the one in the batch.
 
     Not what was read before a crash and is to be asked again: that was counted.
@@ -92,5 +92,5 @@ def open_questions(batch: Batch, run: JudgeRun) -> list[Question]:
     return questions_of(run, list(judgments.select_related("item__persona").order_by("pk")))
 
 
-def custom_id(question: Question) -> str:
+def custom_id(question: JudgeQuestion) -> str:
     return f"{question.id}-{question.attempts}"

@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from judging.engine.interface import Outage, OverBudget, Question, StepwiseBackend, Stopped
+from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
 from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
@@ -183,7 +183,9 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
     return list(Judgment.objects.filter(pk__in=ids).select_related("item__persona").order_by("pk"))
 
 
-def _ask(run: JudgeRun, judgments: list[Judgment], questions: list[Question], lease: str) -> None:
+def _ask(
+    run: JudgeRun, judgments: list[Judgment], questions: list[JudgeQuestion], lease: str
+) -> None:
     """Ask about leased judgments and wait for the end of it."""
     mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()

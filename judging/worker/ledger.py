@@ -19,9 +19,9 @@ from judging.engine.interface import (
     AttemptEnd,
     BudgetInUse,
     Halted,
+    JudgeQuestion,
     LedgerFailed,
     Parameters,
-    Question,
     Stopped,
     Usage,
 )
@@ -100,7 +100,7 @@ class LedgerRows:
         if judge.price_input is not None and judge.price_output is not None:
             self._prices = judge.price_input * price_share, judge.price_output * price_share
 
-    def opening(self, question: Question, number: int, parameters: Parameters) -> Opening:
+    def opening(self, question: JudgeQuestion, number: int, parameters: Parameters) -> Opening:
         most = self.most(question)
         return Opening(
             self._run_id,
@@ -113,7 +113,12 @@ class LedgerRows:
         )
 
     def closing(
-        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+        self,
+        question: JudgeQuestion,
+        number: int,
+        end: AttemptEnd,
+        replies: int,
+        answer: Answer | None,
     ) -> Closing:
         usage, is_estimate = end.usage, False
         if usage is None and end.maybe_billed:
@@ -137,11 +142,11 @@ class LedgerRows:
             freezes=self._freezes,
         )
 
-    def most(self, question: Question) -> Usage:
+    def most(self, question: JudgeQuestion) -> Usage:
         """Tokens that a request can use at most: no tokenizer makes more of a text than bytes."""
         return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
 
-    def _guess(self, question: Question, text: str) -> Usage:
+    def _guess(self, question: JudgeQuestion, text: str) -> Usage:
         """The most that a reply can have used whose usage nobody told."""
         most = self.most(question)
         if self._thinks:  # what it thought does not show in its words
@@ -175,7 +180,7 @@ class RunLedger:
         """Since when the request is under way that was begun first; None while there is none."""
         return min(self._under_way.copy().values(), default=None)
 
-    async def open(self, question: Question, number: int, parameters: Parameters) -> None:
+    async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
         if self._is_stopping():
             raise Halted("The worker is ending.")
         self._under_way[question.id] = time.monotonic()
@@ -186,7 +191,12 @@ class RunLedger:
             raise
 
     async def close(
-        self, question: Question, number: int, end: AttemptEnd, replies: int, answer: Answer | None
+        self,
+        question: JudgeQuestion,
+        number: int,
+        end: AttemptEnd,
+        replies: int,
+        answer: Answer | None,
     ) -> None:
         await self._writer.write(self._rows.closing(question, number, end, replies, answer))
         self._under_way.pop(question.id, None)

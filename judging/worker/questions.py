@@ -5,14 +5,14 @@ import hashlib
 from django.db import connection, transaction
 from django.db.models import Max
 
-from judging.engine.interface import Question
+from judging.engine.interface import JudgeQuestion
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.registry import protocol
 from judging.worker.ledger import execute_many
 from judging.worker.prompts import prompt_of
 
 
-def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
+def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
     """Build the prompts and note which text each judgment was asked with."""
     attempts = dict(
         Attempt.objects.filter(judgment__in=judgments)
@@ -26,7 +26,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[Question]:
         prompt = prompt_of(run, judgment.item, shown_first=judgment.shown_first)
         judgment.prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
         questions.append(
-            Question(
+            JudgeQuestion(
                 id=judgment.pk,
                 prompt=prompt,
                 protocol=asked,

@@ -8,7 +8,14 @@ import pytest
 from judging.backends import model_thread
 from judging.backends.model_thread import ModelThread
 from judging.backends.transformers import TransformersKind
-from judging.engine.interface import Fault, Misconfigured, Question, Rejected, Reply, ServerError
+from judging.engine.interface import (
+    Fault,
+    JudgeQuestion,
+    Misconfigured,
+    Rejected,
+    Reply,
+    ServerError,
+)
 from judging.protocols.standard import Standard
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
@@ -39,7 +46,7 @@ class MadeUp:
 
 
 def question(number, prompt="[[A]]"):
-    return Question(number, prompt, protocol=Standard(), seed=number)
+    return JudgeQuestion(number, prompt, protocol=Standard(), seed=number)
 
 
 def ask(model, count=1, *, rounds=1, load=None, batch_size=4):

@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
-from judging.engine.interface import LedgerFailed, Parameters, Question, Reply, TimedOut
+from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.limits import Grant, Limits
 from judging.engine.rate_limit_coordination import keep_coordinating
 from judging.engine.rate_limits import Limiter
@@ -266,7 +266,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
             OpenAISettings("m", url, 0.7, 0.95, 64, 0.3),
             connect(base_url=url, api_key="", timeout=0.3),
         )
-        question = Question(1, "?", protocol=Standard(), seed=1)
+        question = JudgeQuestion(1, "?", protocol=Standard(), seed=1)
         try:
             with pytest.raises(TimedOut):
                 await asyncio.wait_for(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from judging.backends.transformers import LocalModel, TransformersBackend, TransformersSettings
-from judging.engine.interface import Misconfigured, Question
+from judging.engine.interface import JudgeQuestion, Misconfigured
 from judging.protocols.standard import Standard
 from judging.protocols.tie import Tie
 from tests.factories import make_item, make_study
@@ -46,7 +46,7 @@ def settings(folder, **overrides):
 
 
 def question(number, prompt, *, offers_tie=False):
-    return Question(number, prompt, protocol=Tie() if offers_tie else Standard(), seed=number)
+    return JudgeQuestion(number, prompt, protocol=Tie() if offers_tie else Standard(), seed=number)
 
 
 def _ask(backend, number, prompt):

@@ -153,7 +153,7 @@ def _responsible(described: Description) -> dict[str, Any]:
         "rai:personalSensitiveInformation": privacy(described),
         "rai:dataReleaseMaintenancePlan": (
             "A snapshot of the day it was made. Answers that are withdrawn later leave the next "
-            "export; whoever passes this one on is asked to replace it."
+            "export; anyone who passes this one on is asked to replace it."
         ),
     }
 
