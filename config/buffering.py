@@ -3,6 +3,10 @@
 gunicorn's own threads read a request and write its answer themselves, so that a few clients who
 send half a request, or read nothing, hold all of them. Here one loop receives every request and
 sends every answer; a thread works between the two. What is large waits in a file without a name.
+
+No option of gunicorn does this: its gthread worker reads in the thread, and gevent or an ASGI
+server would run Django's database code under a loop. A proxy in front does it too
+(proxy/nginx.conf); this class protects installations that have none.
 """
 
 import contextlib

@@ -56,14 +56,14 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
     if not pid and may_preview(request, study):
         return redirect("annotation:preview", study.slug, "task")
     try:
-        seen = verify_entry(study, request.GET)
+        verification = verify_entry(study, request.GET)
         annotator = services.enter(
             study_id=study.pk,
             pid=pid,
             prolific_study_id=request.GET.get("STUDY_ID", ""),
             session_id=request.GET.get("SESSION_ID", ""),
         )
-        note_entry(annotator, seen)
+        note_entry(annotator, verification)
     except EntryRefused:
         return no_identity(request, study)
     except TookPartBefore:

@@ -16,7 +16,7 @@ from annotation.prolific.launch.content_warnings import content_warnings
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_checks import resolve_drafts
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.launch.requested_places import Wish, open_wish, store
+from annotation.prolific.launch.requested_places import PlacesRequest, open_request, store
 from annotation.prolific.launch.workspace import Workspace, workspace_of
 from annotation.prolific.money.reservations import note_reservation
 from studies.models import Study
@@ -209,7 +209,7 @@ def add_places(
             raise NotAllowed("There is no such study on Prolific yet. Launch it first.")
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
-        earlier = open_wish(row, remote, extra=extra)
+        earlier = open_request(row, remote, extra=extra)
         before = earlier.before if earlier else remote.places if seen is None else seen
         wanted = before + extra
         if remote.places == wanted and earlier is None:
@@ -220,7 +220,7 @@ def add_places(
             )
         total = _cost_of_places(client, row, extra)
         if remote.places != wanted:
-            store(row, Wish(before, wanted))
+            store(row, PlacesRequest(before, wanted))
             _set_places(client, row, wanted)
         with transaction.atomic():
             store(row, None)
@@ -251,9 +251,9 @@ def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
 
 
 def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
-    """How many places there are now, or were before an earlier wish for `extra` more broke off."""
+    """The number of places now, or before an earlier request for `extra` more broke off."""
     remote = client.study(str(row.prolific_id))
-    earlier = open_wish(row, remote, extra=extra)
+    earlier = open_request(row, remote, extra=extra)
     return earlier.before if earlier else remote.places
 
 

@@ -10,28 +10,28 @@ from annotation.prolific.api.types import RemoteStudy
 
 
 @dataclass(frozen=True)
-class Wish:
+class PlacesRequest:
     """From so many places to so many."""
 
     before: int
     wanted: int
 
 
-def open_wish(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> Wish | None:
-    """An earlier wish for as many places whose end nobody saw; None where there is none.
+def open_request(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> PlacesRequest | None:
+    """An earlier request for as many places whose end nobody saw; None where there is none.
 
     It is void when Prolific shows neither the number before it nor the one after it: then the
     places were changed there meanwhile.
     """
     if row.places_before is None or row.places_wanted is None:
         return None
-    wish = Wish(row.places_before, row.places_wanted)
-    is_same = wish.wanted - wish.before == extra
-    return wish if is_same and remote.places in (wish.before, wish.wanted) else None
+    request = PlacesRequest(row.places_before, row.places_wanted)
+    is_same = request.wanted - request.before == extra
+    return request if is_same and remote.places in (request.before, request.wanted) else None
 
 
-def store(row: ProlificStudy, wish: Wish | None) -> None:
-    """Keep a wish before it is sent; None once it is fulfilled or refused."""
-    row.places_before = wish.before if wish else None
-    row.places_wanted = wish.wanted if wish else None
+def store(row: ProlificStudy, request: PlacesRequest | None) -> None:
+    """Keep a request before it is sent; None once it is fulfilled or refused."""
+    row.places_before = request.before if request else None
+    row.places_wanted = request.wanted if request else None
     row.save(update_fields=["places_before", "places_wanted"])

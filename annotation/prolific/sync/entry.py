@@ -1,4 +1,4 @@
-"""Whether somebody who opens the link is who the link says: a link can be edited by anybody."""
+"""Whether a link belongs to the participant who opens it: anybody can edit a link."""
 
 import enum
 import logging
@@ -30,27 +30,27 @@ logger = logging.getLogger(__name__)
 _OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.SCREENED_OUT}
 
 
-class Seen(enum.Enum):
-    """What a link was seen to be at entry."""
+class Verification(enum.Enum):
+    """What we know about a link when somebody opens it."""
 
     SIGNED = "signed by Prolific"
     UNKNOWN = "of a session that Prolific does not know"
     NOTHING = "nothing new"
 
 
-def verify_entry(study: Study, query: Mapping[str, str]) -> Seen:
+def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
     """Compare PROLIFIC_PID with the submission that SESSION_ID names.
 
-    A link that Prolific has signed says so by itself; where the study asks for signed links, no
-    other one lets somebody new in. Otherwise it is asked of Prolific once a session, and only where
-    the study was launched from here. When Prolific cannot be read, or does not know so fresh a
-    submission yet, the person is let in, and what was seen says which: the look that comes every
-    minute finds the rest. Where seats or group places run short, whoever has left there gives
-    theirs back first: the newcomer may stand in for them. Raises `EntryRefused`.
+    A link that Prolific has signed proves itself. If the study requires signed links, no other
+    link lets a new participant in. Otherwise Prolific is asked once for each session, if the study
+    was launched from here. If Prolific does not answer, or does not know the submission yet, the
+    participant may enter; the result says which, and the synchronisation every minute finds the
+    rest. If few seats or group places are left, participants who have left on Prolific give theirs
+    back first. Raises `EntryRefused`.
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not pid or not is_watched(study):
-        return Seen.NOTHING
+        return Verification.NOTHING
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     mirrored = ProlificSubmission.objects.filter(submission_id=session).first()
@@ -59,23 +59,24 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Seen:
     ):
         raise EntryRefused("SESSION_ID is somebody else's")
     if _has_entered(study, pid, session):
-        return Seen.NOTHING
-    seen = Seen.SIGNED if _is_signed(query) else Seen.NOTHING
-    if seen != Seen.SIGNED and _wants_signed(study) and not query.get("prolific_token"):
+        return Verification.NOTHING
+    is_signed = _is_signed(query)
+    if not is_signed and _wants_signed(study) and not query.get("prolific_token"):
         raise EntryRefused("the study takes signed links only")
     client = page_client()
-    if mirrored is None and seen != Seen.SIGNED:
-        seen = _ask(study, pid, session, client)
+    verification = Verification.SIGNED if is_signed else Verification.NOTHING
+    if mirrored is None and not is_signed:
+        verification = _ask(study, pid, session, client)
     if _is_short(study):
         _follow_who_left(study, client)
-    return seen
+    return verification
 
 
-def note_entry(annotator: Annotator, seen: Seen) -> None:
-    """Keep with somebody who has entered what their link was seen to be."""
-    if seen == Seen.SIGNED:
+def note_entry(annotator: Annotator, verification: Verification) -> None:
+    """Store with a new annotator what we know about their link."""
+    if verification == Verification.SIGNED:
         services.note_signed(annotator_id=annotator.pk)
-    elif seen == Seen.UNKNOWN:
+    elif verification == Verification.UNKNOWN:
         services.doubt(annotator_id=annotator.pk)
 
 
@@ -104,22 +105,22 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
     return identity is not None and session in identity.session_ids
 
 
-def _ask(study: Study, pid: str, session: str, client: Client) -> Seen:
+def _ask(study: Study, pid: str, session: str, client: Client) -> Verification:
     read_at = timezone.now()
     try:
         remote = client.submission(session)
     except NotFound:
-        return Seen.UNKNOWN
+        return Verification.UNKNOWN
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
-        return Seen.NOTHING
+        return Verification.NOTHING
     row = study_of(remote)
     if row is None or row.study_id != study.pk or remote.participant != pid:
         raise EntryRefused("SESSION_ID is somebody else's, or of another study")
     if remote.status in _OVER:
         raise EntryRefused("the submission is over on Prolific")
     apply(row, remote, read_at=read_at)
-    return Seen.NOTHING
+    return Verification.NOTHING
 
 
 def _is_short(study: Study) -> bool:
