@@ -59,7 +59,7 @@ class ExportAdmin(LookOnly):
     ordering = ("-created_at",)
     actions = ("delete_files",)
 
-    @admin.action(description="Delete the files, or stop the writing")
+    @admin.action(description="Delete files or stop exports")
     def delete_files(self, request: HttpRequest, chosen: QuerySet[Export]) -> None:
         for export_id in chosen.values_list("pk", flat=True):
             delete_export(export_id=export_id, user=cast(User, request.user))

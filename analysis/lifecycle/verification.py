@@ -62,7 +62,7 @@ def read_report(name: str) -> dict[str, Any]:
         report = json.loads(path.read_text("utf-8"))
     except OSError:
         raise AnalysisError(
-            f"There is no report at {path}. Name a report.json, its folder, or the id at the end "
+            f"There is no report at {path}. Give a report.json, its folder, or the id at the end "
             "of a report's address."
         ) from None
     except ValueError as error:
@@ -156,10 +156,11 @@ def _other_reasons(
     for name, people in (
         ("newly excluded from the analysis", gone & excluded),
         ("no longer counted", gone - excluded),
-        ("counted in addition", now_people - then_people),
+        ("new in the analysis", now_people - then_people),
     ):
         if people:
-            yield f"{len(people)} people are {name}: {', '.join(sorted(people))}."
+            annotators = "1 annotator is" if len(people) == 1 else f"{len(people)} annotators are"
+            yield f"{annotators} {name}: {', '.join(sorted(people))}."
     for key in ("items", "annotations", "judgments", "runs"):
         then, after = report["inputs"][key], now["inputs"][key]
         if then != after:

@@ -67,40 +67,43 @@ def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     inputs, parameters = report["inputs"], report["parameters"]
     for label, key in (
         ("Items", "items"),
-        ("Answers of people", "annotations"),
+        ("Answers of annotators", "annotations"),
         ("Judgments", "judgments"),
-        ("Runs of judges", "runs"),
+        ("Judge runs", "runs"),
     ):
         yield label, f"{inputs[key]:,}"
     counts = report["human"]["not_counted"]
-    yield "People excluded", f"{counts.get('excluded_people', 0):,}"
+    yield "Excluded annotators", f"{counts.get('excluded_people', 0):,}"
     yield "Withdrawn answers", f"{counts.get('withdrawn', 0):,}"
     yield "High certainty from", f"{parameters['threshold']}"
-    yield "Margin", f"{parameters['margin'] * 100:g} points"
+    yield "Equivalence margin", f"{parameters['margin'] * 100:g} points"
     yield "Resamples, seed", f"{parameters['bootstrap']:,}, {report['seed']}"
-    yield "Inputs", f"{inputs['hash'][:12]}…"
+    yield "Hash of the inputs", f"{inputs['hash'][:12]}…"
     software = report["software"]
-    yield "Program", f"{software['thirdperson']}, code {software.get('code', '–')[:12]}"
+    yield "Software version", f"{software['thirdperson']}, code {software.get('code', '–')[:12]}"
 
 
 def _found(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     human = report["human"]
-    for label, side in (("People, majority", "majority"), ("People, single answers", "individual")):
+    for label, side in (
+        ("Majority of annotators", "majority"),
+        ("Single annotators", "individual"),
+    ):
         yield from _side(label, _in_general(human[side]))
     agreement = human["agreement"]
-    yield "Two people agree", _text(agreement["percent"], "percent")
+    yield "Agreement of two annotators", _text(agreement["percent"], "percent")
     yield "Krippendorff's alpha", _text(agreement["krippendorff_alpha"]["value"], "decimal")
     names = run_names(report)
     for name, judge, versus in zip(names, report["judges"], report["comparison"], strict=True):
         yield from _side(name, _in_general(judge))
         difference = versus["difference_general"]
         gap = _text(versus["difference"]["value"], "points")
-        yield f"{name} less majority, points", f"{gap} ({_text(difference['ci'], 'points_range')})"
+        yield f"{name} minus majority, points", f"{gap} ({_text(difference['ci'], 'points_range')})"
 
 
 def _side(label: str, side: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield label, _share(side)
-    yield f"{label}, where certain", _share(side["high"])
+    yield f"{label}, high certainty", _share(side["high"])
 
 
 def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:

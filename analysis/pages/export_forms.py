@@ -11,7 +11,7 @@ from analysis.exports.errors import ExportError
 from analysis.exports.tables.table_files import has_pyarrow
 from studies.models.studies import Study
 
-_USUAL = ("", "The usual one (JSON; CSV for matrices)")
+_USUAL = ("", "Default (JSON; CSV for matrices)")
 # Plain JSON is written for Label Studio alone, where it is the usual one.
 _CHOOSABLE = ("jsonl", "csv", "parquet")
 
@@ -22,11 +22,11 @@ def _checkbox(label: str, help_text: str) -> forms.BooleanField:
 
 
 class ExportForm(forms.Form):
-    what = forms.ChoiceField(label="What", choices=list(WHAT_LABELS.items()), initial="all")
+    what = forms.ChoiceField(label="Content", choices=list(WHAT_LABELS.items()), initial="all")
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        help_text="“Everything” always holds JSON Lines and CSV.",
+        help_text="“Everything” always contains JSON Lines and CSV.",
     )
     licence = forms.ChoiceField(
         label="Licence of the answers",
@@ -47,9 +47,9 @@ class ExportForm(forms.Form):
         "And everything people stated about themselves, for example to pay them.",
     )
     confirmation = forms.CharField(
-        label="To confirm, type the study’s short name",
+        label="Short name of the study, to confirm",
         required=False,
-        help_text="Needed only for free text or platform ids. The study’s log keeps your name.",
+        help_text="Required for free text or platform ids. The study’s log records your name.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     OWNERS_ONLY = ("free_text", "identified", "confirmation")

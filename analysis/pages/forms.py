@@ -20,14 +20,14 @@ class ReportForm(forms.Form):
         min_value=1,
         max_value=100,
         required=False,
-        help_text="1 to 100. Any other value than the study's own is marked as explored.",
+        help_text="From 1 to 100. Values other than the study’s are marked as explored.",
     )
     bootstrap = forms.IntegerField(
         label="Resamples",
         min_value=BOOTSTRAP_RANGE[0],
         max_value=BOOTSTRAP_RANGE[1],
         required=False,
-        help_text="Of every kind. 1,000 is what the source article uses.",
+        help_text="For the bootstrap and permutation tests. The paper uses 1,000.",
     )
     seed = forms.IntegerField(
         label="Seed",
@@ -59,44 +59,45 @@ class PlanForm(forms.Form):
     """An analysis plan; whether it makes sense as a whole, the service decides."""
 
     hypotheses = forms.CharField(
-        label="What you expect",
+        label="Hypotheses",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="In your own words. The report prints it.",
+        help_text="In your own words. The report quotes them.",
     )
     analyses = forms.MultipleChoiceField(
         label="Analyses",
         choices=lambda: list(catalogue().items()),
         widget=forms.CheckboxSelectMultiple,
-        help_text="Everything else in the report will be marked as explored.",
+        help_text="The report marks all other analyses as explored.",
         error_messages={"required": "Choose at least one analysis."},
     )
     judges = forms.CharField(
-        label="Runs of judges",
+        label="Judge runs",
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One to a line: NAME, or NAME : SETTING : FEATURES. Settings are standard, "
-        "certainty (the default) and tie; features are all (the default), none or a set's name.",
+        help_text="One per line: NAME or NAME : SETTING : FEATURES. SETTING is standard, certainty "
+        "(default) or tie. FEATURES is all (default), none or the name of a feature set.",
     )
     threshold = forms.IntegerField(label="High certainty from", min_value=1, max_value=100)
     margin = forms.FloatField(
-        label="Margin of equivalence",
+        label="Equivalence margin",
         min_value=MARGIN_RANGE[0],
         max_value=MARGIN_RANGE[1],
-        help_text="A difference of accuracies: 0.05 is five points.",
+        help_text="The largest difference in accuracy that counts as comparable. 0.05 is five "
+        "percentage points.",
     )
     exclusions = forms.CharField(
-        label="Whose answers will be left out",
+        label="Rule for excluding annotators",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="The rule, before you know whom it meets. Empty: nobody's.",
+        help_text="State the rule before you know whom it excludes. Leave empty for none.",
     )
     bootstrap = forms.IntegerField(
         label="Resamples", min_value=BOOTSTRAP_RANGE[0], max_value=BOOTSTRAP_RANGE[1]
     )
     seed = forms.IntegerField(label="Seed", min_value=SEED_RANGE[0], max_value=SEED_RANGE[1])
     final = forms.BooleanField(
-        label="I know that the plan cannot be changed once it is frozen",
+        label="I understand that the plan cannot change after I freeze it",
         error_messages={"required": "Confirm that the plan is final."},
     )
 
@@ -121,14 +122,14 @@ class ShareForm(forms.Form):
         label="For",
         max_length=120,
         required=False,
-        help_text="For your own list; it is not shown to them.",
+        help_text="For your own list. The recipient does not see it.",
     )
     days = forms.IntegerField(
-        label="Days until it ends",
+        label="Days until it expires",
         initial=DEFAULT_DAYS,
         min_value=DAYS_RANGE[0],
         max_value=DAYS_RANGE[1],
-        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can end it earlier.",
+        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can revoke the link earlier.",
     )
 
 

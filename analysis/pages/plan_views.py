@@ -35,7 +35,7 @@ def _freeze(request: HttpRequest, study: Study) -> HttpResponse:
         except AnalysisError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "The plan is frozen.")
+            messages.success(request, "Analysis plan frozen.")
             return redirect("analysis:plan", slug=study.slug)
     return _page(request, study, form, status=422)
 

@@ -65,7 +65,7 @@ def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
     report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
     link = get_object_or_404(report.share_links, public_id=link_id)
     if revoke_link(link_id=link.pk, user=cast(User, request.user)):
-        messages.success(request, "The link no longer opens the report.")
+        messages.success(request, "Share link revoked.")
     return redirect("analysis:share", slug=slug, public_id=public_id)
 
 
@@ -91,7 +91,7 @@ def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
     _, report = _opened(request, link_id)
     path = shared_page(report)
     if not path.is_file():
-        raise Http404("The files of this report are gone.")
+        raise Http404("The files of this report do not exist.")
     response = FileResponse(path.open("rb"), content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"
     response["Content-Security-Policy"] = policy

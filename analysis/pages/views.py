@@ -85,14 +85,14 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
     report = get_report(request.user, slug, public_id)
     recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
-    verify_label = "Verify again" if recheck else "Verify"
+    verify_label = "Verify report again" if recheck else "Verify report"
     context = {
         "study": report.study,
         "report": report,
         "status_url": reverse("analysis:status", args=[slug, public_id]),
         "retry": Retry(
             reverse("analysis:build", args=[slug]),
-            "Build it again from the current answers",
+            "Rebuild with current answers",
             fields=same,
         ),
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),

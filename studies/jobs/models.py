@@ -13,8 +13,8 @@ STALLED_AFTER = timedelta(minutes=2)
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."
 STALLED = (
-    "No worker is working on this: its worker was stopped, or none is running. The work starts "
-    "again as soon as a worker is free."
+    "No worker is processing this: the worker was stopped, or no worker is running. The job starts "
+    "again when a worker is free."
 )
 
 

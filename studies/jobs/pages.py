@@ -14,7 +14,7 @@ class Retry:
     """The button below a job that is over or stalled; posts `fields` to `url`, or links there."""
 
     url: str
-    label: str = "Ask again"
+    label: str = "Try again"
     fields: Mapping[str, Any] = field(default_factory=dict)
     is_link: bool = False
     about: str = ""  # for screen readers, where a page has several such buttons

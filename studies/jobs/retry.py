@@ -37,11 +37,11 @@ def queue_again(job: J) -> bool:
     message = WAITING
     if is_given_up:
         message = (
-            f"Its worker was stopped {MAX_ATTEMPTS} times. The worker's log has the details; "
-            "there may be too little memory or disk space."
+            f"The worker was stopped {MAX_ATTEMPTS} times. The server may be short of memory or "
+            "disk space. The log of the worker has the details."
         )
     elif job.attempts:
-        message = f"Its worker was stopped. {WAITING}"
+        message = f"The worker was stopped. {WAITING}"
     now = timezone.now()
     # The heartbeat that was read is part of the condition: a worker that is alive keeps its job.
     changed = type(job)._default_manager.filter(

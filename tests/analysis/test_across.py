@@ -241,5 +241,5 @@ def test_waves_that_cannot_be_pooled_leave_nothing_behind(tmp_path):
 
 
 def test_one_study_cannot_be_pooled(tmp_path):
-    with pytest.raises(CommandError, match="needs two studies or more"):
+    with pytest.raises(CommandError, match="needs at least two studies"):
         call_command("report", "pilot", "--pool", "--out", str(tmp_path))

@@ -54,8 +54,8 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewpor
     fits_and_reads_well(page)
 
     page.goto(reverse("exports:list", args=[study.slug]))
-    page.get_by_label("With platform ids").check()
-    page.get_by_role("button", name="Make the export").click()
+    page.get_by_label("Include platform ids").check()
+    page.get_by_role("button", name="Create export").click()
     page.get_by_role("heading", name="There is a problem").wait_for()
     fits_and_reads_well(page)
 
@@ -64,17 +64,17 @@ def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed
     page = signed_in()
     page.goto(reverse("exports:list", args=[study.slug]))
 
-    page.get_by_label("What", exact=True).focus()
+    page.get_by_label("Content", exact=True).focus()
     page.keyboard.press("A")  # Annotations
-    page.get_by_role("button", name="Make the export").focus()
+    page.get_by_role("button", name="Create export").focus()
     page.keyboard.press("Enter")
     page.get_by_text("Waiting for a worker.").wait_for()
-    page.get_by_label("To confirm").fill("half a wo")
+    page.get_by_label("Short name of the study").fill("half a wo")
 
     tasks.write_export(Export.objects.get().pk)
 
     page.get_by_text("✔ done").wait_for()
-    assert page.get_by_label("To confirm").input_value() == "half a wo"
+    assert page.get_by_label("Short name of the study").input_value() == "half a wo"
     assert page.locator("#export-news").text_content() == "An export has finished."
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").focus()
@@ -85,19 +85,19 @@ def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed
 def test_a_refused_form_says_so_first_and_leads_to_the_field(study, signed_in):
     page = signed_in()
     page.goto(reverse("exports:list", args=[study.slug]))
-    page.get_by_label("With free text").check()
-    page.get_by_role("button", name="Make the export").click()
+    page.get_by_label("Include free text").check()
+    page.get_by_role("button", name="Create export").click()
 
     expect(page.locator(".error-summary")).to_be_focused()
-    page.get_by_role("link", name="To confirm").click()
+    page.get_by_role("link", name="Short name of the study").click()
     expect(page.locator("#id_confirmation")).to_be_focused()
-    assert page.get_by_label("With free text").is_checked()
+    assert page.get_by_label("Include free text").is_checked()
 
 
 def test_without_scripts_the_page_does_everything(study, signed_in):
     page = signed_in(javascript=False)
     page.goto(reverse("exports:list", args=[study.slug]))
-    page.get_by_role("button", name="Make the export").click()
+    page.get_by_role("button", name="Create export").click()
     page.get_by_text("Waiting for a worker.").wait_for()
 
     tasks.write_export(Export.objects.get().pk)

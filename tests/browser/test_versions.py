@@ -54,14 +54,14 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
     page = signed_in(viewport=PHONE)
     page.goto(reverse("analysis:plan", args=[study.slug]))
 
-    page.get_by_role("button", name="Freeze the plan").press("Enter")
+    page.get_by_role("button", name="Freeze plan").press("Enter")
     page.get_by_role("heading", name="There is a problem").wait_for()
     assert page.title().startswith("Error:")
     fits_and_reads_well(page)
     page.get_by_role("link", name="Analyses: Choose at least one analysis.").press("Enter")
-    page.get_by_label("Accuracy of people and judges").press("Space")
-    page.get_by_label("I know that the plan cannot be changed").press("Space")
-    page.get_by_role("button", name="Freeze the plan").press("Enter")
+    page.get_by_label("How often people and judges are right").press("Space")
+    page.get_by_label("I understand that the plan cannot change").press("Space")
+    page.get_by_role("button", name="Freeze plan").press("Enter")
 
     page.get_by_role("heading", name="Seal").wait_for()
     fits_and_reads_well(page)
@@ -71,8 +71,8 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
 def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     page = signed_in(viewport=PHONE)
     page.goto(reverse("analysis:share", args=[study.slug, study.reports.first().public_id]))
-    page.get_by_label("Whom it is for").fill("the journal")
-    page.get_by_role("button", name="Make a link").press("Enter")
+    page.get_by_label("Recipient").fill("the journal")
+    page.get_by_role("button", name="Create share link").press("Enter")
     address = page.get_by_label("Link to the report").input_value()
     fits_and_reads_well(page)
     path = address[address.index("/shared/") :]
@@ -80,10 +80,10 @@ def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     outside = open_page(viewport=PHONE)
     outside.goto(path)
     with outside.expect_request("**/report.html*") as asked:
-        outside.get_by_role("link", name="Open the report").press("Enter")
+        outside.get_by_role("link", name="Open report").press("Enter")
     outside.get_by_role("heading", name="9 Methods").wait_for()
-    page.get_by_role("button", name="End the link for the journal").press("Enter")
-    page.get_by_text("The link no longer opens the report.").wait_for()
+    page.get_by_role("button", name="Revoke link for the journal").press("Enter")
+    page.get_by_text("Share link revoked.").wait_for()
 
     assert "referer" not in asked.value.headers
     assert outside.goto(path).status == 404

@@ -78,7 +78,7 @@ def test_what_the_probe_asked_is_not_asked_again(study, paid, llm):
 def test_at_a_terminal_a_no_spends_no_more(study, paid, llm, monkeypatch):
     out = judge_command("--inline", out=at_a_terminal(monkeypatch, "n"))
 
-    assert "Nothing more was asked." in out
+    assert "Nothing more was sent." in out
     assert (JudgeRun.objects.get().state, len(llm.requests)) == ("paused", 1)
 
 

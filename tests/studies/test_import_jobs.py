@@ -165,14 +165,14 @@ def test_the_page_says_when_the_worker_was_killed_and_the_next_worker_imports_th
 ):
     job = send(client, jsonl(raw_item(1)))
     silent_for(STALLED_AFTER - timedelta(seconds=30), state="running", progress=40, attempts=1)
-    assert "No worker is working on this" not in page_of(client, job)[1]
+    assert "No worker is processing this" not in page_of(client, job)[1]
     silent_for(STALLED_AFTER + timedelta(seconds=1))
-    assert "No worker is working on this" in page_of(client, job)[1]
+    assert "No worker is processing this" in page_of(client, job)[1]
 
     tasks.tidy_imports()
 
     assert queued == [job.pk]
-    assert "Its worker was stopped. Waiting for a worker." in page_of(client, job)[1]
+    assert "The worker was stopped. Waiting for a worker." in page_of(client, job)[1]
     assert run_import(job_id=job.pk).state == "done"
     assert Item.objects.count() == 1
 
@@ -184,7 +184,7 @@ def test_a_file_that_stops_its_worker_three_times_is_given_up_and_deleted(client
     tasks.tidy_imports()
 
     assert queued == []
-    assert "Its worker was stopped 3 times." in page_of(client, job)[1]
+    assert "The worker was stopped 3 times." in page_of(client, job)[1]
     assert not folder_of(job).exists()
 
 

@@ -10,15 +10,15 @@ from studies.models.studies import Study
 
 _SHOWN = 50
 WHAT_LABELS = {
-    "all": "Everything, as one zip: all tables, a data card, metadata, licence, checksums",
-    "annotations": "Annotations: people’s answers, one row each",
-    "judgments": "Judgments: models’ answers, one row each",
-    "aggregates": "Aggregates: majorities, one row an item and rater",
-    "annotators": "Annotators: the people, one row each",
-    "items": "Items: what was judged, ready to be imported again",
-    "wide": "Wide table: a row an item, a column a person, for R and SPSS",
-    "reliability": "Reliability matrix: a row a person, a column an item",
-    "mt-bench": "Pairwise comparisons: as MT-bench publishes them",
+    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "annotations": "Annotations: one row per answer of an annotator",
+    "judgments": "Judgments: one row per answer of a judge",
+    "aggregates": "Aggregates: majorities, one row per item and rater",
+    "annotators": "Annotators: one row per annotator",
+    "items": "Items: in a format that you can import again",
+    "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",
+    "reliability": "Reliability matrix: one row per annotator, one column per item",
+    "mt-bench": "Pairwise comparisons: in the format of MT-bench",
     "argilla": "Records for Argilla",
     "label-studio": "Tasks for Label Studio",
 }
@@ -57,7 +57,7 @@ def listed_exports(study: Study) -> list[Listed]:
             size_text(export.size),
             Retry(
                 reverse("exports:again", args=[study.slug, export.public_id]),
-                about=f"for {name_of(export)}",
+                about=f"to create {name_of(export)}",
             ),
         )
         for export in study.exports.select_related("requested_by")[:_SHOWN]

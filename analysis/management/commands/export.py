@@ -33,7 +33,9 @@ class Command(BaseCommand):
             help="with platform ids, for paying people; the file is readable by its owner alone, "
             "the study's log records it, and you are asked to confirm in a terminal",
         )
-        parser.add_argument("--free-text", action="store_true", help="with what people wrote")
+        parser.add_argument(
+            "--free-text", action="store_true", help="include free text of annotators"
+        )
         parser.add_argument(
             "--fresh-pseudonyms",
             action="store_true",
@@ -62,7 +64,9 @@ class Command(BaseCommand):
         except AnalysisError as error:
             raise CommandError(str(error)) from error
         if options["identified"]:
-            self.stderr.write("This export names people: keep it private, delete it after use.")
+            self.stderr.write(
+                "This export contains personal data. Keep it private and delete it after use."
+            )
         rows = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         self.stdout.write(f"Wrote {options['out']}. Rows: {rows}.")
 
@@ -71,8 +75,8 @@ class Command(BaseCommand):
         if not sys.stdin.isatty():
             return
         self.stderr.write(
-            f"This export will name the people of “{study.title}”. Make it only if you have the "
-            "right to, for example to pay them. The study's log will say that you did."
+            f"This export will contain personal data of the annotators of “{study.title}”. Create "
+            "it only if you are allowed to, for example for payments. The study's log records it."
         )
-        if input(f"Type {study.slug} to go on: ").strip() != study.slug:
+        if input(f"Type {study.slug} to continue: ").strip() != study.slug:
             raise CommandError("Nothing was exported.")

@@ -19,8 +19,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
-        parser.add_argument("--threshold", type=int, help="high certainty (default: the study's)")
-        parser.add_argument("--margin", type=float, help="of equivalence (default: the study's)")
+        parser.add_argument(
+            "--threshold", type=int, help="high-certainty threshold (default: the study's)"
+        )
+        parser.add_argument(
+            "--margin", type=float, help="equivalence margin (default: the study's)"
+        )
         parser.add_argument(
             "--analyses",
             metavar="CODE,CODE",
@@ -31,15 +35,17 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="NAME[:SETTING[:FEATURES]]",
-            help="a planned run (default: certainty, all); once for each",
+            help="a planned run (default: certainty, all); repeatable",
         )
         parser.add_argument(
             "--exclusions", default="", help="whose answers will be left out (default: none)"
         )
-        parser.add_argument("--hypotheses", default="", help="what is expected, in words")
+        parser.add_argument("--hypotheses", default="", help="hypotheses, in words")
         parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
         parser.add_argument("--bootstrap", type=int, default=DEFAULT_BOOTSTRAP)
-        parser.add_argument("--dry-run", action="store_true", help="check it and freeze nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check the plan without freezing it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -64,6 +70,6 @@ class Command(BaseCommand):
         self.stdout.write(f"Frozen at {plan.frozen_at}, seal {plan.seal}.")
         if not plan.is_before_data:
             self.stderr.write(
-                f"{plan.answers:,} answers and {plan.judgments:,} judgments were there already: "
-                "the report will say so, and call nothing registered."
+                f"{plan.answers:,} answers and {plan.judgments:,} judgments already existed. The "
+                "report will state this and mark all analyses as explored."
             )

@@ -17,8 +17,8 @@ from studies.management.study_lookup import find_study
 
 class Command(BaseCommand):
     help = (
-        "Build the report of one study to DIR, or of several to DIR/<study> each, with the tables "
-        "of all in DIR: report.html "
+        "Build the report of one study in DIR, or of several studies in DIR/<study> with the "
+        "common tables in DIR: report.html "
         "(one file that opens offline), report.json, tables/*.csv and *.tex, and figures/*.json "
         "(plotly)."
     )
@@ -35,24 +35,23 @@ class Command(BaseCommand):
             "--threshold",
             type=int,
             default=None,
-            help="certainty from which an answer is high (default: the study's own, usually 80)",
+            help="high-certainty threshold (default: the study's, usually 80)",
         )
         parser.add_argument(
             "--bootstrap",
             type=int,
-            help=f"resamples of every kind (default: the plan's, or {DEFAULT_BOOTSTRAP})",
+            help=f"number of resamples (default: the plan's, or {DEFAULT_BOOTSTRAP})",
         )
 
         parser.add_argument(
             "--pool",
             action="store_true",
-            help="also report all studies as one (a pilot and the main study), to DIR/pooled",
+            help="also build one report of all studies together in DIR/pooled",
         )
         parser.add_argument(
             "--pictures",
             action="store_true",
-            help="also draw the figures as SVG and PNG, for which the package kaleido and a "
-            "Chromium are needed",
+            help="also draw the figures as SVG and PNG; needs the package kaleido and Chromium",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from None
 
         if options["pool"] and len(slugs) < 2:
-            raise CommandError("--pool needs two studies or more.", returncode=2)
+            raise CommandError("--pool needs at least two studies.", returncode=2)
 
         for slug in slugs:
             find_study(slug)

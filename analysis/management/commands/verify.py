@@ -13,19 +13,19 @@ SHOWN = 20
 
 class Command(BaseCommand):
     help = (
-        "Compute a report again from the answers there are now, with its own seed, threshold and "
-        "resamples. Exits 0 where every number is the same, 1 with what differs and why."
+        "Compute a report again from the current answers, with its own seed, threshold and "
+        "resamples. Exits 0 if every number is the same, else 1 with the differences and reasons."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        what = "a report.json, its folder, or the id of a report made here"
+        what = "a report.json, its folder, or the id of a report in this database"
         parser.add_argument("report", nargs="?", default="", help=what)
         parser.add_argument(
             "--report",
             dest="named",
             metavar="REPORT",
             default="",
-            help="the same; an id that begins with a dash is written --report=ID",
+            help="the same; required for an id that starts with a dash: --report=ID",
         )
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 
@@ -34,7 +34,9 @@ class Command(BaseCommand):
 
         named = options["named"] or options["report"].removeprefix("verify=")
         if not named:
-            raise CommandError("Name a report: verify REPORT, or --report=REPORT.", returncode=2)
+            raise CommandError(
+                "Give a report: verify REPORT or verify --report=REPORT.", returncode=2
+            )
         try:
             report = read_report(named)
             found = verify_report(report)
@@ -44,10 +46,12 @@ class Command(BaseCommand):
         if found.is_equal:
             self.stdout.write(
                 f"Equal: {report['study']['slug']}, inputs {report['inputs']['hash'][:12]}…, "
-                f"seed {report['seed']}. Every number is what the answers give."
+                f"seed {report['seed']}. All numbers match the current answers."
             )
             if versions:
-                self.stdout.write(f"Computed by other versions than the report was: {versions}.")
+                self.stdout.write(
+                    f"Some software versions changed since the report was built: {versions}."
+                )
             return
         for reason in found.reasons:
             self.stdout.write(reason)
@@ -57,8 +61,8 @@ class Command(BaseCommand):
         if len(found.differences) > len(shown):
             self.stdout.write(f"… and {len(found.differences) - len(shown):,} more (--all).")
         if versions:
-            self.stdout.write(f"The versions differ too: {versions}.")
-        state = "superseded" if found.is_superseded else "not what the answers give now"
+            self.stdout.write(f"Some software versions also changed: {versions}.")
+        state = "superseded" if found.is_superseded else "out of date"
         n = len(found.differences)
         differ = "1 value differs" if n == 1 else f"{n:,} values differ"
         raise CommandError(f"The report is {state}: {differ}.")

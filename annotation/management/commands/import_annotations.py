@@ -14,9 +14,9 @@ from studies.management.study_lookup import find_study
 
 class Command(BaseCommand):
     help = (
-        "Import answers of people: CSV or JSON Lines with rater_id, item_id, choice (r1, r2 or "
-        "tie), certainty, and if known active_ms, shown_first, answered_at. A file is imported "
-        "whole or not at all; importing it again changes nothing."
+        "Import answers of annotators from CSV or JSON Lines with rater_id, item_id, choice (r1, "
+        "r2 or tie), certainty and, optionally, active_ms, shown_first and answered_at. If the "
+        "file has an error, nothing is imported. The same file again changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +30,9 @@ class Command(BaseCommand):
         try:
             file = File(path.name, path.read_bytes())
         except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
+            raise CommandError(
+                f"{path} cannot be read: {error.strerror}. Check the path."
+            ) from error
         try:
             with progress_bar(sys.stderr, total=file.data.count(b"\n"), label=path.name) as bar:
                 result = import_annotations(
@@ -38,5 +40,5 @@ class Command(BaseCommand):
                 )
         except Refused as error:
             raise CommandError(f"{path}: {error}") from error
-        prefix = "Nothing was stored. A real run says: " if options["dry_run"] else ""
+        prefix = "Nothing was stored. Without --dry-run: " if options["dry_run"] else ""
         self.stdout.write(f"{prefix}{result}")

@@ -43,8 +43,8 @@ _LOOKS_ITSELF = ("launch", "forget", "webhooks", "demographics")
 
 class Command(BaseCommand):
     help = (
-        "Recruit on Prolific: launch makes a draft, publish spends the money, settle approves and "
-        "pays. What spends asks first and shows the sum; --yes answers yes."
+        "Recruit on Prolific. launch creates a draft, publish spends the money, settle approves "
+        "and pays. Actions that spend money show the amount and ask first; --yes answers yes."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -53,16 +53,18 @@ class Command(BaseCommand):
         def add(name: str, words: str) -> ArgumentParser:
             sub = actions.add_parser(name, help=words, description=words)
             sub.add_argument("study", metavar="STUDY", help="short name of the study")
-            sub.add_argument("--yes", action="store_true", help="do not ask")
+            sub.add_argument("--yes", action="store_true", help="do not ask for confirmation")
             return sub
 
-        plan = add("launch", "check the plan and make the draft; safe to repeat")
+        plan = add("launch", "check the launch plan and create the draft; safe to repeat")
         plan.add_argument("--preset", choices=["paper"], help="the settings of the paper's study")
-        plan.add_argument("--places", type=int, help="how many people; default: as needed")
-        plan.add_argument("--country", help="Prolific's words, for example “United States”")
-        plan.add_argument("--language", help="Prolific's words, for example English")
-        plan.add_argument("--approval-rate", type=int, help="percent, at least")
-        plan.add_argument("--earlier-submissions", type=int, help="at least")
+        plan.add_argument(
+            "--places", type=int, help="number of participants (default: as many as the items need)"
+        )
+        plan.add_argument("--country", help="as Prolific names it, for example “United States”")
+        plan.add_argument("--language", help="as Prolific names it, for example English")
+        plan.add_argument("--approval-rate", type=int, help="minimum, in percent")
+        plan.add_argument("--earlier-submissions", type=int, help="minimum number")
         plan.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
         plan.add_argument(
             "--balance",
@@ -70,37 +72,41 @@ class Command(BaseCommand):
             metavar="FILTER=LABEL,LABEL",
             help="equal groups by a filter, for example sex=Male,Female; repeat to cross filters",
         )
-        plan.add_argument("--devices", help=f"with commas, of {', '.join(DEVICES)}")
-        plan.add_argument("--apart", action="store_true", default=None, help="a study a group")
+        plan.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
+        plan.add_argument(
+            "--apart", action="store_true", default=None, help="one study for each group"
+        )
         plan.add_argument(
             "--signed-links", action="store_true", default=None, help="if your workspace has them"
         )
-        plan.add_argument("--workspace", help="its id; needed where the account has several")
-        plan.add_argument("--project", help="its id; default: the one called Thirdperson, or first")
+        plan.add_argument("--workspace", help="workspace id; required if the account has several")
+        plan.add_argument("--project", help="project id (default: Thirdperson, else the first)")
         plan.add_argument("--check", action="store_true", help="show checks and cost only")
         plan.add_argument(
             "--dry-run",
             action="store_true",
-            help="make the drafts, compare what Prolific shows with what was sent, delete them",
+            help="create the drafts, compare what Prolific stored with what was sent, delete them",
         )
 
-        add("publish", "publish the draft; you type the sum")
+        add("publish", "publish the draft; you type the amount to confirm")
         for name in _PAUSED:
-            add(name, f"{name} recruiting")
-        places = add("places", "add places; shows their cost")
+            add(name, f"{name} recruitment")
+        places = add("places", "show the cost of more places and add them")
         places.add_argument("extra", type=int, metavar="N")
-        places.add_argument("--group", default="", help="where groups are recruited apart")
-        add("refill", "open again for places that were given back")
+        places.add_argument("--group", default="", help="quota group, if each has its own study")
+        add("refill", "reopen the study to refill returned places")
         add("sync", "read everything from Prolific")
         money = add("ledger", "every sum with Prolific's own figures, differences marked")
-        money.add_argument("--out", metavar="FILE", help="write the entries there as CSV")
-        add("demographics", "read what people told Prolific about themselves")
-        add("forget", "delete a draft that was never published, there and here")
-        add("webhooks", "subscribe to Prolific's events; prints the signing secret once")
-        money = add("settle", "show both sides; approve and pay after asking")
-        money.add_argument("--approve", action="store_true", help="approve those proposed")
-        money.add_argument("--bonuses", action="store_true", help="pay the bonuses proposed")
-        money.add_argument("--returns", metavar="REASON", help="ask those proposed to return")
+        money.add_argument("--out", metavar="FILE", help="write the payments to this CSV file")
+        add("demographics", "read the demographics of participants from Prolific")
+        add("forget", "delete an unpublished draft here and on Prolific")
+        add("webhooks", "subscribe to Prolific's notifications; prints the signing secret once")
+        money = add("settle", "show all submissions; approve and pay after confirmation")
+        money.add_argument(
+            "--approve", action="store_true", help="approve the suggested submissions"
+        )
+        money.add_argument("--bonuses", action="store_true", help="pay the suggested bonuses")
+        money.add_argument("--returns", metavar="REASON", help="request the suggested returns")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -111,7 +117,9 @@ class Command(BaseCommand):
             else:
                 getattr(self, f"_{action}")(study, options)
         except EOFError:
-            raise CommandError("Nobody is there to answer. Add --yes to answer yes.") from None
+            raise CommandError(
+                "There is no terminal to confirm this. Add --yes to answer yes."
+            ) from None
         except LaunchRefused as error:
             raise CommandError("\n".join(error.problems)) from error
         except ChooseWorkspace as error:
@@ -119,7 +127,7 @@ class Command(BaseCommand):
         except AnnotationError as error:
             # What only the action itself looks up, and what reading the study shows.
             again = action if action in _LOOKS_ITSELF else "sync"
-            doubt = f" Whether it was done is looked up by: prolific {again} {study.slug}"
+            doubt = f" To see whether it was done, run: prolific {again} {study.slug}"
             unknown = getattr(error, "outcome_unknown", False)
             raise CommandError(f"{error}{doubt if unknown else ''}") from error
 
@@ -154,36 +162,40 @@ class Command(BaseCommand):
         self.stdout.write(f"Dry run in {found.workspace}.")
         for draft in found.drafts:
             name = f"{draft.label}: " if draft.label else ""
-            self.stdout.write(f"{name}{len(draft.same)} fields came back as sent.")
+            self.stdout.write(f"{name}{len(draft.same)} fields match.")
             for one in draft.differences:
-                self.stdout.write(f"{name}{one.name} differs: sent {one.sent}; shown {one.read}")
+                self.stdout.write(f"{name}{one.name} differs: sent {one.sent}; stored {one.read}")
             if draft.unseen:
-                self.stdout.write(f"{name}not shown by Prolific: {', '.join(draft.unseen)}.")
+                self.stdout.write(f"{name}not returned by Prolific: {', '.join(draft.unseen)}.")
             if draft.is_ready is False:
-                self.stdout.write(f"{name}Prolific says that it is not ready to be published.")
+                self.stdout.write(f"{name}Prolific reports that it is not ready to be published.")
         costs = sum(draft.cost or 0 for draft in found.drafts)
         self.stdout.write(f"Publishing would cost {format_money(costs, found.currency)}.")
         if found.left_behind:
             left = ", ".join(found.left_behind)
-            raise CommandError(f"Still on Prolific: {left}. The next dry run deletes it.")
-        self.stdout.write("Every draft of the dry run is deleted. Nothing was published.")
+            raise CommandError(f"Still on Prolific: {left}. The next dry run deletes them.")
+        self.stdout.write("All drafts of the dry run were deleted. Nothing was published.")
         if not found.is_clean:
-            raise CommandError("Prolific does not show what was sent: see the differences above.")
+            raise CommandError(
+                "Prolific stored some fields differently. See the differences above."
+            )
 
     def _show(self, preview: Preview) -> None:
         for check in preview.checks:
-            mark = "ok     " if not check.is_open else "BLOCKS " if check.blocks else "advice "
+            mark = "ok     " if not check.is_open else "BLOCKS " if check.blocks else "warning"
             self.stdout.write(f"{mark} {check.text}")
         reward = format_money(preview.reward, preview.currency)
         cost = format_money(preview.cost, preview.currency)
-        self.stdout.write(f"{preview.places:,} people × {reward}; in all with fees and tax {cost}.")
+        self.stdout.write(
+            f"{preview.places:,} participants × {reward}. Total with fees and tax: {cost}."
+        )
         if preview.blocking:
             raise LaunchRefused(preview.blocking)
 
     def _publish(self, study: Study, options: dict[str, Any]) -> None:
         total = publication.cost_of_publishing(study)
         if not total.amount:
-            self.stdout.write("Nothing is left to publish.")
+            self.stdout.write("Everything is already published.")
             return
         typed = total.plain
         if not options["yes"]:
@@ -193,7 +205,9 @@ class Command(BaseCommand):
         self.stdout.write(f"Published for {total}: {states}.")
 
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
-        if action == "stop" and not self._sure("Nobody new can come after that.", {"yes": yes}):
+        if action == "stop" and not self._sure(
+            "No new participants can join after that.", {"yes": yes}
+        ):
             raise CommandError("Not stopped.")
         rows = publication.change(study_id=study.pk, action=action.upper())
         self.stdout.write(f"On Prolific: {', '.join(row.status.lower() for row in rows)}.")
@@ -202,14 +216,14 @@ class Command(BaseCommand):
         extra, group = options["extra"], options["group"]
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
-            raise CommandError("There is no such study on Prolific, or the number is below 1.")
+            raise CommandError("This study is not on Prolific, or the number is below 1.")
         client = connect()
         seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.currency or study.currency)
-        question = f"{seen} places become {seen + extra}; that costs {total}."
+        question = f"Increase the places from {seen} to {seen + extra} for {total}?"
         if not self._sure(question, options):
-            raise CommandError("Nothing added.")
+            raise CommandError("No places were added.")
         row = publication.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
         self.stdout.write(f"Places: {row.places:,}.")
 
@@ -220,7 +234,7 @@ class Command(BaseCommand):
         read = follow(study_id=study.pk)
         counts = totals(study)
         states = ", ".join(f"{status.lower()} {n}" for status, n in sorted(counts.items()))
-        self.stdout.write(f"Submissions read: {read:,}. {states.capitalize() or 'Nobody yet'}.")
+        self.stdout.write(f"Submissions read: {read:,}. {states.capitalize() or 'None yet'}.")
         if pace := pace_of(study):
             hourly = format_money(pace.per_hour, study.currency)
             self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
@@ -241,28 +255,28 @@ class Command(BaseCommand):
             mark = "DIFFERS " if line.differs else "        "
             self.stdout.write(f"{mark}{line.name:<26} ours {ours:>12}  Prolific {theirs:>12}")
         if found.waiting:
-            self.stdout.write(f"Bonus payments that are sent and not confirmed: {found.waiting}.")
+            self.stdout.write(f"Unconfirmed bonus payments: {found.waiting}.")
         if options["out"]:
             with Path(options["out"]).open("w", encoding="utf-8", newline="") as file:
                 writer = CsvWriter(file)
                 writer.row(money_ledger.COLUMNS)
                 writer.rows(money_ledger.csv_rows(found))
-            self.stdout.write(f"Entries written to {options['out']}: {len(found.entries):,}.")
+            self.stdout.write(f"Wrote {len(found.entries):,} payments to {options['out']}.")
 
     def _demographics(self, study: Study, options: dict[str, Any]) -> None:
         self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")
 
     def _forget(self, study: Study, options: dict[str, Any]) -> None:
         forgotten = launch.forget_drafts(study_id=study.pk)
-        self.stdout.write(f"Drafts deleted, there and here: {forgotten}.")
+        self.stdout.write(f"Drafts deleted here and on Prolific: {forgotten}.")
 
     def _webhooks(self, study: Study, options: dict[str, Any]) -> None:
         secret = subscribe(study_id=study.pk)
         self.stdout.write(
-            f"Subscribed. Set PROLIFIC_WEBHOOK_SECRET={secret} and start web and worker again."
+            f"Subscribed. Set PROLIFIC_WEBHOOK_SECRET={secret} and restart web and worker."
             if secret
-            else "Subscribed. The workspace has a secret that Prolific does not show again: set it "
-            "as PROLIFIC_WEBHOOK_SECRET."
+            else "Subscribed. The workspace already has a secret, which Prolific does not show "
+            "again. Set it as PROLIFIC_WEBHOOK_SECRET."
         )
 
     def _settle(self, study: Study, options: dict[str, Any]) -> None:
@@ -278,7 +292,7 @@ class Command(BaseCommand):
             )
         if found.unknown:
             names = ", ".join(annotator.pseudonym for annotator in found.unknown)
-            self.stdout.write(f"Here, and unknown to Prolific: {names}.")
+            self.stdout.write(f"Annotators unknown to Prolific: {names}.")
         if options["approve"]:
             self._approve(study, [row for row in rows if row.action == APPROVE], options)
         if options["returns"]:
@@ -288,27 +302,29 @@ class Command(BaseCommand):
 
     def _approve(self, study: Study, rows: list[SettlementRow], options: dict[str, Any]) -> None:
         if not rows:
-            self.stdout.write("Nobody to approve.")
+            self.stdout.write("No submissions to approve.")
             return
         rewards = sum(row.submission.prolific_study.reward or study.reward for row in rows)
         total = format_money(rewards, study.currency)
-        if not self._sure(f"Approve {len(rows)} people for {total}?", options):
-            raise CommandError("Nobody was approved.")
+        if not self._sure(f"Approve {len(rows)} submissions for {total}?", options):
+            raise CommandError("Nothing was approved.")
         ids = [row.submission.pk for row in rows]
         done = decisions.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
         gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
-        self.stdout.write(f"Asked to approve: {done.asked:,}; approved: {done.approved:,}.{gone}")
+        self.stdout.write(
+            f"Approvals requested: {done.asked:,}. Approved: {done.approved:,}.{gone}"
+        )
 
     def _ask_to_return(
         self, study: Study, rows: list[SettlementRow], options: dict[str, Any]
     ) -> None:
-        if rows and not self._sure(f"Ask {len(rows)} people to return?", options):
-            raise CommandError("Nobody was asked.")
+        if rows and not self._sure(f"Request {len(rows)} returns?", options):
+            raise CommandError("No returns were requested.")
         ids = [row.submission.pk for row in rows]
         asked = decisions.request_returns(
             study_id=study.pk, submission_ids=ids, reason=options["returns"]
         )
-        self.stdout.write(f"Asked to return: {asked:,}.")
+        self.stdout.write(f"Returns requested: {asked:,}.")
 
     def _pay(self, study: Study, rows: list[SettlementRow], options: dict[str, Any]) -> None:
         payments = list(
@@ -324,13 +340,15 @@ class Command(BaseCommand):
             ]
             payments.append(bonuses.prepare(study_id=study.pk, lines=lines))
         if not payments:
-            self.stdout.write("No bonus to pay.")
+            self.stdout.write("No bonuses to pay.")
         for payment in payments:
             ready = bonuses.set_up(payment_id=payment.pk)
             total = format_money(ready.total, study.currency)
             people = ready.lines.count()
             if not self._sure(f"Pay {total}, with fees and tax, for {people} bonuses?", options):
-                raise CommandError("Not paid. It stays ready: settle --bonuses, or the web page.")
+                raise CommandError(
+                    "Not paid. To pay later, run settle --bonuses or use the page Bonuses."
+                )
             bonuses.pay(payment_id=ready.pk, confirmed=ready.total)
             self.stdout.write(f"Paid: {people:,} bonuses, {total} with fees and tax.")
 

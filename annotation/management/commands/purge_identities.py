@@ -10,8 +10,8 @@ from studies.management.study_lookup import find_study
 
 class Command(BaseCommand):
     help = (
-        "Delete the platform's ids of everybody in a study. Answers stay, under pseudonyms, and "
-        "a keyed hash keeps people from entering twice. This cannot be undone: pay first."
+        "Delete the platform ids of all annotators of a study. The answers stay under pseudonyms, "
+        "and a keyed hash prevents a second participation. Pay first: this cannot be undone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         if options["dry_run"]:
             count = ProlificIdentity.objects.filter(annotator__study=study).count()
-            self.stdout.write(f"People whose ids would be deleted: {count:,}.")
+            self.stdout.write(f"Would delete the ids of {count:,} annotators.")
             return
         count = purge_identities(study_id=study.pk)
-        self.stdout.write(f"People whose ids are deleted: {count:,}.")
+        self.stdout.write(f"Deleted the ids of {count:,} annotators.")

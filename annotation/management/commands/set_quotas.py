@@ -12,8 +12,8 @@ from studies.management.study_lookup import find_study
 
 class Command(BaseCommand):
     help = (
-        "Give a study its questions about people and the places of each group, from a TOML file. "
-        "The same file again changes nothing; once people have entered, targets alone may change."
+        "Set the demographic questions and the quota groups of a study from a TOML file. The same "
+        "file again changes nothing. After annotators have entered, only targets can change."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -36,8 +36,10 @@ class Command(BaseCommand):
             questions, groups = read_plan(path.read_text("utf-8"))
             stored = set_quotas(study_id=study.pk, questions=questions, groups=groups)
         except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}. Check it.") from error
+            raise CommandError(
+                f"{path} cannot be read: {error.strerror}. Check the path."
+            ) from error
         except (QuotaError, UnicodeDecodeError) as error:
             raise CommandError(f"{path}: {error}") from error
         places = sum(group.target for group in stored)
-        self.stdout.write(f"Groups: {len(stored):,}, with {places:,} places.")
+        self.stdout.write(f"Stored {len(stored):,} quota groups for {places:,} annotators.")

@@ -55,34 +55,40 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
         parser.add_argument("--backend", choices=registry.names())
-        parser.add_argument("--model", help="as the server calls it; for replay, the file")
-        parser.add_argument("--base-url", help="as it is, with /v1; default: OpenAI")
-        parser.add_argument("--api-key-env", metavar="VAR", help="variable that holds the key")
+        parser.add_argument("--model", help="model name on the server; for replay, the file")
+        parser.add_argument("--base-url", help="full address including /v1 (default: OpenAI)")
+        parser.add_argument(
+            "--api-key-env", metavar="VAR", help="environment variable with the API key"
+        )
         parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper")
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
-        parser.add_argument("--max-tokens", type=int, help="of one reply")
+        parser.add_argument("--max-tokens", type=int, help="maximum tokens of a reply")
         parser.add_argument(
             "--thinking-tokens",
             type=int,
             metavar="N",
-            help="more of them for a model that thinks before it answers",
+            help="additional tokens for a model that reasons before it answers",
         )
         parser.add_argument(
             "--structured",
             action=BooleanOptionalAction,
-            help="ask for a reply in a form that the server enforces (json_schema)",
+            help="request structured output that the server enforces (json_schema)",
         )
         parser.add_argument(
             "--probabilities",
             choices=Judge.Probabilities.values,
             help="of the options: next to each reply, or only (transformers) instead of it",
         )
-        parser.add_argument("--concurrency", type=int, metavar="N", help="requests at once")
-        parser.add_argument("--rpm", type=int, help="requests a minute")
-        parser.add_argument("--tpm", type=int, help="tokens a minute")
-        parser.add_argument("--timeout-seconds", type=int, help="of one request")
-        parser.add_argument("--outage-seconds", type=int, help="patience with a dead server")
+        parser.add_argument(
+            "--concurrency", type=int, metavar="N", help="maximum concurrent requests"
+        )
+        parser.add_argument("--rpm", type=int, help="requests per minute")
+        parser.add_argument("--tpm", type=int, help="tokens per minute")
+        parser.add_argument("--timeout-seconds", type=int, help="timeout of a request")
+        parser.add_argument(
+            "--outage-seconds", type=int, help="how long to wait for a server that does not respond"
+        )
         parser.add_argument(
             "--price-input", type=dollars, metavar="USD", help="per million input tokens"
         )
@@ -93,13 +99,13 @@ class Command(BaseCommand):
             "--batch-price",
             type=dollars,
             metavar="SHARE",
-            help="share of the price that a request in a batch costs; default: 0.5",
+            help="price of a batch request as a share of the normal price (default: 0.5)",
         )
         parser.add_argument(
             "--own-source",
             action="append",
             metavar="S",
-            help="model, family or provider whose responses it must not judge; may be repeated",
+            help="model, family or provider whose responses the judge must not judge; repeatable",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

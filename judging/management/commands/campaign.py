@@ -25,8 +25,8 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Start every run of a plan: judges × settings × features × orders. The plan is a TOML "
-        "file, see docs/judges.md. The same command again continues what is left."
+        "Start all runs of a campaign: judges × settings × features × orders. docs/judges.md "
+        "describes the TOML file. The same command again continues the campaign."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -66,8 +66,8 @@ class Command(BaseCommand):
         progress = campaign_progress(campaign)
         self.stdout.write(
             f"Campaign “{campaign.name}”: {progress.ended:,} of {progress.total:,} judgments of "
-            f"{campaign.runs.count()} runs have ended. "
-            f"Its page: /studies/{study.slug}/judges/campaign/{campaign.public_id}/"
+            f"{campaign.runs.count()} runs are finished. "
+            f"See /studies/{study.slug}/judges/campaign/{campaign.public_id}/"
         )
         stopped = campaign.runs.filter(
             state__in=[JudgeRun.State.STOPPED_OUTAGE, JudgeRun.State.STOPPED_BUDGET]

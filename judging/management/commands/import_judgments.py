@@ -15,10 +15,10 @@ from studies.management.study_lookup import find_study
 
 class Command(BaseCommand):
     help = (
-        "Import judgments of a model: CSV or JSON Lines with item_id and choice (r1, r2 or tie), "
-        "and if known certainty, shown_first, sample, parse_status, raw_text; or a released "
-        "result file. A file is imported completely or not at all. Importing it "
-        "again changes nothing."
+        "Import judgments of a model from CSV or JSON Lines with item_id, choice (r1, r2 or tie) "
+        "and, optionally, certainty, shown_first, sample, parse_status and raw_text; or a released "
+        "result file. If the file has an error, nothing is imported. The same file again changes "
+        "nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,7 +28,7 @@ class Command(BaseCommand):
             "--judge", required=True, metavar="NAME", help="created if it does not exist"
         )
         parser.add_argument(
-            "--setting", choices=registry.names(), default="", help="default: as in the file"
+            "--setting", choices=registry.names(), default="", help="default: as stated in the file"
         )
         parser.add_argument("--features", default="", help="all, none, a set, or keys a,b,c")
 

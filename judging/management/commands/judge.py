@@ -27,8 +27,8 @@ _NO_WORKER_SECONDS = 30.0
 
 class Command(BaseCommand):
     help = (
-        "Have a judge answer the items of a study. The same command again continues the same run: "
-        "what is answered is not asked again."
+        "Run a judge on the items of a study. The same command again continues the same run. Items "
+        "that have a judgment are not sent again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -40,38 +40,42 @@ class Command(BaseCommand):
         )
         parser.add_argument("--orders", choices=JudgeRun.Orders.values, default="random")
         parser.add_argument("--samples", type=int, default=1, metavar="K")
-        parser.add_argument("--seed", type=int, help="of the random orders; default: the study's")
+        parser.add_argument(
+            "--seed", type=int, help="seed of the random orders (default: the study's)"
+        )
         parser.add_argument("--limit", type=int, metavar="N", help="first N items by key")
         parser.add_argument("--budget", type=dollars, metavar="USD")
         parser.add_argument("--token-budget", type=int, metavar="N")
         parser.add_argument(
             "--extend",
             action="store_true",
-            help="add samples or the other order to a run, instead of starting another",
+            help="add samples or the other order to an existing run instead of starting a new one",
         )
         parser.add_argument(
             "--reuse",
             action="store_true",
-            help="take over what other runs of the same model were answered to the same words",
+            help="reuse judgments that other runs of the same model gave to the same prompts",
         )
         parser.add_argument(
             "--batch",
             action="store_true",
-            help="ask by files that the provider works off within a day, at its lower price",
+            help="use the provider's batch service: cheaper, with replies within a day",
         )
         parser.add_argument(
             "--probe",
             action="store_true",
-            help="ask one question, show prompt, reply and what the rest will take, and pause",
+            help="send one test question, show prompt, reply and estimated cost, then pause",
         )
         parser.add_argument(
             "--yes",
             action="store_true",
-            help="at a terminal: start without showing a probe and asking, whatever it costs",
+            help="at a terminal: do not send a test question and do not ask for confirmation",
         )
         how = parser.add_mutually_exclusive_group()
-        how.add_argument("--wait", action="store_true", help="follow the workers until the end")
-        how.add_argument("--inline", action="store_true", help="do the work here, without broker")
+        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
+        how.add_argument(
+            "--inline", action="store_true", help="do the work in this process, without a broker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -129,11 +133,11 @@ class Command(BaseCommand):
             runtime.shut_down()
         self.stdout.write(_words(run, probe))
         if not options["probe"] and probe.left:
-            if input("Ask the rest? [y/N] ").strip().lower() in {"y", "yes"}:
+            if input("Continue with the rest? [y/N] ").strip().lower() in {"y", "yes"}:
                 return True
         if probe.left:
             self.stdout.write(
-                "Nothing more was asked. To continue, run the same command without --probe."
+                "Nothing more was sent. To continue, run the same command without --probe."
             )
         return False
 
@@ -161,7 +165,7 @@ class Command(BaseCommand):
                 if silent and time.monotonic() - started > _NO_WORKER_SECONDS:
                     warned = True
                     self.stderr.write(
-                        "No worker has taken the run yet. Start one with: celery -A config "
+                        "No worker has picked up the run yet. Start one with: celery -A config "
                         "worker -P threads --concurrency 16 --beat, or use --inline."
                     )
 
@@ -170,7 +174,7 @@ class Command(BaseCommand):
         if not is_over and run.is_active:
             self.stdout.write(
                 f"Run {run.public_id} is queued: {progress.left:,} of {progress.total:,} "
-                "judgments left. The workers do the rest."
+                "judgments left. The workers process them."
             )
             return
         cost = run_cost(run)

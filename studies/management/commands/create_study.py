@@ -24,7 +24,7 @@ FIELDS = [
 
 
 class Command(BaseCommand):
-    help = "Create a study, open for answers unless --draft."
+    help = "Create a study. It is open for answers unless you add --draft."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", help="short name, used in addresses: letters, digits, - and _")
@@ -37,8 +37,10 @@ class Command(BaseCommand):
             metavar="FILE.toml",
             help=f"settings of the study, by name: {', '.join(FIELDS)}",
         )
-        parser.add_argument("--draft", action="store_true", help="leave it a draft")
-        parser.add_argument("--owner", metavar="USERNAME", help="who may see and change it")
+        parser.add_argument("--draft", action="store_true", help="keep the study a draft")
+        parser.add_argument(
+            "--owner", metavar="USERNAME", help="user who can see and change the study"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         fields = _read(options["file"]) if options["file"] else {}
@@ -53,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError(explain(error)) from error
         except StudyError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"Created “{study.slug}”; it is {study.state}.")
+        self.stdout.write(f"Created “{study.slug}”. Its state is {study.state}.")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -41,28 +41,35 @@ class Command(BaseCommand):
     help = (
         "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), released result "
         f"files, or the files of a data set ({', '.join(s.title for s in SETS.values())}). "
-        "Files are imported whole or not at all. Importing them again changes nothing."
+        "If a file has an error, nothing is imported. The same files again change nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
         parser.add_argument("--format", choices=format_names(), default="auto")
-        parser.add_argument("--create", action="store_true", help="make the study if missing")
+        parser.add_argument(
+            "--create", action="store_true", help="create the study if it does not exist"
+        )
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="put these items in the place of all that are there; for a study without answers "
-            "or judgments",
+            help="replace all existing items; only for a study without answers or judgments",
         )
-        parser.add_argument("--yes", action="store_true", help="with --replace: do not ask")
-        parser.add_argument("--task", choices=Task.values, help="of items that name no task")
-        parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
+        parser.add_argument(
+            "--yes", action="store_true", help="with --replace: do not ask for confirmation"
+        )
+        parser.add_argument(
+            "--task", choices=Task.values, help="task of items that do not name one"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check the files without importing them"
+        )
         parser.add_argument(
             "--like",
             type=Path,
             metavar="ITEMS",
-            help="only the items that an export's items.jsonl lists by hash, each unchanged",
+            help="import only the items that an export's items.jsonl lists by hash",
         )
         parser.add_argument(
             "--option",
@@ -70,10 +77,12 @@ class Command(BaseCommand):
             type=option,
             default=[],
             metavar="NAME=VALUE",
-            help=f"how items are made of a data set ({', '.join(SETS)}); repeat it for several",
+            help=f"option of a data set ({', '.join(SETS)}); repeatable",
         )
-        parser.add_argument("--seed", type=int, help="of what is drawn at random from a data set")
-        parser.add_argument("--limit", type=positive, metavar="N", help="first N items of a file")
+        parser.add_argument("--seed", type=int, help="seed of random draws from a data set")
+        parser.add_argument(
+            "--limit", type=positive, metavar="N", help="import only the first N items of a file"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()

@@ -9,7 +9,7 @@ from studies.services.studies import set_state
 
 
 class Command(BaseCommand):
-    help = "Open, pause or close a study; the state that it has already changes nothing."
+    help = "Open, pause or close a study. Setting the current state again changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")

@@ -42,7 +42,7 @@ def test_an_untouched_report_is_equal(report, capsys):
 
     call_command("verify", str(path.parent))
 
-    assert "Every number is what the answers give" in capsys.readouterr().out
+    assert "All numbers match the current answers" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_an_id_that_begins_with_a_dash_can_be_named(words, report, settings, tmp
 
     command.handle(**vars(parser.parse_args([word.format(old) for word in words])))
 
-    assert "Every number is what the answers give" in capsys.readouterr().out
+    assert "All numbers match the current answers" in capsys.readouterr().out
 
 
 def test_a_report_has_to_be_named():
-    with pytest.raises(CommandError, match="Name a report") as caught:
+    with pytest.raises(CommandError, match="Give a report") as caught:
         call_command("verify")
 
     assert caught.value.returncode == 2

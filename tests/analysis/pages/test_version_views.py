@@ -51,7 +51,7 @@ def test_an_editor_freezes_a_plan_and_everybody_reads_it(client):
     shown = response.content.decode()
     assert plan.seal in shown
     assert "before the first answer" in shown
-    assert "Freeze the plan" not in shown
+    assert "Freeze plan" not in shown
 
 
 def test_a_plan_that_is_not_confirmed_is_sent_back_as_it_was(client):
@@ -83,7 +83,7 @@ def test_a_viewer_reads_and_freezes_nothing(client):
     study = make_study()
     signed_in(client, study, "viewer")
 
-    assert "No plan has been frozen" in client.get(page(study)).content.decode()
+    assert "This study has no frozen plan" in client.get(page(study)).content.decode()
     assert client.post(page(study), SENT).status_code == 404
     assert not AnalysisPlan.objects.exists()
 
@@ -93,7 +93,7 @@ def test_a_late_plan_is_called_late_before_and_after(client):
     signed_in(client, study, "owner")
     answer(make_rater(study=study), make_item(study=study), "r1")
 
-    assert "This is late" in client.get(page(study)).content.decode()
+    assert "This study already has data" in client.get(page(study)).content.decode()
     client.post(page(study), SENT)
 
     assert "Frozen after the first data" in client.get(page(study)).content.decode()
@@ -105,7 +105,7 @@ def test_a_plan_that_was_tampered_with_is_told_and_breaks_no_other_page(client):
     client.post(page(study), SENT)
     AnalysisPlan.objects.update(answers=3)
 
-    assert "does not fit its seal" in client.get(page(study)).content.decode()
+    assert "does not match its seal" in client.get(page(study)).content.decode()
     assert client.get(page(study, "list")).status_code == 200
 
 
@@ -161,4 +161,4 @@ def test_one_report_has_nothing_beside_it(client):
     study = make_study()
     signed_in(client, study, "viewer")
 
-    assert "Two finished reports are needed" in client.get(page(study, "compare")).content.decode()
+    assert "You need two finished reports" in client.get(page(study, "compare")).content.decode()

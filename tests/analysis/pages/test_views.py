@@ -279,11 +279,11 @@ def test_a_report_is_verified_from_its_page(client, finished):
     tasks.recheck_report(Recheck.objects.first().pk)
     after = body(client.get(page)).decode()
 
-    assert "Nobody has looked since it was built" in before
+    assert "This report has not been verified yet" in before
     assert (waiting["open"], waiting["message"]) == (True, "Waiting for a worker.")
-    assert "Every number is what the answers give." in equal
+    assert "All numbers match the current answers." in equal
     assert client.get(status).json()["open"] is False
-    assert "<strong>Superseded.</strong>" in after
+    assert "<strong>▲ Superseded.</strong>" in after
     assert "answers in the report are withdrawn" in after
     assert '<th scope="row" class="key">inputs.hash</th>' in after
 

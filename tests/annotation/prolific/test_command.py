@@ -82,7 +82,7 @@ def test_a_study_goes_from_draft_to_payday(study, prolific, typed, capsys):
 def test_the_check_shows_cost_and_makes_nothing(study, prolific, capsys):
     run("launch", study.slug, "--check")
 
-    assert "in all with fees and tax $37.80" in capsys.readouterr().out
+    assert "Total with fees and tax: $37.80" in capsys.readouterr().out
     assert prolific.world.studies == {}
 
 
@@ -216,7 +216,7 @@ def test_a_doubt_is_looked_up_by_what_really_looks(
 
     with pytest.raises(CommandError) as told:
         run(action[0], study.slug)
-    assert str(told.value).endswith(f"looked up by: {again.format(study.slug)}")
+    assert str(told.value).endswith(f"see whether it was done, run: {again.format(study.slug)}")
     prolific.faults.clear()
     run(*again.format(study.slug).split()[1:])
 
@@ -233,7 +233,7 @@ def test_publishing_again_says_that_nothing_is_left(study, prolific, capsys):
 
     run("publish", study.slug, "--yes")
 
-    assert "Nothing is left to publish" in capsys.readouterr().out
+    assert "Everything is already published" in capsys.readouterr().out
 
 
 def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, capsys):
@@ -246,7 +246,7 @@ def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, caps
 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
-    assert "Nobody yet" in lines[-1]
+    assert "None yet" in lines[-1]
 
 
 def test_an_unknown_study_is_named(prolific):

@@ -222,7 +222,7 @@ def test_the_command_shows_differences_and_fails_on_them(prolific, study, capsys
     monkeypatch.setattr(
         prolific.world, "create_study", lambda body: create({**body, "filters": []})
     )
-    with pytest.raises(CommandError, match="see the differences above"):
+    with pytest.raises(CommandError, match="See the differences above"):
         call_command("prolific", "launch", study.slug, "--dry-run")
     assert "filters differs: sent" in capsys.readouterr().out
     assert is_empty(prolific.world)

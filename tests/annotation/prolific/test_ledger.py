@@ -230,7 +230,7 @@ def test_the_command_prints_the_comparison_and_writes_the_file(
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == "DIFFERS Rewards set aside ours $36.00 Prolific $40.50".split()
-    assert "Entries written" in lines[-1]
+    assert "payments to" in lines[-1]
     page = editor.get(reverse("people:prolific-money-file", args=[settled.slug]))
     assert out.read_bytes() == page.content
 

@@ -159,7 +159,7 @@ def test_inside_a_transaction_no_thread_is_started_that_would_wait_for_it(job):
 def test_the_sentence_of_a_stalled_job_says_that_no_worker_has_it(job):
     assert job.sentence == "Waiting for a worker."
     job.heartbeat_at = timezone.now() - WAITING_AFTER - timedelta(seconds=1)
-    assert job.sentence.startswith("No worker is working on this")
+    assert job.sentence.startswith("No worker is processing this")
 
 
 def test_stopping_is_no_failure(job):
