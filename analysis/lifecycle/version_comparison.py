@@ -75,7 +75,7 @@ def _made(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     counts = report["human"]["not_counted"]
     yield "Excluded annotators", f"{counts.get('excluded_people', 0):,}"
     yield "Withdrawn answers", f"{counts.get('withdrawn', 0):,}"
-    yield "High certainty from", f"{parameters['threshold']}"
+    yield "High-certainty threshold", f"{parameters['threshold']}"
     yield "Equivalence margin", f"{parameters['margin'] * 100:g} points"
     yield "Resamples, seed", f"{parameters['bootstrap']:,}, {report['seed']}"
     yield "Hash of the inputs", f"{inputs['hash'][:12]}…"

@@ -16,7 +16,7 @@ from studies.models.studies import Study
 
 class ReportForm(forms.Form):
     threshold = forms.IntegerField(
-        label="High certainty from",
+        label="High-certainty threshold",
         min_value=1,
         max_value=100,
         required=False,
@@ -78,7 +78,7 @@ class PlanForm(forms.Form):
         help_text="One per line: NAME or NAME : SETTING : FEATURES. SETTING is standard, certainty "
         "(default) or tie. FEATURES is all (default), none or the name of a feature set.",
     )
-    threshold = forms.IntegerField(label="High certainty from", min_value=1, max_value=100)
+    threshold = forms.IntegerField(label="High-certainty threshold", min_value=1, max_value=100)
     margin = forms.FloatField(
         label="Equivalence margin",
         min_value=MARGIN_RANGE[0],

@@ -79,7 +79,7 @@ def test_a_figure_that_was_edited_is_named(report, capsys):
     content["human"]["majority"]["correct"] += 1
     path.write_text(json.dumps(content))
 
-    with pytest.raises(CommandError, match="not what the answers give now: 1 value differs") as no:
+    with pytest.raises(CommandError, match="out of date: 1 value differs") as no:
         call_command("verify", str(path))
 
     assert no.value.returncode == 1
@@ -131,7 +131,7 @@ def test_people_who_were_excluded_or_came_since_are_named(report):
 
     assert not found.is_superseded
     told = " ".join(found.reasons)
-    assert f"excluded from the analysis since: {first.pseudonym}." in told
+    assert f"newly excluded from the analysis: {first.pseudonym}." in told
     assert "counted in addition: P-new." in told
 
 

@@ -67,7 +67,7 @@ def test_a_study_goes_from_draft_to_payday(study, prolific, typed, capsys):
     asked = typed("yes", "yes")
     run("settle", study.slug, "--approve", "--bonuses")
 
-    assert asked[0].startswith("Approve 6 people for $27.00?")
+    assert asked[0].startswith("Approve 6 submissions for $27.00?")
     statuses = [s.status for s in prolific.world.submissions.values()]
     assert (statuses.count("APPROVED"), statuses.count("RETURNED")) == (6, 1)
     assert prolific.world.submissions[person["submission"]].bonuses == [300]
