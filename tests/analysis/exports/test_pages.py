@@ -196,7 +196,7 @@ def test_a_failed_export_is_asked_for_again_with_the_same_choices(client, study,
     assert queued == [failed.pk, again.pk]
     client.force_login(people["viewer"])
     assert client.post(press).status_code == 404
-    assert "Ask again" not in client.get(url("list")).content.decode()
+    assert "Try again" not in client.get(url("list")).content.decode()
 
 
 def test_a_failed_copy_that_names_people_is_asked_for_again_by_owners_alone(client, study, people):
@@ -208,7 +208,7 @@ def test_a_failed_copy_that_names_people_is_asked_for_again_by_owners_alone(clie
 
     client.force_login(people["editor"])
     assert client.post(press).status_code == 404
-    assert "Ask again" not in client.get(url("list")).content.decode()
+    assert "Try again" not in client.get(url("list")).content.decode()
     client.force_login(people["owner"])
     client.post(press)
 
