@@ -60,7 +60,7 @@ def test_what_is_asked_for_lands_in_the_queue(client, study, people, queued):
     assert (export.what, export.format, export.licence) == ("all", "csv", "CC-BY-4.0")
     assert queued == [export.pk]
     assert "Everything, CSV" in response.content.decode()
-    assert "next in the queue" in response.content.decode()
+    assert "Waiting for a worker." in response.content.decode()
 
 
 def test_a_finished_export_shows_its_size_checksum_and_dates_and_downloads(client, study, people):
@@ -166,7 +166,9 @@ def test_the_queue_counts_what_waits_before(client, study, people):
 
     page = client.get(url("table")).content.decode()
 
-    assert page.index("2 before it") < page.index("1 before it") < page.index("next in the queue")
+    assert (
+        page.index("2 before it") < page.index("1 before it") < page.index("Waiting for a worker.")
+    )
 
 
 def test_a_failed_export_says_why(client, study, people):
