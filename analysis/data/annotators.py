@@ -25,16 +25,16 @@ from studies.models import Study
 
 @dataclass(frozen=True, eq=False)
 class AllAnswers:
-    """All answers to the items of a dataset, also those that no report counts.
+    """All answers to the items of a dataset, including those that no report counts.
 
     Attributes
     ----------
     raters : tuple of str
         Pseudonyms, sorted.
     is_counted : tuple of bool
-        False for those whom a researcher left out of the analysis.
+        False for annotators whom a researcher excluded.
     pace : tuple of float or None
-        Words read a minute.
+        Words read per minute.
     choice : ndarray of int8, shape (items, raters)
         Choices; -1 is missing.
     """
@@ -46,7 +46,7 @@ class AllAnswers:
 
 
 def load_all_answers(data: Dataset) -> AllAnswers:
-    """Who answered what in the study of `data`; withdrawn answers are not looked at."""
+    """All answers in the study of `data` except withdrawn ones."""
     study = Study.objects.get(slug=data.study.slug)
     quality = quality_of(study)
     people = sorted(
@@ -73,7 +73,7 @@ def load_all_answers(data: Dataset) -> AllAnswers:
 
 
 def withdrawn_answers() -> Coalesce:
-    """How many answers of people who withdrew the study of a row has now, for `annotate`."""
+    """The current number of withdrawn answers in the study of a row, for `annotate`."""
     of_study = Annotation.objects.filter(
         assignment__annotator__study=OuterRef("study"),
         assignment__item__split=ItemRow.Split.MAIN,
@@ -84,7 +84,7 @@ def withdrawn_answers() -> Coalesce:
 
 
 def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
-    """Withdrawn answers by pseudonym, and the pseudonyms of people who are excluded."""
+    """Withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
     people = Annotator.objects.filter(study__slug=slug)
     withdrawn = (
         Annotation.objects.filter(
@@ -101,9 +101,9 @@ def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
 def answers_of(
     study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
 ) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
-    """Raters, what is known of them, and their answers that hold a seat.
+    """Raters, their demographics, and their answers that count.
 
-    Of people who are excluded, or of all others; raters are numbered from `after` on.
+    Of excluded annotators, or of all others; raters are numbered from `after`.
     """
     people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
     found = Annotation.objects.filter(
@@ -149,7 +149,7 @@ def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int]
 
 
 def people_by_state(study: Study) -> Mapping[str, int]:
-    """People who came to the study itself, by the state they are in."""
+    """The number of participants by state, without imported annotators."""
     states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 

@@ -10,7 +10,7 @@ from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Persona, Study
 
-# The answers that fill a place of their item, or were read from a file.
+# Answers that fill a seat of their item, or were read from a file.
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 
 

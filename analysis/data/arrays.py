@@ -1,4 +1,4 @@
-"""The data of a study as plain arrays: what a report is computed from, and nothing else.
+"""The data of a study as plain arrays, from which a report is computed.
 
 No database ids and no clock times: equal answers give an equal report, whenever and wherever they
 were stored. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
@@ -69,7 +69,7 @@ class FrozenPlan:
         return self.answers == self.judgments == 0
 
     def sealed(self) -> str:
-        """The hash of all that it says: whoever has it can tell whether the plan is the same."""
+        """The hash of its content, by which anyone can check that the plan is unchanged."""
         digest = hashlib.sha256()
         _feed(digest, "plan", asdict(replace(self, seal="")))
         return digest.hexdigest()
@@ -77,7 +77,7 @@ class FrozenPlan:
 
 @dataclass(frozen=True)
 class LateChange:
-    """A setting by which answers are read, changed after the first of them, with the day (UTC)."""
+    """A change to threshold or margin after the first answer, with its day (UTC)."""
 
     setting: str
     before: float
@@ -97,7 +97,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """People's answers that count, one row each, sorted by item and then by rater.
+    """Answers of annotators that count, one row each, sorted by item and then by rater.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Judgments:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run has used; None where the provider did not say or no price is known."""
+    """The requests, tokens and cost of a run; None if unknown."""
 
     requests: int
     failed_requests: int
@@ -210,7 +210,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Everything that a report of one study rests on.
+    """All data that a report of one study uses.
 
     `attention` holds the attention checks that each rater has seen and failed, in the order of
     `raters`; it is empty where nothing is known of any.
@@ -225,20 +225,20 @@ class Dataset:
     attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
-    # Of each group that a quota names: its name, how many were wanted, how many finished.
+    # Each quota group: its name, its places, how many completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # why, where there is none
     late_changes: tuple[LateChange, ...] = ()
-    # Answers of people whom a researcher excluded: no number but one of the multiverse rests on
-    # them. Their raters are numbered after `raters`.
+    # Answers of annotators whom a researcher excluded: only the multiverse uses them. Their raters
+    # are numbered after `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
 
     @cached_property
     def truth(self) -> Codes:
-        """The person's own answer to each item, shape (items,); -1 where nobody knows it."""
+        """The person's own answer to each item, shape (items,); -1 if unknown."""
         return np.array([CODE[item.truth] for item in self.items], dtype=np.int8)
 
     def scored_truth(self, *, offers_tie: bool) -> Codes:

@@ -35,7 +35,7 @@ def load_dataset(slug: str) -> Dataset:
         raise AnalysisError(
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
-    # Keys are sorted here and not in SQL: databases sort text by different rules.
+    # Keys are sorted here, not in SQL, because databases sort text by different rules.
     rows = sorted(
         ItemRow.objects.filter(study=study).values_list(
             "key", "topic", "persona__key", "question", "first_person", "r1__text", "r2__text", "pk"

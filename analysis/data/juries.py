@@ -1,4 +1,4 @@
-"""Juries: several judges' verdicts counted together, as one more run of the report."""
+"""Juries: the verdicts of several judges, counted as one more run of the report."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def _jury_run(data: Dataset, name: str, members: Sequence[Run]) -> Run:
 
 
 def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
-    """One row a judge and item; several orders lie behind a verdict, so it shows none."""
+    """One row per judge and item, without an order: a verdict combines several orders."""
     rows: list[tuple[Any, ...]] = []
     for number, run in enumerate(members, start=1):
         verdicts = run_verdicts(data, run)
@@ -77,7 +77,7 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
 
 
 def sum_of_costs(costs: Sequence[Cost]) -> Cost:
-    """A sum is unknown where one of its parts is."""
+    """The sum; unknown if one of its parts is."""
 
     def total(parts: Sequence[T | None]) -> T | None:
         known = [part for part in parts if part is not None]

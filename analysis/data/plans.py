@@ -16,7 +16,7 @@ from studies.services.settings import READ_OTHERWISE
 
 
 def read_plan(study: Study) -> FrozenPlan | None:
-    """The plan that was frozen for the study. Raises `AnalysisError` if it was tampered with."""
+    """The plan that was frozen for the study. Raises `AnalysisError` if it was altered."""
     row = AnalysisPlan.objects.filter(study=study).first()
     if row is None:
         return None
@@ -31,10 +31,10 @@ def read_plan(study: Study) -> FrozenPlan | None:
 
 
 def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:
-    """How the reading of answers was changed after the first of them.
+    """Changes to threshold and margin after the first answer.
 
-    A plan stands above settings that are changed after it; one that came after the first answer
-    is itself such a change, where it says otherwise than the settings did.
+    A plan overrides settings that are changed after it. A plan made after the first answer is
+    itself such a change if its values differ from the settings.
     """
     if plan is not None and plan.is_before_data:
         return ()
@@ -59,7 +59,7 @@ def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...
 
 
 def data_so_far(study: Study) -> tuple[int, int]:
-    """How many answers of people and how many judgments the study has, whatever they count."""
+    """The number of answers and of judgments, including those that do not count."""
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
     ).count()

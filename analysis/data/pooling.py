@@ -1,4 +1,4 @@
-"""Several waves of one study as one: a pilot and the main study, say, counted together."""
+"""Pools several waves of one study, for example a pilot and the main study."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from analysis.data.arrays import Answers, Dataset, FrozenPlan, Item, Judgments, 
 from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
 
-# Waves that differ in one of these did not ask the same thing.
+# Waves that differ in one of these asked different questions.
 ALIKE = (
     "task",
     "question",
@@ -30,12 +30,12 @@ V = TypeVar("V")
 
 
 def pool(waves: Sequence[Dataset]) -> Dataset:
-    """One data set of all answers and judgments; the first wave gives what is said of the study.
+    """One data set of all answers and judgments; the first wave describes the study.
 
-    An item of several waves is one item, if its text and truth are the same. People stay apart,
-    by the name of their wave. Runs of one judge that were asked alike become one; where an item
+    Items of several waves with the same key must have the same text and truth. Annotators are
+    named by their wave. Runs of one judge that were asked alike become one; where an item
     was judged in several waves, the first one counts. The plan is that of every wave, if all have
-    the same. Raises `BadParameters` where waves cannot be one.
+    the same. Raises `BadParameters` if the waves cannot be pooled.
     """
     first = waves[0].study
     for wave in waves[1:]:
@@ -84,7 +84,7 @@ def _slug(waves: Sequence[Dataset]) -> str:
 
 
 def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
-    """The plan of the whole: what all waves planned alike, frozen with the last of them.
+    """The pooled plan: the plan that all waves share, frozen with the last of them.
 
     Or none, and why: what was planned of one wave alone was not planned of all.
     """
@@ -95,7 +95,7 @@ def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
     if without:
         return None, f"No analysis plan was frozen for {', '.join(without)}, which is pooled here."
     first = plans[0].content
-    # Sorted: PostgreSQL and SQLite give back the keys of a JSON object in orders of their own.
+    # Sorted, because PostgreSQL and SQLite return the keys of a JSON object in different orders.
     keys = sorted({key for plan in plans for key in plan.content if key != "study"})
     other = [key for key in keys if any(plan.content.get(key) != first.get(key) for plan in plans)]
     if other:
@@ -111,7 +111,7 @@ def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
 
 
 def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
-    """Values by key, in the order of the keys; the same key must have the same value everywhere."""
+    """Values by key, sorted by key. Raises `BadParameters` if a key has two values."""
     found: dict[str, V] = {}
     for key, value in pairs:
         if found.setdefault(key, value) != value:
@@ -126,7 +126,7 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
 def _answers(
     waves: Sequence[Dataset], tables: Sequence[Answers], position: Mapping[str, int]
 ) -> Answers:
-    """Answers of all waves, raters numbered through, sorted by item and then by rater."""
+    """Answers of all waves, sorted by item and then by rater; raters are renumbered."""
     before = np.cumsum([0, *(len(wave.raters) for wave in waves)])
     moved = [
         replace(table, item=_moved(wave, table.item, position), rater=table.rater + start)
@@ -136,7 +136,7 @@ def _answers(
 
 
 def _set_aside(waves: Sequence[Dataset], position: Mapping[str, int], after: int) -> Answers:
-    """The same for answers of people who are excluded; they are numbered after all others."""
+    """The answers of excluded annotators, who are numbered after all others."""
     moved = []
     for wave in waves:
         if wave.set_aside is not None:
@@ -150,7 +150,7 @@ def _set_aside(waves: Sequence[Dataset], position: Mapping[str, int], after: int
 def _moved(
     wave: Dataset, item: npt.NDArray[np.int64], position: Mapping[str, int]
 ) -> npt.NDArray[np.int64]:
-    """Positions in the items of all waves instead of those of one."""
+    """Positions in the items of one wave as positions in those of all waves."""
     return np.array([position[item.key] for item in wave.items], dtype=np.int64)[item]
 
 
@@ -162,7 +162,7 @@ def _sorted(tables: Sequence[Any], *keys: str) -> Any:
 
 
 def _attention(waves: Sequence[Dataset]) -> tuple[tuple[int, int], ...]:
-    """Checks seen and failed by everybody; nothing where no wave had any."""
+    """Attention checks that each rater saw and failed; empty if no wave had any."""
     if not any(wave.attention for wave in waves):
         return ()
     none = (0, 0)

@@ -27,7 +27,7 @@ from studies.models import Study
 def asked_on(slug: str) -> dict[str, str]:
     """The days on which each run of a study asked its model, by the run's key.
 
-    Days are no part of a data set: the same replies give the same report.json whenever they came.
+    Days are not in the data set: the same replies give the same report.json on any day.
     """
     runs = JudgeRun.objects.filter(study__slug=slug, judgments__attempts__isnull=False)
     days = runs.values_list("key").annotate(
@@ -50,7 +50,7 @@ def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
     judgments = _judgments(study, position)
     costs = _costs(study)
     runs = []
-    # A run that nobody has started after its probe is no judge of the study.
+    # A run that was only probed and never started is not a judge of the study.
     started = JudgeRun.objects.filter(study=study, pk__in=judgments, probe_first=False)
     found = list(started.select_related("judge"))
     conditions = conditions_of(found)
@@ -79,7 +79,7 @@ def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
                 conditions=tuple(under.sentences),
             )
         )
-    # The whole persona first: the runs that saw less are read against it.
+    # The whole persona first: runs with fewer features are compared with it.
     return tuple(
         sorted(runs, key=lambda r: (r.judge, r.setting, r.features != "all", r.features, r.run))
     )
@@ -125,7 +125,7 @@ def _judgments(
 
 
 def _costs(study: Study) -> dict[int, Cost]:
-    """What the ledger says of each run; a sum stays unknown where any part of it is."""
+    """The costs of each run from the ledger; a sum is unknown if any part of it is."""
     replied = Q(outcome=Attempt.Outcome.REPLIED)
     sums = (
         Attempt.objects.filter(judgment__run__study=study)

@@ -9,7 +9,7 @@ from analysis.data.arrays import CHOICES, MISSING, TIE, Dataset, Run
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import MajorityVote, majority_vote
 
-# Of an item without any valid judgment, the first that happened to it says why.
+# The reasons why an item has no valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
 
 Ints = npt.NDArray[np.int64]
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """One side's answer to every item of the study.
+    """The answer of one side to every item of the study.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Verdicts:
 
 
 def people_votes(data: Dataset, *, with_excluded: bool = False) -> Votes:
-    """People's answers; on request also those of people whom a researcher excluded."""
+    """The answers of annotators, optionally including excluded annotators."""
     parts, n_raters = [data.answers], len(data.raters)
     if with_excluded and data.set_aside is not None:
         parts.append(data.set_aside)
@@ -67,7 +67,7 @@ def people_votes(data: Dataset, *, with_excluded: bool = False) -> Votes:
 
 
 def people_options(data: Dataset) -> int:
-    """Options that people had: imported answers may hold ties that the study does not offer."""
+    """The number of options: imported answers can contain ties that the study does not offer."""
     return 3 if data.study.allow_tie or (data.answers.choice == TIE).any() else 2
 
 
@@ -89,7 +89,7 @@ def people_verdicts(data: Dataset) -> Verdicts:
 
 
 def run_votes(data: Dataset, run: Run) -> Votes:
-    """A run's valid judgments as votes; each reading of an item is a rater of its own."""
+    """A run's valid judgments as votes; each order and sample is a rater."""
     rows = run.judgments
     readings = np.unique(np.stack([rows.shown_first, rows.sample]), axis=1, return_inverse=True)[1]
     return Votes.from_long(
@@ -103,7 +103,7 @@ def run_votes(data: Dataset, run: Run) -> Votes:
 
 
 def repeated_readings(data: Dataset, run: Run) -> Votes:
-    """A run's valid judgments with each sample as a rater, for what repetition alone changes.
+    """A run's valid judgments with each sample as a rater, to measure chance alone.
 
     Of a run in both orders only those that show response 1 first: otherwise the order would
     count as chance.
@@ -115,7 +115,7 @@ def repeated_readings(data: Dataset, run: Run) -> Votes:
         rows.sample[chosen] - 1,
         rows.choice[chosen].astype(np.int64),
         rows.certainty[chosen],
-        # A run that may say tie is compared with one that may not as if both might.
+        # Runs with and without a tie option are compared as if both had one.
         n_options=len(CHOICES),
         n_items=len(data.items),
     )
