@@ -132,7 +132,7 @@ def test_people_who_were_excluded_or_came_since_are_named(report):
     assert not found.is_superseded
     told = " ".join(found.reasons)
     assert f"newly excluded from the analysis: {first.pseudonym}." in told
-    assert "counted in addition: P-new." in told
+    assert "new in the analysis: P-new." in told
 
 
 def test_other_versions_alone_make_no_report_unequal(report, capsys):
