@@ -1,5 +1,6 @@
 """House rules that a reviewer would otherwise have to repeat."""
 
+import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -122,3 +123,84 @@ def test_no_id_is_made_of_other_characters_than_letters_and_digits():
     ]
 
     assert found == ["config/env.py"]  # the secret key, which lies in a file
+
+
+# The glossary: a name in code is the field's noun. A short list, not a judgment of style.
+NOT_IN_NAMES = set("anew beside growing making purse said whoever whom worth".split())
+NOT_A_MODULE = {"certain", "shared", "sharing"}
+NOT_A_CLASS = {"Check", "Place", "Places", "Plan", "Question", "Row", "Rows"}  # of what?
+
+
+def names_in(path: Path) -> Iterator[tuple[str, str]]:
+    """Each name that a module defines, its own first, with what it names."""
+    yield path.stem, "module"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            yield node.name.strip("_"), "class"
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, "function"
+        elif isinstance(node, ast.arg):
+            yield node.arg, "variable"
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, "variable"
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, "variable"
+
+
+def words_of(name: str) -> set[str]:
+    """“who_judgesWhom” as {"who", "judges", "whom"}."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+
+
+def modules() -> Iterator[Path]:
+    for folder in (*APPS, "config", "demo", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if "migrations" not in path.parts:
+                yield path
+
+
+def test_names_are_words_of_the_glossary():
+    named = [(path, *name) for path in modules() for name in names_in(path)]
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path, name, kind in named
+        if words_of(name) & NOT_IN_NAMES
+        or (kind == "module" and name in NOT_A_MODULE)
+        or (kind == "class" and name in NOT_A_CLASS)
+    ]
+
+    assert len(named) > 5000
+    assert found == []
+
+
+# Phrases for which there are plainer ones; tests/test_documentation.py has those of the docs.
+STILTED = re.compile(
+    r"\b(anew|beside|how-manieth|is had|signs of life|sweepers?|take[ns]? up|told apart|wanted were"
+    r"|whoever|tells? of|told of)\b",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(r"{%.*?%}|{{.*?}}|{#.*?#}|<[^>]*>", re.DOTALL)
+
+
+def messages_in(path: Path) -> Iterator[str]:
+    """The texts of a module that are not docstrings, with more than one word."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in alone and " " in node.value:
+                yield node.value
+
+
+def test_pages_and_messages_use_plain_words():
+    texts = [(path, text) for path in modules() for text in messages_in(path)]
+    texts += [(path, MARKUP.sub(" ", path.read_text(encoding="utf-8"))) for path in TEMPLATES]
+
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path, text in texts
+        for match in STILTED.finditer(text)
+    ]
+
+    assert len(texts) > 1000
+    assert found == []
