@@ -5,7 +5,7 @@
 
 PostgreSQL, Redis, the worker and the simulated LLM server are processes of this benchmark's own.
 In turn the worker, the broker and the database get SIGKILL at a random moment of the run and are
-started again up to three seconds later. Nobody helps: what a victim held is taken up by the
+started again up to three seconds later. Nobody helps: what a victim held is continued by the
 product's own schedule. With --forgetful the broker keeps nothing, and its queue dies with it.
 """
 

@@ -5,8 +5,8 @@
 
 Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
 process, and the product through a Celery worker, both with every attempt and answer committed to
-the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is measured beside
-them where INSPECT_PYTHON names a Python that has it. The server is a process of
+the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is measured as
+well where INSPECT_PYTHON names a Python that has it. The server is a process of
 its own; CPU is that of the process that judges. With several rounds, every way comes once in each,
 and a ratio is the median of those within a round.
 """
@@ -281,7 +281,7 @@ def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str])
 def _measure_all(
     ways: Sequence[str], latency_ms: float, slots: int, prompts: list[str], rounds: int
 ) -> None:
-    """Print what every way does in each round, and beside the bare loop of the same round."""
+    """Print the rate of every way in each round, also relative to the bare loop of that round."""
     compared: dict[str, list[tuple[float, float]]] = {}
     for number in range(1, rounds + 1):
         raw: Result | None = None

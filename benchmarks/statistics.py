@@ -3,7 +3,7 @@
     python -m benchmarks statistics
 
 The best of several runs, in one process. Where another package does the same work its time
-stands beside ours; where that would take minutes it is one call times the number of resamples,
+is shown next to ours; where it would take minutes it is one call times the number of resamples,
 marked with “~”. Bars are what the project promises on two cores.
 """
 

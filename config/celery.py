@@ -32,7 +32,7 @@ class Task(DjangoTask):
 
 
 def _need_settings() -> None:
-    """Whoever starts a worker by Celery's own command reads what is missing, and no traceback."""
+    """Say what is missing, without a traceback, when Celery's own command starts a worker."""
     if "celery" not in Path(sys.argv[0]).parts[-2:]:
         return
     try:
@@ -76,5 +76,5 @@ def _end_after(parent: int) -> None:
 
 @beat_embedded_init.connect
 def end_with_the_worker(**_: Any) -> None:
-    """The schedule of a worker that was killed must not go on beside that of its successor."""
+    """The schedule of a worker that was killed must not continue next to that of its successor."""
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()

@@ -1,4 +1,4 @@
-"""demo_truth.json: what the demo should show. Write it anew: `python -m demo.known_truth`."""
+"""demo_truth.json: what the demo should show. Write it again: `python -m demo.known_truth`."""
 
 import json
 from collections import Counter

@@ -15,7 +15,7 @@ def note(path: Path, pids: Mapping[int, str]) -> None:
 
 
 def end_leftovers(path: Path, *, seconds: float = 20) -> None:
-    """End the processes that `path` tells of, if they still are what they were."""
+    """End the processes that `path` lists, if they are still the same."""
     try:
         noted = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, ValueError):

@@ -198,8 +198,8 @@ class SimulatedServer:
     def _attempt(self, model: str, prompt: str, seed: object) -> int:
         """How often this was asked, now included.
 
-        Two items can have one prompt, and come in any order. Whoever gives seeds asks again with
-        the next one, so the seed before it tells whose question this is.
+        Two items can have one prompt, and come in any order. A client that gives seeds asks
+        again with the next one, so the seed before it tells whose question this is.
         """
         if not isinstance(seed, int):
             return self._asked[model, prompt]

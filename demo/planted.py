@@ -1,6 +1,6 @@
 """Annotators who behave badly on purpose, so that quality checks have known answers.
 
-A fixture: `make demo` itself has thirty careful annotators. Whoever comes after the seats are
+A fixture: `make demo` itself has thirty careful annotators. Anyone who comes after the seats are
 filled does surplus work. Everybody but the inattentive one reads attention checks.
 """
 

@@ -1,6 +1,6 @@
 """How the simulated judges answer about items that are not the demo's: by words in common.
 
-Whoever brings items of their own to the demo gets answers too. They look like answers and mean
+Anyone who brings items of their own to the demo gets answers too. They look like answers and mean
 little: a response that shares words with the profile is the likelier one, and everything else is
 drawn by what the item says. Each such reply says that it is simulated.
 """

@@ -10,8 +10,10 @@ logger = logging.getLogger(__name__)
 
 
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
-    """Queue a task. While the broker is away nothing is queued: the schedule, or whoever reads on
-    the page that the work waits, will see to it."""
+    """Queue a task. While the broker is away nothing is queued.
+
+    The schedule, or a user who reads on the page that the work waits, then starts it.
+    """
     try:
         task.apply_async(arguments, **route)
     except OperationalError as error:

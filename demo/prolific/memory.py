@@ -26,7 +26,7 @@ from demo.prolific.records import (
 
 
 class Memory:
-    """Everything that is remembered; whoever calls a method holds `lock`.
+    """Everything that is remembered; the caller of a method holds `lock`.
 
     With a `path` the state is written there by `save` and read again at the start.
     """

@@ -27,7 +27,7 @@ _SEX = "sex"  # in every export
 
 
 class World(Studies):
-    """The whole of the simulated Prolific; whoever calls a method holds `lock`."""
+    """The whole of the simulated Prolific; the caller of a method holds `lock`."""
 
     # People
 

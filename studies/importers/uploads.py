@@ -106,7 +106,7 @@ def keep_for_import(
     replace: int | None = None,
     user: User | None = None,
 ) -> ImportJob:
-    """Keep files for a worker; whoever calls this asks one to import them."""
+    """Keep files for a worker; the caller queues the import."""
     _give_up_stalled(study_id)
     job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, requested_by=user)
     folder = folder_of(job)

@@ -47,7 +47,7 @@ def seat_items(study: Study) -> int:
     """Open seats on the items that people get and return how many items that are.
 
     The caller holds the study's lock. Items that were sampled stay so once the study is frozen
-    or somebody sits at them; before that the sample is drawn anew.
+    or somebody sits at them; before that the sample is drawn again.
     """
     items = list(
         Item.objects.filter(study=study)

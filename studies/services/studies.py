@@ -84,8 +84,8 @@ def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
 def freeze(study_id: int) -> None:
     """Fix wording, responses, personas and truth with the first answer; repeats change nothing.
 
-    The conditional UPDATE waits for whoever holds the study's lock, an import for instance, the
-    first time; later it matches nothing and takes no lock.
+    The first time, the conditional UPDATE waits for the holder of the study's lock, for example
+    an import; later it matches nothing and takes no lock.
     """
     Study.objects.filter(pk=study_id, frozen_at=None).update(frozen_at=timezone.now())
 

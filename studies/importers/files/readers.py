@@ -131,7 +131,7 @@ def read_csv(
 
 
 def own_answer_column(file: File) -> str:
-    """The column that holds the person's own answers under another name; "" if there is none.
+    """The column that holds the person's own answers under another name; "" without one.
 
     It is the only one with such a name in a file without first_person, and says 1, 2, r1, r2 or
     tie, or nothing, in every row.
