@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from kombu.transport import TRANSPORT_ALIASES
 
-from studies.queueing import queue
+from studies.jobs.queueing import queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 

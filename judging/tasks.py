@@ -7,7 +7,7 @@ from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 
 from judging.worker import batches, chunks, recovery, recovery_thread, runtime
-from studies.queueing import queue
+from studies.jobs.queueing import queue
 
 
 # A database that is away takes no token with it.

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib.auth.forms import PasswordResetForm
 
-from studies.queueing import queue
+from studies.jobs.queueing import queue
 from studies.services import sign_ins
 
 
