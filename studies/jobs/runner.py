@@ -29,7 +29,7 @@ class Progress:
     def __init__(self, rows: QuerySet[Any]) -> None:
         self._rows = rows
         self._percent, self._sentence = 0, "Started."
-        self._is_wanted = True
+        self._is_current = True
         # In a transaction of the caller a thread would wait for the end of it, unseen.
         self.has_thread = not connection.in_atomic_block
 
@@ -37,7 +37,7 @@ class Progress:
         self._percent, self._sentence = percent, sentence
         if not self.has_thread:
             self.store()
-        if not self._is_wanted:
+        if not self._is_current:
             raise JobStopped
 
     def store(self) -> None:
@@ -49,7 +49,7 @@ class Progress:
             # The next heartbeat may succeed; the work itself is not in danger.
             logger.warning("the progress of a job could not be stored")
         else:
-            self._is_wanted = stored > 0
+            self._is_current = stored > 0
 
 
 class Steps:
