@@ -49,7 +49,7 @@ class RunProgress:
 class RunCost:
     """What a run's requests took, by the ledger.
 
-    `estimated` is the part of `dollars` for requests whose usage the server never told: the most
+    `estimated` is the part of `dollars` for requests without reported usage: the most
     that they can have cost. `dollars` is None where the judge has no price.
     """
 

@@ -25,7 +25,7 @@ from judging.engine.interface import (
 from judging.protocols.parsing import verdict_position
 
 _CERTAIN = 1e-3  # the logarithm of a probability is at most 0, give or take its rounding
-_MOST_TOKENS = 10**9  # of one request; who tells more miscounts, and no table holds it
+_MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table holds it
 _KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
 
 
@@ -48,7 +48,7 @@ def read_response(
         )
     body = error_body(content)
     if 400 <= status < 500 and declines_content(body):
-        # Whether it is billed differs by provider, and none tells the tokens.
+        # Some providers bill it, and none reports the tokens.
         return Reply(
             text=_message(body, content),
             refused=True,
@@ -109,8 +109,8 @@ def option_probabilities(
 ) -> dict[Side, float] | None:
     """Probabilities of the options at the token with the verdict's letter, over the options.
 
-    An option that is not among the alternatives told has less than the least of them: 0. None
-    where the server told none, or where what it told is not about the text.
+    An option that is missing among the reported alternatives gets 0. None if the server reports
+    none, or reports them for another text.
     """
     position = verdict_position(text, is_structured=is_structured)
     try:
@@ -122,14 +122,14 @@ def option_probabilities(
             end += len(token["token"])
             if end > position:
                 break
-        told = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
+        reported = [(str(top["token"]), float(top["logprob"])) for top in token["top_logprobs"]]
     except (TypeError, KeyError, ValueError, UnboundLocalError):
         return None
-    if not all(p <= _CERTAIN for _, p in told):  # also what is no number
+    if not all(p <= _CERTAIN for _, p in reported):  # also true for values that are not numbers
         return None
     sides: tuple[Side, ...] = ("A", "B", "C") if offers_tie else ("A", "B")
     shares = {
-        side: sum(math.exp(p) for word, p in told if word.strip(" []*\"'\n").upper() == side)
+        side: sum(math.exp(p) for word, p in reported if word.strip(" []*\"'\n").upper() == side)
         for side in sides
     }
     total = sum(shares.values())

@@ -170,10 +170,10 @@ def _codes(body: ErrorBody) -> list[str]:
 
 def _param(body: ErrorBody, sent: Collection[str]) -> str | None:
     """The parameter that an error names, empty where it names none, None where another one."""
-    told = body.get("param")
-    if not told:
+    reported = body.get("param")
+    if not reported:
         return ""
-    parts = re.split(r"[.\[\]]+", str(told))
+    parts = re.split(r"[.\[\]]+", str(reported))
     return next((part for part in parts if part in sent), None)
 
 

@@ -1,7 +1,7 @@
 """One thread that owns a model and answers questions in batches.
 
 Every question resolves, whatever the model does: what it raises is a fault of the batch, a thread
-that ends refuses whoever waits, and a model that makes no step for very long is given up.
+that ends refuses all waiting questions, and a model without a step for very long is given up.
 """
 
 import asyncio
@@ -117,7 +117,7 @@ class ModelThread:
                 except Fault as fault:
                     _settle(batch, fault)
                 except Exception as error:
-                    # Whatever it is: whoever waits is told, and the thread goes on for the others.
+                    # Any error: report it to those that wait, and continue for the others.
                     logger.exception("The local model failed.")
                     _settle(batch, _failure(error))
                 except BaseException as error:
@@ -140,7 +140,7 @@ class ModelThread:
             self._move()
 
     def _refuse_the_rest(self) -> None:
-        """Nobody may wait for a thread that is gone; who comes now gets another one."""
+        """Refuse all waiting questions; the next question starts another thread."""
         with self._wake:
             rest, self._waiting = self._waiting, []
             self._thread = None
@@ -157,7 +157,7 @@ class ModelThread:
                 )
                 if self._ends:
                     return []
-                # Nothing is computed for who has given up waiting.
+                # Compute nothing for requests that were given up.
                 wanted = [request for request in self._waiting if not request.future.done()]
                 length = len(wanted[0].question.prompt) if wanted else 0
                 wanted.sort(key=lambda request: abs(len(request.question.prompt) - length))

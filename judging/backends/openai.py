@@ -108,7 +108,7 @@ class OpenAIBackend:
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         body = request_body(parameters.values, question, seed=seed)
         try:
-            # The library's own limits are for each piece that arrives, and pieces can go on coming.
+            # The library's own limits are per received piece, and pieces can keep arriving.
             async with asyncio.timeout(self._settings.timeout + CONNECT_SECONDS):
                 response = await self._connections.post(json.dumps(body).encode())
         except httpcore2.ConnectTimeout as error:

@@ -6,7 +6,7 @@ Replies end at different lengths; whatever has ended leaves the batch, so nobody
 longest one. Each question draws with a generator of its own: its reply does not depend on its
 company.
 
-torch is imported with the first question, and by nobody who asks other backends.
+torch is imported with the first question, and never for other backends.
 """
 
 import copy
@@ -48,7 +48,7 @@ _NO_PACKAGES = Reason(
 class TransformersSettings:
     """`model` is a folder or a name, with `@revision` where one is meant.
 
-    `scores` asks for the options' probabilities beside the reply, `only_scores` instead of it.
+    `scores` asks for the options' probabilities next to the reply, `only_scores` instead of it.
     """
 
     model: str
@@ -271,8 +271,8 @@ class LocalModel:
         # The prompt's last logits tell the first token, each token's logits the one behind it.
         first = logits.repeat_interleave(count, 0)[:, None]
         steps = torch.cat([first, out.logits[:, :-1].float()], 1).log_softmax(-1)
-        told = steps.gather(2, ids[:, :, None])[:, :, 0]
-        sums = torch.where(real.bool(), told, 0.0).sum(1).view(len(questions), count)
+        gathered = steps.gather(2, ids[:, :, None])[:, :, 0]
+        sums = torch.where(real.bool(), gathered, 0.0).sum(1).view(len(questions), count)
         scored = []
         for question, row in zip(questions, sums, strict=True):
             offered = sides if question.protocol.offers_tie else sides[:2]

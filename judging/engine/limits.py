@@ -1,4 +1,4 @@
-"""The limits of an endpoint, and what processes that ask the same endpoint tell each other."""
+"""The limits of an endpoint, and the reports and grants of processes that share the endpoint."""
 
 import math
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """One event loop in a background thread, with one client and one limiter per endpoint.
 
 Worker threads hand their questions to it and wait. A loop per task would open its connections
-anew every time and leave the slots idle at the end of every chunk.
+again every time and leave the slots idle at the end of every chunk.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class EngineLoop:
     def limiter(
         self, address: Hashable, judge: Hashable, limits: Limits, exchange: Exchange | None = None
     ) -> Limiter:
-        """The limiter of an endpoint: whoever asks there shares its slots, rates and pauses.
+        """The limiter of an endpoint: all judges that use it share its slots, rates and pauses.
 
         Where its judges say differently, the tighter limits hold; changed ones are taken over.
         With `exchange` it shares them with other processes too.

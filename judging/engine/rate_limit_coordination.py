@@ -30,7 +30,7 @@ Document = dict[str, Any]
 
 
 class CoordinationFailed(Exception):
-    """The store did not answer; what was granted before goes on being valid."""
+    """The store did not answer; earlier grants stay valid."""
 
 
 # Blocks while it waits for the store. Raises `CoordinationFailed`.

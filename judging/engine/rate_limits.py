@@ -1,4 +1,4 @@
-"""When the next request to an endpoint may leave: one limiter for everybody who asks it.
+"""When the next request to an endpoint may leave: one limiter for all its users.
 
 Three things hold a request back: the slots (few at first, more while the server answers quickly,
 half as many when it complains), the rates (requests and tokens a minute), and a pause that is
@@ -60,7 +60,7 @@ class Allowance:
         self.left = 0.0
 
     def wait(self, now: float) -> float:
-        return 0.0 if self.left > 0 else math.inf  # the next grant wakes whoever waits
+        return 0.0 if self.left > 0 else math.inf  # the next grant wakes those that wait
 
     def take(self, now: float, amount: float) -> None:
         self.left -= amount
@@ -82,7 +82,9 @@ class Limiter:
         self._cuts: int | None = None  # of everybody, as far as is known here
         self._has_cut = self._has_paused = False
         self._forgets_pauses = False
-        self.news = asyncio.Event()  # something is to be told to the others, or wanted of them
+        self.news = (
+            asyncio.Event()
+        )  # there is something to report to the other processes, or to request
         self.moved_at = clock()  # when a request was last let go, or a grant arrived
         self._waiting: deque[tuple[asyncio.Future[Permit], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -249,7 +251,7 @@ class Limiter:
         return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
 
     def _give_up(self, sentence: str) -> None:
-        """Fail everybody who waits; a later run starts with fresh patience."""
+        """Fail all waiting requests; a later run starts with full patience."""
         self._epoch += 1
         self._last_words = sentence
         self._failures = self._limited_in_a_row = self._rejections = self._steps = 0
@@ -300,7 +302,7 @@ class Limiter:
         self._timer = asyncio.get_running_loop().call_later(delay, self._let_go)
 
     def report(self) -> Report:
-        """What the other processes have to know; what it says is then counted as told."""
+        """The report for the other processes; its contents then count as reported."""
         now = self._clock()
         if not self.is_busy:
             self._granted = 0  # given back with this report
@@ -325,13 +327,13 @@ class Limiter:
         return max(0.0, self._resume_at - now) if self._has_paused else 0.0
 
     def restore(self, report: Report) -> None:
-        """Take back what a report that did not arrive has told."""
+        """Restore the contents of a report that did not arrive."""
         self._has_cut |= report.has_cut
         self._has_paused |= bool(report.pause)
         self._forgets_pauses |= report.pause is None
 
     def take(self, grant: Grant, report: Report) -> None:
-        """Go on with what the others leave, and wait as long as any of them was told to."""
+        """Use what was granted, and wait as long as the longest pause of any process."""
         now = self.moved_at = self._clock()
         if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:
             self._cut(now)
@@ -340,7 +342,7 @@ class Limiter:
         for rate, amount in ((self._requests, grant.requests), (self._tokens, grant.tokens)):
             if isinstance(rate, Allowance):
                 rate.left += amount
-        # A longer pause ends a run; whoever begins a new one may find out anew.
+        # A longer pause ends a run; a new run may try again.
         self._resume_at = max(self._resume_at, now + min(grant.pause, self.limits.patience))
         self._let_go()
 

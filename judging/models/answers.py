@@ -18,7 +18,7 @@ class Batch(models.Model):
 
     OPEN = (State.PREPARED, State.SUBMITTED)
 
-    # Also the lease of its judgments, and what the provider is told, to find it after a crash.
+    # Also the lease of its judgments, and the name by which the provider finds it after a crash.
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=10, choices=State, default=State.PREPARED)

@@ -80,7 +80,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
 def campaign_page(
     request: HttpRequest, slug: str, campaign_id: str, *, template: str
 ) -> HttpResponse:
-    """A campaign as a page, or as the part of it that is fetched again while runs go on."""
+    """A campaign as a page, or the part that is refreshed while runs are active."""
     study = get_study(request.user, slug)
     campaign = get_campaign(study, campaign_id)
     rows = run_rows(study, campaign.runs.all())

@@ -199,7 +199,7 @@ class CampaignForm(CostedForm):
 
 
 class ExtendForm(CostedForm):
-    """What a run is to ask beside what it has: more items, samples, or the other order."""
+    """What to add to a run: more items, samples, or the other order."""
 
     limit = forms.IntegerField(
         min_value=1,

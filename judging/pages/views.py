@@ -1,4 +1,4 @@
-"""A study's judges: how far their runs are, what they cost, and every reply beside its reading."""
+"""A study's judges: the progress and cost of their runs, and every reply with its reading."""
 
 import hashlib
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """The part of a run's page that is fetched again while it goes on."""
+    """The part of a run's page that is refreshed while the run is active."""
     study = get_study(request.user, slug)
     context = _run_context(request, study, get_run(study, run_id))
     return render(request, "judging/_run.html", context)

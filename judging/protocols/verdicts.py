@@ -46,7 +46,7 @@ _NEXT_TO = re.compile(
     re.IGNORECASE,
 )
 # Without brackets a number counts only where it can mean nothing else: right behind the verdict,
-# or beside a word for certainty in the same sentence.
+# or next to a word for certainty in the same sentence.
 _NUMBER_BEHIND = re.compile(r"[\s\-–—:,]{0,4}[(\[]?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
 _NO_RANGE = r"(?!\d|\s*(?:%\s*)?(?:-|–|—|to\b|bis\b|and\b|or\b)\s*\d)"
 _NUMBER_NAMED = re.compile(
@@ -212,7 +212,7 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
     for each in later:
         clause = _clause_before(text, each, chosen.end)
         if _CHANGED.search(clause):
-            # Said in so many words, and nothing more: the mind was changed.
+            # The reply says only that it changes its mind.
             return last if each is last and _ends_sentence(text, each) else None
     return chosen
 

@@ -207,7 +207,7 @@ def start_campaign(
                 "token_budget": plan.token_budget,
             },
         )
-        # Names of judges differ from those of juries: the report tells both by name alone.
+        # Names of judges differ from those of juries: the report distinguishes both by name alone.
         for name, members in plan.juries.items():
             if Judge.objects.filter(name=name).exists():
                 raise ConflictingValue("juries", _NAME_OF_JUDGE, jury=name)

@@ -99,7 +99,7 @@ def _preset_fields(preset: str) -> dict[str, Any]:
 
 
 def _need_address(preset: str, base_url: str) -> None:
-    """A model that OpenAI does not offer is not asked for there, for want of another address."""
+    """Refuse to ask OpenAI for a model that it does not offer."""
     if not PRESETS[preset].base_url and (not base_url or is_openai(base_url)):
         raise InvalidValue("base_url", _NEEDS_ADDRESS, preset=preset, model=PRESETS[preset].model)
 

@@ -45,8 +45,8 @@ class Probe:
     @property
     def probabilities(self) -> str:
         """What came of the option probabilities."""
-        if told := self.judgment.probabilities:
-            return ", ".join(f"{option} {share:.3f}" for option, share in told.items())
+        if reported := self.judgment.probabilities:
+            return ", ".join(f"{option} {share:.3f}" for option, share in reported.items())
         return "requested, none received" if self.asked_for_probabilities else "not requested"
 
     @property

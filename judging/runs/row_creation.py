@@ -103,7 +103,7 @@ def _insert(run: JudgeRun, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert judgments, in order, that are alike but for these columns.
 
     Nothing is asked before they are there, and `bulk_create` takes several times as long: it
-    prepares every value of every row anew.
+    prepares every value of every row again.
     """
     differ = ["item_id", "shown_first", "sample", "state", "error"]
     blank = Judgment(run=run)

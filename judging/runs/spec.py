@@ -24,7 +24,7 @@ _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch
 class RunSpec:
     """The judge, the questions, and the limits of a run.
 
-    `limit`: only the first so many items, by key.
+    `limit`: how many items, in the order of their keys.
     `budget`, `token_budget`: US dollars and tokens of the whole run.
     `extend`: continue the run that had fewer samples, or one order only, and ask what is new.
     `reuse`: take over the answers that other runs got to the same words.

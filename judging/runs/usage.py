@@ -23,7 +23,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def dollars(self, judge: Judge, questions: int, *, by_batch: bool) -> Decimal | None:
-        """Cost of so many questions; None where the judge has no price."""
+        """Cost of `questions` questions; None if the judge has no price."""
         if judge.price_input is None or judge.price_output is None:
             return None
         each = judge.price_input * Decimal(self.prompt_tokens)
@@ -58,7 +58,7 @@ def usage_of(run: JudgeRun) -> Usage | None:
 
 
 def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
-    """What so many questions used by their requests, each on average."""
+    """The mean usage of a question, from the requests of `questions` questions."""
     prompt = completion = 0
     latencies = []
     for attempt in attempts:

@@ -161,7 +161,7 @@ def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = Fa
         free = mine.filter(Q(busy_until=None) | Q(busy_until__lt=timezone.now()))
         if not free.update(busy_until=timezone.now() + BUSY):
             return
-        batch.refresh_from_db()  # what another process has done to it by now
+        batch.refresh_from_db()  # another process may have changed it
     try:
         if batch.state == Batch.State.PREPARED:
             _hand_in(batch, run, client, is_new=is_new)
@@ -246,7 +246,7 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
 
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
-    """End a batch that the provider will never work off: nothing of it was asked or billed."""
+    """End a batch that the provider refuses: nothing of it was asked or billed."""
     questions = batch_requests.open_questions(batch, run)
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
     rows = batch_requests.ledger_rows(run, batch, judgments)

@@ -39,7 +39,7 @@ CHUNKS_IN_HAND = 4
 # Workers with a GPU take one chunk at a time, however many they are.
 MOST_GPU_CHUNKS = 64
 # A run keeps a worker's thread this long before other runs have their turn. Queueing every chunk
-# anew would leave the slots empty for as long as the broker takes: up to a second with a folder.
+# separately would leave the slots empty for as long as the broker takes: a second with a folder.
 TURN_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
@@ -118,7 +118,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
         return 0
     lease = secrets.token_hex(16)
     try:
-        # In one go: were it two, the first chunk's questions would wait for everybody's claims.
+        # Under one lock: otherwise the first chunk's questions would wait for all other claims.
         with _preparing:
             until = timezone.now() + LEASE
             if run.probe_first:
@@ -212,7 +212,7 @@ def _wait(
     ledger: RunLedger,
     limiter: Limiter,
 ) -> list[BaseException | None]:
-    """Wait for the answers, renewing the lease: who waits for a slow server is not dead.
+    """Wait for the answers and renew the lease: a worker that waits is not dead.
 
     Longer than a request and an outage may last, and a reserve, no request is under way, and no
     limiter lets nobody go; then the chunk is given up. A model in this process may think for as
@@ -276,7 +276,7 @@ def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
     in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
     if in_flight.exists():
         # Locked, so that none of them is answered between this look and the next line; the run
-        # first, as whoever stores answers does.
+        # first, in the order in which answers are stored.
         JudgeRun.objects.select_for_update(no_key=True).get(pk=run_id)
         lost = list(
             in_flight.select_for_update(no_key=True).values_list(

@@ -44,7 +44,7 @@ def backend_maker(judge: Judge) -> Callable[[], Backend]:
 
 
 def backend_key(judge: Judge) -> Hashable:
-    """What tells one backend from another: judges with equal settings share one."""
+    """The identity of a backend: judges with equal settings share one."""
     return judge.backend, replace(settings_of(judge), name="", concurrency=0)
 
 

@@ -147,7 +147,7 @@ class LedgerRows:
         return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
 
     def _guess(self, question: JudgeQuestion, text: str) -> Usage:
-        """The most that a reply can have used whose usage nobody told."""
+        """The most that a reply without reported usage can have used."""
         most = self.most(question)
         if self._thinks:  # what it thought does not show in its words
             return most
@@ -246,7 +246,7 @@ def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         outcome, sent_at = stored.get((row.judgment_id, row.number), (None, None))
         if isinstance(row, Opening):
             return sent_at != row.sent_at
-        # A closing of a request that counts as lost by now comes too late to count again.
+        # The end of a request that already counts as lost is not counted again.
         return outcome == Attempt.Outcome.SENT
 
     left = [row for row in rows if is_left(row)]

@@ -1,4 +1,4 @@
-"""Taking up what killed workers left behind."""
+"""Recovering what killed workers left."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -40,7 +40,7 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     expired = Judgment.objects.filter(
         state=Judgment.State.LEASED, leased_until__lt=timezone.now()
     ).filter(Q(run=run_id) if run_id is not None else Q())
-    # What is in a batch is with the provider, whoever has died here.
+    # Requests in a batch are with the provider, even if a worker died here.
     expired = expired.exclude(
         lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
     )

@@ -24,7 +24,7 @@ _stop = threading.Event()
 def begin(*, call: Callable[[int], Any], step: Callable[[int], Any]) -> threading.Thread:
     """Sweep now and every half minute until `end`, in a thread.
 
-    `call` puts tokens of a run into its queue, `step` has a run that asks by batch go on.
+    `call` puts tokens of a run into its queue, `step` advances a run that is asked by batch.
     """
     _stop.clear()
     thread = threading.Thread(target=_watch, args=(call, step), name="judging-watch", daemon=True)

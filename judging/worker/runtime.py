@@ -54,7 +54,7 @@ def is_stopping() -> bool:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep, but not longer than the process is to go on."""
+    """Sleep, but not after the process has begun to end."""
     _stopping.wait(seconds)
 
 
@@ -73,9 +73,9 @@ def shut_down() -> None:
 
 
 def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
-    """An asker that shares backend and limiter with everybody who asks the same endpoint.
+    """An asker that shares backend and limiter with all users of the endpoint.
 
-    Raises `BadJudge` when the judge cannot be asked, for want of a key for example.
+    Raises `BadJudge` if the judge cannot be asked, for example without a key.
     """
     endpoint = endpoint_of(judge)
     is_shared = judge.capabilities.needs_endpoint

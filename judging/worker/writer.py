@@ -2,7 +2,7 @@
 
 The engine's loop may not touch the ORM, and a transaction per row would be most of the work.
 Rows are committed together: what came during the last commit, and for a moment more while they are
-few. Whoever hands in a row is told when it is committed, and not before.
+few. `write` returns when its row is committed, and not before.
 """
 
 import asyncio
@@ -125,7 +125,7 @@ class Writer:
                 time.sleep(pause)
                 pause = min(5.0, pause * 2)
             except Exception as error:
-                # Whatever it is: whoever waits is told, and the thread goes on for the others.
+                # Any error: report it to those that wait, and continue for the others.
                 # One row that the tables, or the driver, refuse takes no other down with it.
                 logger.exception("The ledger refused rows.")
                 if len(batch) == 1:
