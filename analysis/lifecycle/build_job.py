@@ -17,12 +17,12 @@ from analysis.errors import AnalysisError
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, report_dir
 from analysis.models import Report
 from analysis.report.build import build_report
-from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
+from analysis.report.files.citation import bibtex, methods_paragraph
+from analysis.report.files.table_files import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
 from analysis.report.study_tables import tables_across
-from analysis.report.table_files import write_tables
 from studies.jobs.runner import Progress, carry_out
 
 OnProgress = Callable[[int, str], None]

@@ -6,8 +6,8 @@ from pathlib import Path
 from analysis.lifecycle.build_job import to_json
 from analysis.replication.replication import Replication
 from analysis.replication.tables import all_tables
+from analysis.report.files.table_files import write_tables
 from analysis.report.render import render_replication
-from analysis.report.table_files import write_tables
 
 
 def write_replication(found: Replication, out: Path) -> list[Path]:

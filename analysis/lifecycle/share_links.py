@@ -17,7 +17,7 @@ from django.utils import timezone
 from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.parameters import report_dir
 from analysis.models import Report, ShareLink
-from analysis.report.public import without_people
+from analysis.report.files.shared_copy import without_people
 from studies.models.keys import random_id
 from studies.services.studies import record
 

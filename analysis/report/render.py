@@ -16,15 +16,15 @@ from django.utils.safestring import SafeString, mark_safe
 
 from analysis.replication.cells import TITLES
 from analysis.replication.tables import verdict
-from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.contents import all_figures, all_sentences, all_tables
 from analysis.report.figures import Figure
+from analysis.report.files.citation import bibtex, methods_paragraph
+from analysis.report.files.table_files import TEX
 from analysis.report.registration import mark_of
 from analysis.report.section import Page, Place, Section, with_parts
 from analysis.report.sections import SECTIONS
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
-from analysis.report.table_files import TEX
 from analysis.report.tables import ShownTable, Table
 from analysis.report.text.names import named_entries
 from analysis.report.text.sentences import Text

@@ -22,7 +22,7 @@ def report_with_pictures(out):
 
 @pytest.fixture
 def kaleido(monkeypatch):
-    monkeypatch.setattr("analysis.report.pictures.find_spec", lambda name: True)
+    monkeypatch.setattr("analysis.report.files.pictures.find_spec", lambda name: True)
 
 
 def test_every_plot_is_drawn_as_svg_and_png(tmp_path, monkeypatch, kaleido):
@@ -49,7 +49,7 @@ def test_every_plot_is_drawn_as_svg_and_png(tmp_path, monkeypatch, kaleido):
 
 
 def test_without_the_package_nothing_is_built_and_it_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("analysis.report.pictures.find_spec", lambda name: None)
+    monkeypatch.setattr("analysis.report.files.pictures.find_spec", lambda name: None)
 
     with pytest.raises(CommandError, match="pip install kaleido"):
         report_with_pictures(tmp_path / "r")

@@ -8,8 +8,8 @@ from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import to_json
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
+from analysis.report.files.table_files import to_tex
 from analysis.report.render import render_html
-from analysis.report.table_files import to_tex
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_study

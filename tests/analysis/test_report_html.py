@@ -13,8 +13,8 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
+from analysis.report.files.table_files import to_tex, write_tables
 from analysis.report.render import content_security_policy, render_html
-from analysis.report.table_files import to_tex, write_tables
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.factories import make_item, make_persona, make_study
 

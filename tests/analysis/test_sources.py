@@ -10,10 +10,10 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables
-from analysis.report.public import without_people
+from analysis.report.files.shared_copy import without_people
+from analysis.report.files.table_files import write_tables
 from analysis.report.render import render_html
 from analysis.report.sections.certainty.headline import certainty_headline
-from analysis.report.table_files import write_tables
 from analysis.report.tables import csv_cells
 from analysis.report.text.sentences import at, pieces
 from tests.analysis.builders import make_run, random_study

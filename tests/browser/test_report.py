@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
+from analysis.report.files.table_files import to_markdown, to_tex
 from analysis.report.render import render_html
-from analysis.report.table_files import to_markdown, to_tex
 from analysis.report.tables import csv_rows
 from studies.exporters.csv_out import CsvWriter, csv_cell
 from tests.analysis.builders import random_study

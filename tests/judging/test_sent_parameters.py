@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.citation import methods_paragraph
+from analysis.report.files.citation import methods_paragraph
 from analysis.report.sections.methods.runs import run_facts
 from judging.models import Attempt, SentParameters
 from judging.runs.request_conditions import conditions_of

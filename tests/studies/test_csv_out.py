@@ -7,7 +7,7 @@ import pytest
 from analysis.exports.tables.columns import Column as ExportColumn
 from analysis.exports.tables.table_files import Table as ExportTable
 from analysis.exports.tables.table_files import write_table
-from analysis.report.table_files import write_tables
+from analysis.report.files.table_files import write_tables
 from analysis.report.tables import Column, Table
 from studies.exporters.csv_out import CsvWriter, as_typed, csv_cell, spreadsheet_text
 from studies.importers.files.faults import Fault, faults_csv

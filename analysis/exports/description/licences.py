@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.data.collection import owners
 from analysis.exports.tables.table_files import to_json
-from analysis.report.table_files import tex
+from analysis.report.files.table_files import tex
 from studies.models.studies import Study
 
 # SPDX names. The owner of a study chooses the licence of the answers, the source that of the items.

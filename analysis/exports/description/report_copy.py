@@ -7,9 +7,9 @@ from analysis.lifecycle.build_job import to_json
 from analysis.models import Report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
-from analysis.report.public import without_people
+from analysis.report.files.shared_copy import without_people
+from analysis.report.files.table_files import write_tables
 from analysis.report.render import render_html
-from analysis.report.table_files import write_tables
 from analysis.selectors import marked
 from studies.models.studies import Study
 

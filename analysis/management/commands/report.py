@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.lifecycle.build_job import write_across
-        from analysis.report.pictures import require_pictures
+        from analysis.report.files.pictures import require_pictures
 
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
@@ -110,7 +110,7 @@ class Command(BaseCommand):
         return self._summarise(result, folder)
 
     def _summarise(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
-        from analysis.report.pictures import draw_pictures
+        from analysis.report.files.pictures import draw_pictures
 
         inputs = result["inputs"]
         if self.with_pictures:

@@ -6,7 +6,7 @@ from datetime import date as Date
 from typing import Any
 
 from analysis.report.contents import all_sentences
-from analysis.report.table_files import tex
+from analysis.report.files.table_files import tex
 from analysis.report.text.names import listed
 from analysis.report.text.thresholds import threshold_standing
 from studies.money import major_units
