@@ -75,9 +75,13 @@ def add_checks(study: Study) -> None:
     set_questions(study_id=study.pk, questions=standard_questions(study)[:1])
     example = study.all_items.first()
     make_item(
-        study=study, split="practice", key="try", persona=example.persona, r1=example.r1,
+        study=study,
+        split="practice",
+        key="try",
+        persona=example.persona,
+        r1=example.r1,
         r2=example.r2,
-    )  # fmt: skip
+    )
 
 
 def enter(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4") -> None:

@@ -24,6 +24,11 @@ FLAGS = [
 PHONE = {"width": 390, "height": 844}
 SMALL_PHONE = {"width": 320, "height": 568}
 DESKTOP = {"width": 1280, "height": 800}
+# Either theme once, either width once: every page is resized as well.
+THEMES = pytest.mark.parametrize(
+    ("viewport", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["light", "dark"]
+)
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
 def until(page: Page, expression: str, arg: object = None) -> None:
@@ -35,7 +40,7 @@ def until(page: Page, expression: str, arg: object = None) -> None:
         if page.evaluate(expression, arg):
             return
         page.wait_for_timeout(50)
-    raise AssertionError(f"This did not become true in 10 seconds: {expression}")
+    raise AssertionError(f"{page.url}: this did not become true in 10 seconds: {expression}")
 
 
 def scrolls_sideways(page: Page) -> bool:
@@ -44,16 +49,22 @@ def scrolls_sideways(page: Page) -> bool:
     A click ends when the answer to it begins to arrive: there may be no document yet.
     """
     page.wait_for_load_state()
-    return page.evaluate(
-        "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-    )
+    return not page.evaluate(FITS)
 
 
 def fits_and_reads_well(page: Page) -> None:
-    """Fail where the page scrolls sideways or axe finds something wrong with it."""
-    assert not scrolls_sideways(page), page.url
+    """Fail where the page scrolls sideways at any width, or axe finds something wrong with it.
+
+    Pages of participants are opened on a small phone, whose width counts as well.
+    """
     found = Axe().run(page)
     assert not found.violations_count, f"{page.url}\n{found.generate_report()}"
+    before = page.viewport_size
+    for size in (before, PHONE, DESKTOP):
+        page.set_viewport_size(size)
+        page.wait_for_load_state()
+        until(page, FITS)  # Figures are drawn again for the new width.
+    page.set_viewport_size(before)
 
 
 def launch(playwright: Playwright) -> Browser:

@@ -7,12 +7,10 @@ from annotation.content.comprehension import set_questions, standard_questions
 from annotation.models import Annotator
 from studies.models import Membership
 from tests.browser.annotators import CYCLE, enter, make_everyday_study
-from tests.browser.conftest import DESKTOP, PHONE, SMALL_PHONE, fits_and_reads_well
+from tests.browser.conftest import SMALL_PHONE, fits_and_reads_well
 from tests.factories import make_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-SIZES = pytest.mark.parametrize("size", [SMALL_PHONE, PHONE, DESKTOP], ids=["320", "390", "1280"])
 
 
 @pytest.fixture
@@ -20,23 +18,31 @@ def study(live_server):
     study = make_everyday_study(items=2, ai_policy="Please answer **without** an assistant.")
     set_questions(study_id=study.pk, questions=standard_questions(study))
     make_item(
-        study=study, split="practice", key="practice-1", question="How do I get to work?",
-        r1={"text": CYCLE}, r2={"text": "Take the car."}, fixed_first="r1",
+        study=study,
+        split="practice",
+        key="practice-1",
+        question="How do I get to work?",
+        r1={"text": CYCLE},
+        r2={"text": "Take the car."},
+        fixed_first="r1",
         metadata={"feedback": "The person repairs bicycles."},
-    )  # fmt: skip
+    )
     for n in (1, 2):
         make_item(
-            study=study, split="attention_check", key=f"check-{n}", check_answer="r1",
+            study=study,
+            split="attention_check",
+            key=f"check-{n}",
+            check_answer="r1",
             question="Please select the response about bicycles, to show that you read.",
-            r1={"text": "Bicycles."}, r2={"text": "Cars."},
-        )  # fmt: skip
+            r1={"text": "Bicycles."},
+            r2={"text": "Cars."},
+        )
     return study
 
 
-@SIZES
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
-def test_the_way_through_every_check(open_page, study, size, javascript):
-    page = open_page(viewport=size, javascript=javascript)
+def test_the_way_through_every_check(open_page, study, javascript):
+    page = open_page(viewport=SMALL_PHONE, javascript=javascript)
     enter(page, study)
     page.click("#consent-yes")
     page.click("#submit")
@@ -73,9 +79,8 @@ def test_the_way_through_every_check(open_page, study, size, javascript):
     assert Annotator.objects.get().state == "annotating"
 
 
-@SIZES
-def test_who_misses_twice_reads_a_friendly_end(open_page, study, size):
-    page = open_page(viewport=size)
+def test_who_misses_twice_reads_a_friendly_end(open_page, study):
+    page = open_page(viewport=SMALL_PHONE)
     enter(page, study)
     page.click("#consent-yes")
     page.click("#submit")
@@ -89,11 +94,10 @@ def test_who_misses_twice_reads_a_friendly_end(open_page, study, size):
     fits_and_reads_well(page)
 
 
-@SIZES
-def test_researchers_set_up_checks(signed_in, study, size):
+def test_researchers_set_up_checks(signed_in, study):
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    page = signed_in(viewport=size)
+    page = signed_in(viewport=SMALL_PHONE)
     page.goto(f"/studies/{study.slug}/people/checks/")
     fits_and_reads_well(page)
 

@@ -10,7 +10,7 @@ from analysis.exports.delivery.requests import request_export
 from analysis.models import Export
 from studies.models import Membership
 from tests.analysis.builders import random_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import THEMES, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -25,8 +25,7 @@ def study(settings, tmp_path, monkeypatch):
     return study
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@THEMES
 def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in, viewport, scheme):
     user = User.objects.get()
     made = [

@@ -28,25 +28,36 @@ def campaign():
     for name in ("a-judge", "b-judge"):
         make_judge(name=name, base_url="http://127.0.0.1:9/v1", price_input=2, price_output=10)
     plan = CampaignPlan(
-        name="Which features matter", judges=["a-judge", "b-judge"], budget="5",
-        settings=["certainty"], features=["all", "leave-one-out"],
+        name="Which features matter",
+        judges=["a-judge", "b-judge"],
+        budget="5",
+        settings=["certainty"],
+        features=["all", "leave-one-out"],
         juries={"panel": ["a-judge", "b-judge"]},
-    )  # fmt: skip
+    )
     campaign = start_campaign(study_id=study.pk, plan=plan, enqueue=False)
     run = campaign.runs.earliest("pk")
     judgment = run.judgments.earliest("pk")
     for number, outcome in enumerate(["lost", "rate_limited", "replied"], start=1):
         Attempt.objects.create(
-            judgment=judgment, number=number, outcome=outcome, sent_at=timezone.now(),
-            latency_ms=1200, text="[[A]] [[80]], " * 20,
-        )  # fmt: skip
+            judgment=judgment,
+            number=number,
+            outcome=outcome,
+            sent_at=timezone.now(),
+            latency_ms=1200,
+            text="[[A]] [[80]], " * 20,
+        )
     Judgment.objects.filter(pk=judgment.pk).update(
         state="done", choice="r1", certainty=80, raw_text="[[A]] [[80]], " * 20, replies=1
     )
     Batch.objects.create(
-        run=run, state="submitted", provider_id="batch_" + "x" * 40, requests=1200,
-        submitted_at=timezone.now(), sentence="In progress.",
-    )  # fmt: skip
+        run=run,
+        state="submitted",
+        provider_id="batch_" + "x" * 40,
+        requests=1200,
+        submitted_at=timezone.now(),
+        sentence="In progress.",
+    )
     return campaign
 
 

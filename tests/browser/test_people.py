@@ -7,15 +7,14 @@ from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
 from tests.factories import answer_all, make_item, walk_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_flags_are_found_read_and_acted_on(signed_in, size, scheme):
+@THEMES
+def test_flags_are_found_read_and_acted_on(signed_in, viewport, scheme):
     study = make_everyday_study(items=12)
     for n in (1, 2):
         make_item(study=study, split="attention_check", key=f"check-{n}", check_answer="r2")
@@ -26,7 +25,7 @@ def test_flags_are_found_read_and_acted_on(signed_in, size, scheme):
     answer_all(walk_in(study), choice="r2", certainty=40)
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    page = signed_in(viewport=size, color_scheme=scheme)
+    page = signed_in(viewport=viewport, color_scheme=scheme)
 
     page.goto(f"/studies/{study.slug}/people/?flag=speed")
     fits_and_reads_well(page)
@@ -42,12 +41,11 @@ def test_flags_are_found_read_and_acted_on(signed_in, size, scheme):
     fits_and_reads_well(page)
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-def test_editors_invite_people(signed_in, size):
+def test_editors_invite_people(signed_in):
     study = make_everyday_study(items=2, entry="list")
     editor = User.objects.create_user("editor")
     Membership.objects.create(user=editor, study=study, role=Membership.Role.EDITOR)
-    page = signed_in(viewport=size)
+    page = signed_in(viewport=PHONE)
 
     page.goto(f"/studies/{study.slug}/people/invitations/")
     page.get_by_label("New ids").fill("not an id!")

@@ -7,7 +7,7 @@ from annotation.models import Annotator, Assignment, ComprehensionQuestion
 from annotation.seats.completion_codes import ensure_codes
 from studies.models import Membership
 from tests.browser.annotators import add_quota, enter, make_everyday_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, scrolls_sideways
+from tests.browser.conftest import PHONE, fits_and_reads_well, scrolls_sideways
 from tests.factories import make_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -21,9 +21,8 @@ def study(live_server):
     return study
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-def test_the_frames_show_the_pages_and_store_nothing(signed_in, study, size):
-    page = signed_in(viewport=size)
+def test_the_frames_show_the_pages_and_store_nothing(signed_in, study):
+    page = signed_in(viewport=PHONE)
 
     page.goto(f"/studies/{study.slug}/people/preview/")
 
@@ -41,10 +40,9 @@ def test_the_frames_show_the_pages_and_store_nothing(signed_in, study, size):
     assert page.evaluate("Object.keys(localStorage).length") == 0
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
-def test_every_page_of_the_preview_keeps_the_rules(signed_in, study, size):
+def test_every_page_of_the_preview_keeps_the_rules(signed_in, study):
     add_quota(study)
-    page = signed_in(viewport=size)
+    page = signed_in(viewport=PHONE)
 
     for step in ("consent", "about", "instructions", "task", "feedback"):
         page.goto(f"/s/{study.slug}/preview/{step}/")

@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
-from playwright.sync_api import Page
 
 from annotation import services
 from annotation.models import ProlificStudy
@@ -12,7 +11,7 @@ from demo.prolific.server import SimulatedProlific
 from studies.models import Item
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import answer_some, arrive, finish, make_recruiting, with_quotas
-from tests.browser.conftest import PHONE, fits_and_reads_well, scrolls_sideways
+from tests.browser.conftest import fits_and_reads_well
 from tests.factories import answer_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -36,57 +35,49 @@ def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F
             finish(prolific, person, annotator)
 
 
-def looks_right(page: Page) -> None:
-    fits_and_reads_well(page)
-    desktop = page.viewport_size
-    page.set_viewport_size(PHONE)
-    assert not scrolls_sideways(page), page.url
-    page.set_viewport_size(desktop)
-
-
 def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # noqa: F811
     User.objects.create_superuser("ada")
     study = with_quotas(make_recruiting(items=30, per_person=3, slug="one"), each=5)
     page = signed_in()
 
     page.goto(reverse("people:prolific", args=["one"]))
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("link", name="Edit launch plan").click()
     page.get_by_role("button", name="Use the paper’s settings").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("button", name="Save launch plan").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("button", name="Start dry run").click()
     assert "Prolific stored every field as sent" in page.inner_text("main")
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("main").get_by_role("link", name="Launch checks and cost").click()
     page.get_by_role("button", name="Create draft on Prolific").click()
     page.get_by_role("link", name="Publish").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_label("Type the amount to confirm").fill("189.00")
     page.get_by_role("button", name="Publish and spend $189.00").click()
     assert "Study published" in page.get_by_role("status").inner_text()
     recruit(prolific, ProlificStudy.objects.get())
 
     page.get_by_role("button", name="Refresh from Prolific").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("link", name="Review submissions").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("button", name="Approve selected").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_role("button", name="Approve 30 and pay $135.00").click()
     assert "Approved: 30" in page.get_by_role("status").inner_text()
     page.get_by_role("button", name="Set up bonuses").click()
-    looks_right(page)
+    fits_and_reads_well(page)
     page.get_by_label("I have checked the total").check()
     page.get_by_role("button", name="Pay $").click()
-    looks_right(page)
+    fits_and_reads_well(page)
 
     page.goto(reverse("people:prolific", args=["one"]))
     page.get_by_role("link", name="Payments").click()
     page.get_by_role("button", name="Refresh Prolific’s figures").click()
     assert "All known figures match" in page.inner_text("main")
-    looks_right(page)
+    fits_and_reads_well(page)
 
     submissions = prolific.world.submissions.values()
     assert sum(s.status == "APPROVED" for s in submissions) == 30

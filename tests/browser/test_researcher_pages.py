@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
+from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well, until
 from tests.factories import make_item, make_study
 from tests.studies.files import jsonl, raw_item
 
@@ -26,8 +26,7 @@ def study():
     return study
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@THEMES
 def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
     page = signed_in(viewport=viewport, color_scheme=scheme)
     key = Item.objects.get().key
@@ -47,8 +46,7 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
     fits_and_reads_well(page)
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@THEMES
 def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
     signed_in, study, viewport, scheme
 ):
@@ -71,8 +69,7 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
         fits_and_reads_well(page)
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
+def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study):
     job = ImportJob.objects.create(
         study=study,
         file_name="items.jsonl",
@@ -81,7 +78,7 @@ def test_an_import_that_goes_on_fits_and_passes_axe(signed_in, study, viewport):
         progress=40,
         message="Reading and checking the file: 40 % of its rows.",
     )
-    page = signed_in(viewport=viewport)
+    page = signed_in(viewport=PHONE)
 
     page.goto(reverse("studies:import-job", args=["one", job.public_id]))
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Annotator
 from tests.browser.annotators import enter_items, make_everyday_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -44,12 +44,9 @@ def test_the_notice_appears_on_a_page_that_stays_open_and_more_time_takes_it_awa
     assert Annotator.objects.get().expires_at - timezone.now() > timedelta(minutes=30)
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["390", "1280"])
 @pytest.mark.parametrize("javascript", [True, False], ids=["javascript", "no javascript"])
-def test_the_notice_keeps_the_rules_and_works_without_javascript(
-    open_page, study, size, javascript
-):
-    page = open_page(viewport=size, javascript=javascript)
+def test_the_notice_keeps_the_rules_and_works_without_javascript(open_page, study, javascript):
+    page = open_page(viewport=PHONE, javascript=javascript)
     enter_items(page, study)
     leave(timedelta(minutes=5))
     page.reload()

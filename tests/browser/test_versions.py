@@ -9,7 +9,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.share_links import share_report
 from studies.models import Membership
 from tests.analysis.builders import answer, make_rater, random_study
-from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well
+from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -28,8 +28,7 @@ def study(settings, tmp_path, monkeypatch):
     return study
 
 
-@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@THEMES
 def test_the_pages_fit_and_pass_axe(study, signed_in, open_page, viewport, scheme):
     report = study.reports.first()
     link, key = share_report(report_id=report.pk, user=User.objects.get(), note="the journal")

@@ -201,9 +201,11 @@ def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_
 
     text = " ".join(seen)
     for words in (
-        "Möchten Sie teilnehmen?", "So geht es", "Welche Antwort würde diese Person bevorzugen?",
+        "Möchten Sie teilnehmen?",
+        "So geht es",
+        "Welche Antwort würde diese Person bevorzugen?",
         "Sie sind fertig. Vielen Dank.",
-    ):  # fmt: skip
+    ):
         assert words in text
     assert re.findall(r"\b(?:the|and|your|with|you)\b", text) == []
 
@@ -287,13 +289,21 @@ def test_a_screen_reader_meets_the_item_in_the_order_in_which_it_is_judged(open_
     heard = page.locator("body").aria_snapshot()
 
     order = [
-        'link "Skip to main content"', 'progressbar "Items done"', 'heading "About the person"',
-        "term: Age", 'heading "The person asked"', "blockquote: What is the best way",
+        'link "Skip to main content"',
+        'progressbar "Items done"',
+        'heading "About the person"',
+        "term: Age",
+        'heading "The person asked"',
+        "blockquote: What is the best way",
         'heading "Which response would this person prefer?" [level=1]',
-        'radio "Response A" [checked]', 'radio "Response B"', "What do the levels mean?",
-        'textbox "How certain are you?": "72"', 'slider "Certainty": "72"', "72, Confident",
+        'radio "Response A" [checked]',
+        'radio "Response B"',
+        "What do the levels mean?",
+        'textbox "How certain are you?": "72"',
+        'slider "Certainty": "72"',
+        "72, Confident",
         'button "Save and continue"',
-    ]  # fmt: skip
+    ]
     places = [heard.find(words) for words in order]
     assert -1 not in places, [words for words in order if words not in heard]
     assert places == sorted(places)
