@@ -21,6 +21,12 @@ def test_redis_is_reached_by_our_transport_and_encrypted_where_it_says_so(scheme
     assert bool(connection.ssl) == (scheme == "rediss")
 
 
+def test_a_message_is_acknowledged_after_its_task_so_that_a_killed_worker_loses_none():
+    assert app.conf.task_acks_late
+    assert app.conf.task_reject_on_worker_lost
+    assert app.conf.worker_prefetch_multiplier == 1
+
+
 @pytest.mark.parametrize("transport", [None, SimpleNamespace(client=None)])
 def test_a_connection_that_was_taken_apart_counts_as_lost(transport):
     channel = RedisChannel.__new__(RedisChannel)
