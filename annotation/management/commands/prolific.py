@@ -1,13 +1,13 @@
 """Prolific from the command line: the same services as the pages."""
 
 from argparse import ArgumentParser
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.errors import AnnotationError
+from annotation.management.launch_options import add_launch_options, plan_changes
 from annotation.models import BonusPayment, ProlificStudy
 from annotation.prolific.api.account import connect
 from annotation.prolific.api.errors import ChooseWorkspace, LaunchRefused
@@ -15,7 +15,7 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.forecast import look_ahead
 from annotation.prolific.launch.launch_checks import Preview
-from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import bonuses
 from annotation.prolific.money.bonuses import Line
 from annotation.prolific.settle import decisions, money_ledger
@@ -57,36 +57,7 @@ class Command(BaseCommand):
             return sub
 
         plan = add("launch", "check the launch plan and create the draft; safe to repeat")
-        plan.add_argument("--preset", choices=["paper"], help="the settings of the paper's study")
-        plan.add_argument(
-            "--places", type=int, help="number of participants (default: as many as the items need)"
-        )
-        plan.add_argument("--country", help="as Prolific names it, for example “United States”")
-        plan.add_argument("--language", help="as Prolific names it, for example English")
-        plan.add_argument("--approval-rate", type=int, help="minimum, in percent")
-        plan.add_argument("--earlier-submissions", type=int, help="minimum number")
-        plan.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
-        plan.add_argument(
-            "--balance",
-            action="append",
-            metavar="FILTER=LABEL,LABEL",
-            help="equal groups by a filter, for example sex=Male,Female; repeat to cross filters",
-        )
-        plan.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
-        plan.add_argument(
-            "--apart", action="store_true", default=None, help="one study for each group"
-        )
-        plan.add_argument(
-            "--signed-links", action="store_true", default=None, help="if your workspace has them"
-        )
-        plan.add_argument("--workspace", help="workspace id; required if the account has several")
-        plan.add_argument("--project", help="project id (default: Thirdperson, else the first)")
-        plan.add_argument("--check", action="store_true", help="show checks and cost only")
-        plan.add_argument(
-            "--dry-run",
-            action="store_true",
-            help="create the drafts, compare what Prolific stored with what was sent, delete them",
-        )
+        add_launch_options(plan)
 
         add("publish", "publish the draft; you type the amount to confirm")
         for name in _PAUSED:
@@ -140,7 +111,7 @@ class Command(BaseCommand):
         is_made = ProlificStudy.objects.filter(study=study).exists()
         if options["preset"] == "paper" and not is_made:
             launch.apply_paper(study_id=study.pk)
-        if (changes := _plan_changes(options)) and not is_made:
+        if (changes := plan_changes(options)) and not is_made:
             stored = {**launch.plan_of(study).stored(), **changes}
             launch.save_plan(study_id=study.pk, plan=LaunchPlan.of(stored))
         study.refresh_from_db()
@@ -351,52 +322,3 @@ class Command(BaseCommand):
                 )
             bonuses.pay(payment_id=ready.pk, confirmed=ready.total)
             self.stdout.write(f"Paid: {people:,} bonuses, {total} with fees and tax.")
-
-
-def _plan_changes(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the command line names; the others stay as they are."""
-    names = (
-        "places",
-        "country",
-        "language",
-        "approval_rate",
-        "earlier_submissions",
-        "apart",
-        "signed_links",
-        "workspace",
-        "project",
-    )
-    changes = {name: options[name] for name in names if options[name] is not None}
-    readers: dict[str, Callable[[Any], dict[str, Any]]] = {
-        "age": _ages,
-        "balance": _balance,
-        "devices": _devices,
-    }
-    for name, read in readers.items():
-        if options[name]:
-            changes |= read(options[name])
-    return changes
-
-
-def _ages(text: str) -> dict[str, Any]:
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high)):
-        raise CommandError(f"--age takes LOW-HIGH, for example 18-75, not “{text}”.")
-    return {"age_low": int(low), "age_high": int(high)}
-
-
-def _balance(texts: list[str]) -> dict[str, Any]:
-    found = {}
-    for text in texts:
-        name, _, labels = text.partition("=")
-        found[name.strip()] = [label.strip() for label in labels.split(",") if label.strip()]
-        if not name.strip() or len(found[name.strip()]) < 2:
-            raise CommandError(f"--balance takes FILTER=LABEL,LABEL, not “{text}”.")
-    return {"balance": found}
-
-
-def _devices(text: str) -> dict[str, Any]:
-    chosen = [name.strip() for name in text.split(",") if name.strip()]
-    if not chosen or set(chosen) - set(DEVICES):
-        raise CommandError(f"--devices takes {', '.join(DEVICES)}, not “{text}”.")
-    return {"devices": chosen}
