@@ -189,14 +189,14 @@ def test_the_command_reports_what_it_did(study, tmp_path: Path, capsys):
     assert dry == 0
     assert Annotation.objects.count() == 1
     assert capsys.readouterr().out.splitlines() == [
-        "Nothing was stored. A real run says: Answers imported: 1; there already: 0. "
+        "Nothing was stored. Without --dry-run: Answers imported: 1; there already: 0. "
         "Imported raters in the study: 1.",
         "Answers imported: 1; there already: 0. Imported raters in the study: 1.",
     ]
 
 
 def test_the_command_names_what_is_wrong(study, tmp_path: Path):
-    with pytest.raises(CommandError, match=r"There is no study “nope”\. There are: imported\."):
+    with pytest.raises(CommandError, match=r"There is no study “nope”\. Use one of: imported\."):
         call_command("import_annotations", "nope", "x.csv")
     with pytest.raises(CommandError, match="cannot be read: No such file"):
         call_command("import_annotations", "imported", str(tmp_path / "none.csv"))
