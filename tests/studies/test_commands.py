@@ -36,7 +36,7 @@ def test_create_study_is_open_unless_draft(capsys):
         "open",
         "draft",
     )
-    assert "Created “one”; it is open." in capsys.readouterr().out
+    assert "Created “one”. Its state is open." in capsys.readouterr().out
 
 
 def test_create_study_reads_settings_from_a_file_and_options_win(tmp_path):
