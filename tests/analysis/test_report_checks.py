@@ -278,7 +278,7 @@ def test_the_first_figure_names_the_best_judge_only():
     report = built(random_study(11, n_items=60, truths=("r1", "r2"), runs=TWO_JUDGES))
     titles = {
         "cannot_tell": "We cannot tell whether the best judge or people are more accurate",
-        "equivalent": "The best judge and people are right equally often within 5 points",
+        "equivalent": "The best judge and people are equally accurate within 5 points",
     }
 
     for state, title in titles.items():
