@@ -63,7 +63,7 @@ def test_the_grid_is_asked_once_and_the_same_plan_asks_nothing_new(study, judges
         for setting in ("standard", "certainty")
         for features in ("all", "none")
     }
-    assert "8 of 8 judgments of 8 runs have ended." in out
+    assert "8 of 8 judgments of 8 runs are finished." in out
     assert campaign.public_id in out
     assert len(llm.requests) == 8
 
@@ -217,7 +217,7 @@ def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, mo
 
     out = campaign_command(tmp_path, PLAN, "--wait")
 
-    assert "8 of 8 judgments of 8 runs have ended." in out
+    assert "8 of 8 judgments of 8 runs are finished." in out
 
 
 @pytest.fixture
