@@ -310,7 +310,7 @@ def test_the_command_freezes_and_says_what_was_there_already(capsys):
 
     said = capsys.readouterr()
     assert AnalysisPlan.objects.get().seal in said.out
-    assert "1 answers and 0 judgments were there already" in said.err
+    assert "1 answers and 0 judgments already existed" in said.err
 
 
 def test_the_command_can_try_first(capsys):
