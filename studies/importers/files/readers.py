@@ -15,7 +15,6 @@ from studies.importers.files.table import missing_column, not_utf8, records, tab
 from studies.importers.items.personas import feature
 from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
 
-
 COLUMNS = (
     "id",
     "group",
