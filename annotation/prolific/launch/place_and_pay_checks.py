@@ -19,31 +19,31 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
     reachable = address.scheme == "https" or is_local()
     checks = [
         LaunchCheck(
-            "The study is entered with ids from Prolific."
+            "Recruitment is set to Prolific."
             if study.entry == Study.Entry.PROLIFIC
-            else "The study is not entered through Prolific. Set its entry to Prolific.",
+            else "Recruitment is not set to Prolific. Change “Recruitment” in the settings.",
             study.entry != Study.Entry.PROLIFIC,
             True,
         ),
         LaunchCheck(
-            "People can reach the study's address."
+            "Participants can reach the study's address."
             if reachable
-            else "People cannot reach the study's address. Set PUBLIC_BASE_URL to a public https "
-            "address.",
+            else "Participants cannot reach the study's address. Set PUBLIC_BASE_URL to a public "
+            "https address.",
             not reachable,
             True,
         ),
         LaunchCheck(
-            "The study takes answers."
+            "The study is open."
             if study.state == Study.State.OPEN
-            else "The study takes no answers yet. Open it before you publish.",
+            else "The study is not open. Open it before you publish.",
             study.state != Study.State.OPEN,
             False,
             reverse("studies:detail", args=[study.slug]),
         ),
     ]
     if study.is_simulated and not is_local():
-        words = "The study is simulated: nobody is recruited for it with real money."
+        words = "The study is simulated, so you cannot recruit for it with real money."
         checks.append(LaunchCheck(words, True, True))
     return checks
 
@@ -62,11 +62,11 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
             )
         )
     words = (
-        f"{answers:,} answers are needed; {places:,} people × {study.items_per_annotator} items "
-        f"give {given:,}"
+        f"The study needs {answers:,} answers. {places:,} participants with "
+        f"{study.items_per_annotator} items each give {given:,}"
     )
     if given < answers:
-        checks.append(LaunchCheck(f"{words}: some seats stay open.", True, False, detail))
+        checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, detail))
     elif given > answers:
         surplus = given - answers
         checks.append(
@@ -76,13 +76,13 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
         checks.append(LaunchCheck(f"{words}.", False, False))
     if places < 1:
         checks.append(
-            LaunchCheck("The plan has no places. Say how many people you want.", True, True)
+            LaunchCheck("The launch plan has no places. Enter the number of places.", True, True)
         )
     if not plan.apart and plan.balance and places % plan.groups:
         checks.append(
             LaunchCheck(
-                f"{places} places cannot be divided into {plan.groups} groups of one size. "
-                f"Take a multiple of {plan.groups}.",
+                f"{places} places cannot be divided equally into {plan.groups} groups. "
+                f"Use a multiple of {plan.groups}.",
                 True,
                 True,
             )
@@ -93,10 +93,10 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
         fits = total == places
         checks.append(
             LaunchCheck(
-                f"The study's groups hold {total} places."
+                f"The quota groups have {total} places."
                 if fits
-                else f"The study's groups hold {total} places, the plan asks for {places}. "
-                "Make them equal with set_quotas or by changing the plan.",
+                else f"The quota groups have {total} places, but the launch plan has {places}. "
+                "Change the launch plan, or change the quotas with the command set_quotas.",
                 not fits,
                 True,
             )
@@ -109,7 +109,7 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
     elif plan.apart:
         checks.append(
             LaunchCheck(
-                "The study has no groups to recruit apart. Set them with set_quotas.", True, True
+                "The study has no quota groups. Set them with the command set_quotas.", True, True
             )
         )
     return checks
@@ -120,10 +120,10 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
     currency = account.currency or study.currency
     checks = [
         LaunchCheck(
-            f"Account and study use {currency}."
+            f"The account and the study use {currency}."
             if currency == study.currency
-            else f"The account pays in {currency}, the study says {study.currency}. "
-            f"Set the study's currency and reward.",
+            else f"The account pays in {currency}, but the study uses {study.currency}. "
+            f"Change the currency and the pay in the settings.",
             currency != study.currency,
             True,
         )
@@ -132,14 +132,16 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
         words = f"{account.pay_problem} You pay {hourly} an hour."
         return [*checks, LaunchCheck(words, True)]
     if account.least is None or account.recommended is None:
-        words = f"Prolific names no least pay for {study.currency}; you pay {hourly} an hour."
+        words = f"Prolific gives no minimum pay for {study.currency}. You pay {hourly} an hour."
         return [*checks, LaunchCheck(words, True)]
     minimum = format_money(account.least, study.currency)
     recommended = format_money(account.recommended, study.currency)
     if pay < account.least:
-        words = f"{hourly} an hour is less than Prolific's minimum of {minimum}. Raise the reward."
+        words = f"{hourly} an hour is less than Prolific's minimum of {minimum}. Raise it."
         return [*checks, LaunchCheck(words, True, True)]
-    words = f"{hourly} an hour; Prolific recommends {recommended} and demands {minimum}."
+    words = (
+        f"You pay {hourly} an hour. Prolific recommends {recommended}; its minimum is {minimum}."
+    )
     return [*checks, LaunchCheck(words, pay < account.recommended)]
 
 
@@ -149,8 +151,10 @@ def balance_checks(account: Account, cost: int, currency: str) -> list[LaunchChe
         return [LaunchCheck(account.balance_problem, True)] if account.balance_problem else []
     held, needed = format_money(account.balance, currency), format_money(cost, currency)
     if account.balance >= cost:
-        return [LaunchCheck(f"The workspace holds {held}; the study costs {needed}.", False)]
-    words = f"The workspace holds {held}, the study costs {needed}. Add money on Prolific."
+        return [LaunchCheck(f"The workspace's balance is {held}. The study costs {needed}.", False)]
+    words = (
+        f"The workspace's balance is {held}, but the study costs {needed}. Add money on Prolific."
+    )
     return [LaunchCheck(words, True)]
 
 
@@ -159,6 +163,8 @@ def workspace_checks(workspace: Workspace | None, problem: str) -> list[LaunchCh
     if workspace is None:
         return [LaunchCheck(problem, True, True)]
     if not workspace.project:
-        words = f"The drafts go to workspace “{workspace.title}”; a project is made in it."
+        words = f"The drafts go to the workspace “{workspace.title}”. We create a project in it."
         return [LaunchCheck(words, False)]
-    return [LaunchCheck(f"The drafts go to {workspace}; that workspace's wallet pays.", False)]
+    return [
+        LaunchCheck(f"The drafts go to {workspace}. The balance of this workspace pays.", False)
+    ]

@@ -78,7 +78,7 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
-        raise NotAllowed("The study takes no answers yet. Open it, then publish.")
+        raise NotAllowed("The study is not open. Open it, then publish.")
     client = connect()
     with alone(study_id, client) as recruitment:
         drafts = _drafts(client, study)
@@ -94,7 +94,7 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
         if balance is not None and balance < total.amount:
             held = format_money(balance, total.currency)
             raise NotAllowed(
-                f"Publishing costs {total}, the workspace holds {held}. Add money on Prolific."
+                f"Publishing costs {total}, but the balance is {held}. Add money on Prolific."
             )
         for row, cost in costs.items():
             _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
@@ -130,23 +130,23 @@ def _compare(
     for row, remote in drafts:
         places, resolved = planned.get(row.label, (0, None))
         if resolved is None:
-            problems.append(f"The plan has no group “{row.label}” any more.")
+            problems.append(f"The launch plan has no group “{row.label}”.")
             continue
         problems += resolved.problems
         if remote.payload.get("project", workspace.project) != workspace.project:
             problems.append(
-                f"The draft is in another project than the plan's, {workspace.project_title}: "
-                "another workspace may pay for it."
+                "The draft is not in the project of the launch plan, "
+                f"{workspace.project_title}. Another workspace may pay for it."
             )
         if essence(remote.payload.get("filters")) != essence(resolved.filters):
-            problems.append("The draft's filters on Prolific are not those of the plan.")
+            problems.append("The draft's filters on Prolific differ from the launch plan.")
         warned = remote.payload.get("content_warnings") or []
         if warned != content_warnings(study).get("content_warnings", []):
-            problems.append("The draft's content warning is not that of the items.")
+            problems.append("The draft's content warning does not match the items.")
         if (remote.places, remote.reward) != (places, study.reward):
-            problems.append("Places or reward of the draft are not those of the plan.")
+            problems.append("The places or the reward of the draft differ from the launch plan.")
     if problems:
-        again = "Forget the draft here, delete it on Prolific, and launch again."
+        again = "Delete the draft, then launch again."
         raise LaunchRefused([*dict.fromkeys(problems), again])
 
 
@@ -198,7 +198,7 @@ def add_places(
     `ProlificError`.
     """
     if not 1 <= extra <= 10_000:
-        raise NotAllowed("Say how many places to add, from 1 to 10,000.")
+        raise NotAllowed("Enter how many places to add, from 1 to 10,000.")
     study = Study.objects.get(pk=study_id)
     client = connect()
     with alone(study_id, client):
@@ -216,7 +216,7 @@ def add_places(
             return row
         if remote.places not in (before, wanted):
             raise NotAllowed(
-                f"There are {remote.places} places now, not {before}. Look at the cost again."
+                f"There are {remote.places} places now, not {before}. Check the cost again."
             )
         total = _cost_of_places(client, row, extra)
         if remote.places != wanted:

@@ -29,8 +29,8 @@ def _attention(study: Study) -> LaunchCheck:
     number = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).count()
     if number == 1 and study.minutes >= _LONG_STUDY:
         return LaunchCheck(
-            "One attention check alone is no ground for a rejection in a study of five minutes or "
-            "more. Add a second one, or none.",
+            "The study has one attention check. In a study of five minutes or more, Prolific "
+            "requires two failed checks for a rejection. Add a second one or remove it.",
             True,
             fix=reverse("people:checks", args=[study.slug]),
         )
@@ -39,23 +39,21 @@ def _attention(study: Study) -> LaunchCheck:
 
 def _contact(study: Study) -> LaunchCheck:
     if study.contact:
-        return LaunchCheck("People can write to you.", False)
-    return LaunchCheck(
-        "The consent page names no address to write to. Set the study's contact.", True
-    )
+        return LaunchCheck("The consent page names your contact address.", False)
+    return LaunchCheck("The consent page names no contact address. Add one in the settings.", True)
 
 
 def _codes(study: Study) -> LaunchCheck:
     # They are made on first sight, and the table refuses two that are alike.
     return LaunchCheck(
-        f"Each of the {len(codes_of(study.pk))} endings has a code of its own.", False
+        f"Each of the {len(codes_of(study.pk))} endings has its own completion code.", False
     )
 
 
 def _consent(study: Study) -> LaunchCheck:
     version = consent_text(study).version[:8]
     if study.consent.strip():
-        return LaunchCheck(f"The consent is your own text, version {version}.", False)
+        return LaunchCheck(f"The consent text is your own, version {version}.", False)
     facts = {
         "who asks": study.researchers,
         "where and how long answers are kept": study.storage,
@@ -63,13 +61,13 @@ def _consent(study: Study) -> LaunchCheck:
     }
     if missing := [name for name, value in facts.items() if not value]:
         return LaunchCheck(
-            f"The consent is the default text, version {version}. It does not say "
-            f"{' or '.join(missing)}: add that in the settings.",
+            f"The consent text is the standard one, version {version}. It does not state "
+            f"{' or '.join(missing)}. Add this in the settings.",
             True,
             fix=reverse("studies:settings", args=[study.slug]),
         )
     return LaunchCheck(
-        f"The consent is the default text with your facts, version {version}.", False
+        f"The consent text is the standard one with your details, version {version}.", False
     )
 
 
@@ -77,16 +75,16 @@ def _licence(study: Study) -> LaunchCheck:
     source = study.source or {}
     licence, allowed = str(source.get("licence") or ""), source.get("redistribution")
     if allowed == "forbidden":
-        words = "may not be passed on. Make sure that they may be shown to annotators"
+        words = "must not be redistributed. Make sure that you may show them to annotators"
         return LaunchCheck(f"The items ({licence or 'no licence named'}) {words}.", True)
     if allowed == "non-commercial":
         return LaunchCheck(
-            f"The items ({licence}) may be shown for purposes that are not commercial.", False
+            f"The items ({licence}) may be shown for non-commercial purposes.", False
         )
     if licence:
         return LaunchCheck(f"The items' licence is {licence}.", False)
     return LaunchCheck(
-        "The items name no licence. Make sure that they may be shown to annotators.", True
+        "The items name no licence. Make sure that you may show them to annotators.", True
     )
 
 

@@ -53,20 +53,24 @@ def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -
     """
     study = lock_study(study_id)
     if not 0 < len(lines) <= MAX_BULK_BONUS:
-        raise NotAllowed(f"Choose from 1 to {MAX_BULK_BONUS} people for one payment.")
+        raise NotAllowed(f"Select from 1 to {MAX_BULK_BONUS} submissions for one payment.")
     if any(line.amount <= 0 or not line.reason.strip() for line in lines):
         raise NotAllowed("Every bonus needs an amount above zero and a reason.")
     if BonusPayment.objects.filter(prolific_study__study=study, state=State.SENT).exists():
-        raise NotAllowed("An earlier payment is not confirmed yet. Wait until it is.")
+        raise NotAllowed(
+            "An earlier payment is not confirmed yet. Wait for its confirmation, then try again."
+        )
     found = ProlificSubmission.objects.filter(
         prolific_study__study=study, pk__in=[line.submission_id for line in lines]
     ).select_related("prolific_study")
     submissions = {submission.pk: submission for submission in found}
     if len(submissions) != len(lines):
-        raise NotAllowed("Some people are not of this study, or stand in the list twice.")
+        raise NotAllowed(
+            "Some submissions are not part of this study, or are selected twice. Select them again."
+        )
     rows = {submission.prolific_study for submission in submissions.values()}
     if len(rows) != 1:
-        raise NotAllowed("Pay the people of one group at a time.")
+        raise NotAllowed("The submissions belong to several groups. Pay one group at a time.")
     payment = BonusPayment.objects.create(prolific_study=rows.pop(), user=user)
     try:
         with transaction.atomic():
@@ -82,7 +86,7 @@ def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -
             )
     except IntegrityError:
         raise NotAllowed(
-            "Somebody in the list has a bonus for this reason already. Load the page again."
+            "A selected participant already has a bonus for this reason. Load the page again."
         ) from None
     return payment
 
@@ -126,7 +130,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
             raise NotAllowed(
-                f"The total is {format_money(payment.total, study.currency)} now. Confirm that."
+                f"The total is {format_money(payment.total, study.currency)} now. Confirm it."
             )
         _note_what_was_paid(payment, client)
         # Stored before it is sent, and only from ready: nobody can send it a second time.
@@ -176,7 +180,9 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
         if all(arrived):
             confirm_sent(study_id=study.pk, client=client)
         elif any(arrived):
-            raise NotAllowed("Some people were paid and others not. Ask Prolific's support.")
+            raise NotAllowed(
+                "Some participants were paid and others were not. Contact Prolific's support."
+            )
         else:
             _back_to_ready(payment.pk)
             record(study, "bonuses not paid", user=user, payment=payment.pk)

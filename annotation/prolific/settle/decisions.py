@@ -52,12 +52,12 @@ def approve(
     a user who is no owner of the study, and `ProlificError`.
     """
     if len(set(submission_ids)) != confirmed or not confirmed:
-        raise NotAllowed("The people to approve changed meanwhile. Look at the list again.")
+        raise NotAllowed("The list of submissions changed meanwhile. Check it, then approve again.")
     study = Study.objects.get(pk=study_id)
     owners_only(user, study)
     own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
     if own.count() != confirmed:
-        raise NotAllowed("Some of these people are not of this study.")
+        raise NotAllowed("Some of these submissions are not part of this study. Select them again.")
     client = connect()
     follow(study_id=study_id, client=client)
     chosen = list(own.all())
@@ -95,10 +95,10 @@ def reject(
     owners_only(user, submission.prolific_study.study)
     message = message.strip()
     if category not in GROUNDS:
-        raise NotAllowed(f"Choose one of Prolific's grounds: {', '.join(GROUNDS.values())}.")
+        raise NotAllowed(f"Choose one of Prolific's reasons: {', '.join(GROUNDS.values())}.")
     if len(message) < LEAST_MESSAGE:
         raise NotAllowed(
-            f"Write at least {LEAST_MESSAGE} characters to the person, not {len(message)}."
+            f"Write at least {LEAST_MESSAGE} characters to the participant, not {len(message)}."
         )
     client = connect()
     read_at = timezone.now()
@@ -125,16 +125,16 @@ def _against(category: str, submission: ProlificSubmission) -> str:
     annotator = submission.annotator
     work = work_of([submission.annotator_id]).get(submission.annotator_id or 0, Work())
     if category == "FAILED_CHECK" and (annotator is None or not annotator.failed_attention):
-        return "They did not fail the attention checks of this study; one alone is no ground."
+        return "They did not fail the attention checks of this study. Ask them to return."
     if category == "NO_DATA" and work.answers:
-        return f"There are {work.answers} answers of theirs. Ask them to return instead."
+        return f"They gave {work.answers} answers. Ask them to return instead."
     if category == "TOO_QUICKLY" and not _is_exceptionally_fast(submission):
         return (
-            "Their time is not three standard deviations below the mean of at least ten "
-            "people who completed."
+            "Their time is not three standard deviations below the mean of at least "
+            "ten participants who completed."
         )
     if category == "LOW_EFFORT" and not work.answers:
-        return "Without answers there is no effort to judge. Ask them to return instead."
+        return "They gave no answers, so “low effort” does not apply. Ask them to return."
     return ""
 
 
@@ -162,7 +162,7 @@ def request_returns(
     """Ask people to return, each once; return how many were asked. Raises `ProlificError`."""
     study = Study.objects.get(pk=study_id)
     if not reason.strip():
-        raise NotAllowed("Say why they should return.")
+        raise NotAllowed("Enter a reason for the return.")
     client = connect()
     asked = 0
     waiting = ProlificSubmission.objects.filter(

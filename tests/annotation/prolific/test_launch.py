@@ -127,10 +127,10 @@ def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(proli
 @pytest.mark.parametrize(
     ("overrides", "plan", "words"),
     [
-        ({"entry": "link"}, LaunchPlan(), "entered through Prolific"),
+        ({"entry": "link"}, LaunchPlan(), "Recruitment is not set to Prolific"),
         ({"items": 0}, LaunchPlan(), "Import items"),
         ({}, LaunchPlan(places=7, balance=BALANCE), "multiple of 6"),
-        ({}, LaunchPlan(apart=True), "no groups to recruit apart"),
+        ({}, LaunchPlan(apart=True), "The study has no quota groups"),
     ],
 )
 def test_what_blocks_a_launch_says_how_to_mend_it(prolific, overrides, plan, words):
@@ -162,7 +162,7 @@ def test_another_currency_than_the_accounts_blocks(prolific):
 def test_groups_that_do_not_sum_to_the_places_block(prolific):
     study = with_quotas(make_recruiting(), each=2)
 
-    with pytest.raises(LaunchRefused, match="hold 12 places, the plan asks for 6"):
+    with pytest.raises(LaunchRefused, match="have 12 places, but the launch plan has 6"):
         launched(study)
 
 

@@ -28,8 +28,12 @@ def about(study, words: str):
     [
         ({}, "name no licence", True),
         ({"licence": "CC BY 4.0"}, "licence is CC BY 4.0", False),
-        ({"licence": "CC BY-NC 4.0", "redistribution": "non-commercial"}, "not commercial", False),
-        ({"licence": "Pew", "redistribution": "forbidden"}, "may not be passed on", True),
+        (
+            {"licence": "CC BY-NC 4.0", "redistribution": "non-commercial"},
+            "non-commercial purposes",
+            False,
+        ),
+        ({"licence": "Pew", "redistribution": "forbidden"}, "must not be redistributed", True),
     ],
 )
 def test_the_items_licence_is_looked_at(source, words, is_open, study):
@@ -48,23 +52,23 @@ def test_items_whose_fixed_order_gives_the_answer_away_are_told(first, is_open):
 
 
 def test_every_ending_has_a_code_of_its_own(study):
-    assert not about(study, "a code of its own").is_open
+    assert not about(study, "its own completion code").is_open
 
     codes = list(CompletionCode.objects.filter(study=study).values_list("code", flat=True))
     assert len(set(codes)) == len(codes) == len(Ending)
 
 
 def test_the_own_consent_is_told_with_its_version(study):
-    assert about(study, "default text").is_open
-    assert "does not say who asks or where" in about(study, "default text").text
+    assert about(study, "standard one").is_open
+    assert "does not state who asks or where" in about(study, "standard one").text
     study.researchers, study.storage = "Ada, University", "In the EU, ten years."
-    assert "does not say the ethics approval" in about(study, "default text").text
+    assert "does not state the ethics approval" in about(study, "standard one").text
     study.ethics = "Board 2026/17"
-    assert not about(study, "default text").is_open
+    assert not about(study, "standard one").is_open
 
     study.consent = "Our own words."
 
-    assert not about(study, "your own text, version").is_open
+    assert not about(study, "your own, version").is_open
 
 
 @pytest.mark.parametrize("is_up", [True, False])
@@ -103,7 +107,7 @@ def test_an_account_without_the_money_does_not_publish(prolific):
     launched(study)
     prolific.world.balance = 3779
 
-    with pytest.raises(NotAllowed, match=r"the workspace holds \$37\.79"):
+    with pytest.raises(NotAllowed, match=r"the balance is \$37\.79"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
     assert not [line for line in prolific.requests if "transition" in line]

@@ -69,7 +69,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
     row = launched(study, LaunchPlan(country="United States"))
     prolific.world.studies[row.prolific_id]["filters"] = []
 
-    with pytest.raises(LaunchRefused, match="filters on Prolific are not those"):
+    with pytest.raises(LaunchRefused, match="filters on Prolific differ"):
         publication.publish(
             study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
         )
@@ -84,7 +84,7 @@ def test_a_choice_that_changed_its_id_since_the_draft_stops_publishing(prolific,
     moved[0]["choices"] = {"0": "United Kingdom", "77": "United States", "1": "Uruguay"}
     monkeypatch.setattr("demo.prolific.routes.FILTERS", moved)
 
-    with pytest.raises(LaunchRefused, match="not those of the plan"):
+    with pytest.raises(LaunchRefused, match="differ from the launch plan"):
         publication.publish(
             study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain
         )
@@ -161,7 +161,7 @@ def test_a_draft_from_before_the_flags_is_not_published(prolific):
     launched(study)
     Item.objects.filter(study=study).update(warnings=["violence"])
 
-    with pytest.raises(LaunchRefused, match="content warning is not that of the items"):
+    with pytest.raises(LaunchRefused, match="content warning does not match the items"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
 

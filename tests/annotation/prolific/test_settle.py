@@ -212,7 +212,7 @@ def test_submissions_of_another_study_are_not_approved(study, row, prolific):
     other = make_recruiting()
     published(other)
 
-    with pytest.raises(NotAllowed, match="not of this study"):
+    with pytest.raises(NotAllowed, match="not part of this study"):
         approve(study_id=other.pk, submission_ids=ids, confirmed=1)
 
 
@@ -239,11 +239,11 @@ def test_a_rejection_needs_a_person_a_ground_and_a_message(study, row, prolific,
 
     for who, category, message, words in (
         (None, "LOW_EFFORT", MESSAGE, "Only a person"),
-        (user, "OTHER", MESSAGE, "grounds"),
+        (user, "OTHER", MESSAGE, "reasons"),
         (user, "LOW_EFFORT", "Too short.", "at least 100"),
         (user, "LOW_EFFORT", " " * 200, "at least 100"),
         (user, "FAILED_CHECK", MESSAGE, "did not fail"),
-        (user, "NO_DATA", MESSAGE, "answers of theirs"),
+        (user, "NO_DATA", MESSAGE, "They gave"),
         (user, "TOO_QUICKLY", MESSAGE, "standard deviations"),
     ):
         with pytest.raises(NotAllowed, match=words):

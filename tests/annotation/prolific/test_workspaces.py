@@ -110,7 +110,7 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
     assert launch.look(study).account.balance == 100
     follow(study_id=study.pk)
     assert Account.of(Recruitment.objects.get().account).balance == 100
-    with pytest.raises(NotAllowed, match=r"the workspace holds \$1\.00"):
+    with pytest.raises(NotAllowed, match=r"the balance is \$1\.00"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
 
@@ -140,7 +140,7 @@ def test_a_draft_that_was_moved_to_another_project_is_not_published(prolific, la
     first = prolific.world.projects_of(WORKSPACE)[0]["id"]
     prolific.world.studies[row.prolific_id]["project"] = first
 
-    with pytest.raises(LaunchRefused, match="another workspace may pay"):
+    with pytest.raises(LaunchRefused, match="Another workspace may pay"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
     assert prolific.world.wallet(WORKSPACE) == 10_000_000
@@ -182,7 +182,7 @@ def test_pages_name_the_workspace_and_what_could_not_be_read(prolific, lab, edit
     assert "balance could not be read" in page
     follow(study_id=study.pk)
     home = editor.get(reverse("people:prolific", args=[study.slug])).content.decode()
-    assert "Workspace: Paying lab; project: Old things." in home
+    assert "Workspace: Paying lab. Project: Old things." in home
     assert "balance could not be read" in home
 
 
