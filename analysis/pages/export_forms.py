@@ -40,11 +40,11 @@ class ExportForm(forms.Form):
         "because rows could be matched by them.",
     )
     free_text = _checkbox(
-        "With free text", "What people wrote at the end, and the reasons of exclusions."
+        "Include free text", "What people wrote at the end, and the reasons of exclusions."
     )
     identified = _checkbox(
-        "With platform ids",
-        "And everything people stated about themselves, for example to pay them.",
+        "Include platform ids",
+        "Also includes all demographic answers, for example for payments.",
     )
     confirmation = forms.CharField(
         label="Short name of the study, to confirm",
