@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -102,7 +102,9 @@ def _certainty_alpha(votes: Votes) -> float:
     return _alpha(counts, "interval", values)
 
 
-def _alpha(counts: IntArray, level: str, values: FloatArray | None = None) -> float:
+def _alpha(
+    counts: IntArray, level: Literal["nominal", "interval"], values: FloatArray | None = None
+) -> float:
     import krippendorff
 
     return float(

@@ -13,12 +13,13 @@ from analysis.report.study import Study
 from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.report.text.names import run_names
 from analysis.stats.accuracy.general_accuracy import general_contrast
-from analysis.stats.certainty.high_sets import HighSets, compare_high_sets
+from analysis.stats.certainty.high_sets import HighSets as ComparedSets
+from analysis.stats.certainty.high_sets import compare_high_sets
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import Interval
 
 
-def _high_sets(sets: HighSets) -> Json:
+def _high_sets(sets: ComparedSets) -> Json:
     """Each side on its own high items, and both on the four sets that these cut."""
     return {
         "n": sets.n,

@@ -64,7 +64,7 @@ class Certainty(Section):
     name = "certainty"
     title = "Certainty of people and judges"
     has_threshold = True
-    parts = (
+    parts: Sequence[Section] = (
         CertaintyHeadline(),
         Distribution(),
         Calibration(),

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 
 from analysis.data.arrays import MISSING, Dataset, Run
-from analysis.data.verdicts import (
-    Ints,
-)
+from analysis.data.verdicts import Ints
 from analysis.report.encode import Json, number, put, undefined
 from analysis.report.figures import (
     PEOPLE,
@@ -31,8 +30,10 @@ from analysis.report.text.names import named_entries, run_name
 from analysis.report.text.numbers import p_value, percent, share_of
 from analysis.stats.accuracy.bias import position_bias, position_bias_single_order
 
+Codes = npt.NDArray[np.integer]
 
-def single_order(choice: Ints, shown_first: Ints, truth: Ints) -> Json:
+
+def single_order(choice: Codes, shown_first: Codes, truth: Codes) -> Json:
     """How often side A was chosen, how often it was right, and accuracy by the right side.
 
     One entry per answer, in content terms; `truth` is that of the answer's item.
