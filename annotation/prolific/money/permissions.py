@@ -19,7 +19,7 @@ def owners_only(user: User | None, study: Study) -> None:
 
 def why_not(study: Study) -> str:
     """Why somebody who is no owner cannot go on, and whom to ask."""
-    owners = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
-    names = ", ".join(owners.order_by("pk").values_list("user__username", flat=True))
+    owned = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
+    names = ", ".join(owned.order_by("pk").values_list("user__username", flat=True))
     owners = names or "an administrator"
     return f"Only an owner of this study can approve, reject or pay. Ask {owners}."
