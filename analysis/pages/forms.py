@@ -119,7 +119,7 @@ class PlanForm(forms.Form):
 
 class ShareForm(forms.Form):
     note = forms.CharField(
-        label="For",
+        label="Recipient",
         max_length=120,
         required=False,
         help_text="For your own list. The recipient does not see it.",
