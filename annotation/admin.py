@@ -1,4 +1,7 @@
-"""People and answers in the admin: to look at. What would break a study cannot be edited here."""
+"""Read-only admin pages for annotators and answers.
+
+Nothing that would break a study can be edited here.
+"""
 
 from typing import Any
 
@@ -58,7 +61,7 @@ class AnnotatorAdmin(LookOnly):
     list_filter = ["state", "works_surplus", "is_imported", "study"]
     list_select_related = ["study", "quota_group"]
     search_fields = ["pseudonym"]
-    # The hash stands for an identity and the code opens the person's pages.
+    # The hash represents an identity, and the code opens the annotator's pages.
     exclude = ["identity_hash", "resume_code"]
     inlines = [EventInline]
     ordering = ["-pk"]
@@ -113,7 +116,7 @@ class ProlificStudyAdmin(LookOnly):
 
 
 class UntilSomebodyEnters(admin.ModelAdmin):
-    """What may be set up until somebody has entered the study, and is fixed from then on."""
+    """Settings of a study that are fixed once the first annotator has entered."""
 
     list_filter = ["study"]
     list_select_related = ["study"]
@@ -128,7 +131,7 @@ class UntilSomebodyEnters(admin.ModelAdmin):
         return super().has_delete_permission(request, obj) and not self._is_fixed(obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Without deletion of many at once, which asks for no row's permission."""
+        """Remove bulk deletion, which does not check the permission for each row."""
         actions = super().get_actions(request)
         actions.pop("delete_selected", None)
         return actions

@@ -1,4 +1,4 @@
-"""What can go wrong on a person's way through a study; nothing was stored when one is raised."""
+"""Errors while an annotator goes through a study; nothing is stored when one is raised."""
 
 import datetime as dt
 
@@ -16,15 +16,15 @@ class StudyNotOpen(AnnotationError):
 
 
 class NoItems(StudyNotOpen):
-    """The study has nothing to judge yet."""
+    """The study has no items to judge yet."""
 
 
 class EntryRefused(AnnotationError):
-    """The id is not one that may enter: malformed, an unfilled placeholder, not invited."""
+    """The id may not enter: it is malformed, an unfilled placeholder, or not invited."""
 
 
 class TooManyStarts(AnnotationError):
-    """Too many people started from one address; `wait` is how long until the next one may."""
+    """Too many annotators started from one address; `wait` is the time until the next may start."""
 
     def __init__(self, wait: dt.timedelta) -> None:
         super().__init__(f"too many starts from one address; the next one in {wait}")
@@ -32,15 +32,15 @@ class TooManyStarts(AnnotationError):
 
 
 class TookPartBefore(AnnotationError):
-    """The person took part in a study whose people this one does not take."""
+    """The annotator took part in a related study whose annotators this study excludes."""
 
 
 class WrongStep(AnnotationError):
-    """The person's state does not allow this step; show the step they are at."""
+    """The annotator's state does not allow this step; show their current step."""
 
 
 class AlreadyEnded(WrongStep):
-    """The person's part is over: show the page of their ending."""
+    """The annotator's part has ended: show the page of their ending."""
 
 
 class InvalidAnswer(AnnotationError):
@@ -48,7 +48,7 @@ class InvalidAnswer(AnnotationError):
 
 
 class DraftChanged(AnnotationError):
-    """Another tab or device has changed what stands at the item since this page read it."""
+    """Another tab or device has changed the item's content since this page read it."""
 
 
 class Unfinished(AnnotationError):
@@ -60,16 +60,16 @@ class Unfinished(AnnotationError):
 
 
 class QuotaError(AnnotationError):
-    """The quota groups do not fit together; the message says how to mend them."""
+    """The quota groups do not fit together; the message says how to fix them."""
 
 
 class ComprehensionError(AnnotationError):
-    """The questions of a comprehension check cannot be used; the message says how to mend them."""
+    """The comprehension questions cannot be used; the message says how to fix them."""
 
 
 class InvitationError(AnnotationError):
-    """Ids cannot be put on a study's list; the message says how to mend them, and names none."""
+    """Ids cannot be added to a study's list; the message says how to fix them, and names none."""
 
 
 class PlacesError(AnnotationError):
-    """Places cannot be changed as asked; the message says why and how to go on."""
+    """Places cannot be changed as requested; the message says why and what to do."""

@@ -1,8 +1,8 @@
-"""What makes attention checks unfair by the recruiting platform's rules, said before people come.
+"""The recruiting platform's rules for fair attention checks, applied before recruiting.
 
-The platform lets nobody be turned away by a check that a careful person may fail: the instruction
-stands in the question, it looks like any other item, and a study of five minutes and more needs
-two of them.
+The platform does not allow researchers to reject participants for an attention check that a careful
+annotator may fail: the instruction must be in the question, the check must look like any other
+item, and a study of five minutes or more needs two of them.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from annotation.content.comprehension import questions_of
 from annotation.seats.assignment import checks_needed
 from studies.models import Item, Study
 
-# A check that is this much shorter than the items is found by its looks alone.
+# An attention check that is this much shorter than the items can be recognised by its length.
 _SHORTEST_SHARE = 0.4
 
 
 def unfair_checks(study: Study) -> list[str]:
-    """Every rule that the checks of a study break, in a sentence; two queries."""
+    """One sentence for every rule that the attention checks of a study break; two queries."""
     found = list(Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK))
     warnings = [*_too_few(study, len(found)), *_unreadable_pointers(study)]
     if found:
@@ -52,7 +52,7 @@ def _faults(check: Item, usual: float | None) -> Iterator[str]:
 
 
 def _unreadable_pointers(study: Study) -> Iterator[str]:
-    """Questions that point to a sentence which the study's own instructions do not have."""
+    """Questions that refer to a sentence that the study's own instructions do not contain."""
     own = _plain(study.instructions)
     if not own:
         return
@@ -65,7 +65,7 @@ def _unreadable_pointers(study: Study) -> Iterator[str]:
 
 
 def _usual_length(study: Study) -> float | None:
-    """The median number of letters of the first items; None without any."""
+    """The median number of letters of the first items; None if there are no items."""
     lengths = sorted(_length(item) for item in Item.objects.filter(study=study)[:100])
     return lengths[len(lengths) // 2] if lengths else None
 
@@ -75,5 +75,5 @@ def _length(item: Item) -> int:
 
 
 def _plain(text: str) -> str:
-    """Text without the differences in spaces and case that nobody sees."""
+    """Text without differences in spaces and case, which readers do not notice."""
     return " ".join(text.split()).casefold()

@@ -21,7 +21,7 @@ _MOST = 10
 
 @dataclass(frozen=True)
 class QuestionText:
-    """`right` counts `options` from 0; `pointer` is the sentence that holds the answer."""
+    """A question; `right` counts `options` from 0; `pointer` is the sentence with the answer."""
 
     text: str
     options: tuple[str, ...]
@@ -95,7 +95,7 @@ def _back(study: Study) -> QuestionText:
 
 
 def read_questions(text: str) -> list[QuestionText]:
-    """The questions of a TOML text. Raises `ComprehensionError` that says what is wrong where."""
+    """Read the questions of a TOML text; `ComprehensionError` says what is wrong and where."""
     try:
         rows = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -133,8 +133,8 @@ def _question(number: int, row: dict[str, Any]) -> QuestionText:
 
 
 def as_toml(questions: Iterable[QuestionText]) -> str:
-    """The text that `read_questions` reads as the same questions."""
-    # A JSON string without escapes of letters is a TOML string too.
+    """The questions as a TOML text that `read_questions` reads back unchanged."""
+    # A JSON string that does not escape letters is also a TOML string.
     return "\n".join(
         "[[question]]\n"
         f"text = {_quote(question.text)}\n"
@@ -160,9 +160,9 @@ def questions_of(study: Study) -> list[QuestionText]:
 def set_questions(
     *, study_id: int, questions: Sequence[QuestionText], user: User | None = None
 ) -> list[QuestionText]:
-    """Give a study its comprehension check, or none; the same questions again change nothing.
+    """Set or remove a study's comprehension check; repeating the same questions changes nothing.
 
-    Raises `ComprehensionError` once somebody has answered: then they are fixed.
+    Raises `ComprehensionError` once an annotator has answered: the questions are fixed then.
     """
     study = lock_study(study_id)
     if questions_of(study) == list(questions):

@@ -1,4 +1,4 @@
-"""What comes between the instructions and the items: how far a person has come in it."""
+"""The pages between the instructions and the items, and an annotator's progress in them."""
 
 import random
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PRACTICE_READ = "practice read"
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """The question whose turn it is, and the tries that were made at it."""
+    """The current comprehension question and the tries made at it."""
 
     question: ComprehensionQuestion
     number: int
@@ -30,7 +30,7 @@ class OpenQuestion:
 
 
 def open_question(annotator: Annotator) -> OpenQuestion | None:
-    """The first question that is not answered rightly, or None when there is none (left)."""
+    """The first question without a correct answer; None when there are no (more) questions."""
     questions = list(ComprehensionQuestion.objects.filter(study=annotator.study_id))
     tries = dict.fromkeys((question.pk for question in questions), 0)
     right = set()
@@ -46,7 +46,7 @@ def open_question(annotator: Annotator) -> OpenQuestion | None:
 
 @dataclass(frozen=True)
 class Practice:
-    """The practice items of a study; `read` of them are over, `answers` those that were given."""
+    """A study's practice items; `read` of them are finished, `answers` are the answers given."""
 
     items: tuple[Item, ...]
     answers: tuple[dict[str, object], ...]
@@ -58,17 +58,17 @@ class Practice:
 
     @property
     def item(self) -> Item:
-        """The item whose turn it is."""
+        """The current practice item."""
         return self.items[self.read]
 
     @property
     def answer(self) -> dict[str, object] | None:
-        """What was answered there: the page then shows what there is to learn from it."""
+        """The answer to the current item; the page then shows the feedback on it."""
         return self.answers[self.read] if len(self.answers) > self.read else None
 
 
 def practice_of(annotator: Annotator) -> Practice:
-    """Two queries; one where the study has no practice items."""
+    """The annotator's practice; two queries, or one where the study has no practice items."""
     items = tuple(
         Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
         .select_related("persona")
@@ -89,7 +89,7 @@ def practice_of(annotator: Annotator) -> Practice:
 
 
 def practice_order(annotator: Annotator, item: Item) -> str:
-    """Which response of a practice item this person sees first."""
+    """The response of a practice item that this annotator sees first."""
     fixed = item.fixed_first or ("" if item.shuffle_sides else Side.R1)
     if fixed:
         return fixed

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ConsentText:
-    """What a person agrees to; `version` is stored with the agreement."""
+    """The text an annotator consents to; `version` is stored with the consent."""
 
     html: SafeString
     version: str
 
 
 def consent_text(study: Study) -> ConsentText:
-    """The study's own consent text or the default one, with the facts that both must tell."""
+    """The study's own consent text or the default one, with the facts that both must state."""
     html = render_to_string(
         "annotation/_consent_text.html",
         {
@@ -42,7 +42,7 @@ def consent_text(study: Study) -> ConsentText:
 
 
 def instructions_text(study: Study) -> SafeString:
-    """What a person reads before the examples: the study's own instructions or the default ones."""
+    """The text before the examples: the study's own instructions or the default ones."""
     return render_to_string(
         "annotation/_instructions_text.html",
         {
@@ -55,7 +55,7 @@ def instructions_text(study: Study) -> SafeString:
 
 @dataclass(frozen=True)
 class WorkedExample:
-    """An item with its answer and the reason, drawn in the instructions like a real one."""
+    """An item with its answer and the reason, shown in the instructions like a real item."""
 
     facts: "tuple[StrPromise, ...]"
     question: "StrPromise"
@@ -131,5 +131,5 @@ _EXAMPLES = {
 
 
 def worked_examples(study: Study) -> tuple[WorkedExample, WorkedExample]:
-    """One item that the profile decides and one that it does not, for the study's task."""
+    """Two examples for the study's task: one that the profile decides and one that it does not."""
     return _EXAMPLES[Task(study.task)]

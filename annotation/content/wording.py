@@ -1,12 +1,12 @@
-"""The words of the task page, from the same files as the judges' prompts."""
+"""The wording of the task page, from the same files as the judges' prompts."""
 
 from django.utils.translation import gettext_noop
 
 from studies.models import Item, Study
 from studies.prompts import Wording, wording
 
-# The page translates what the files say. Translators are shown Python and templates alone, so
-# the words stand here again; a test holds them to the files.
+# The page translates what the files say. Translators see only Python and templates, so the words
+# are repeated here; a test compares them with the files.
 FOR_TRANSLATORS = (
     gettext_noop("Which response would this person prefer?"),
     gettext_noop("Which answer would this person give?"),
@@ -33,12 +33,12 @@ FOR_TRANSLATORS = (
 
 
 def setting_of(study: Study) -> str:
-    """The prompt setting whose words people see."""
+    """The prompt setting whose wording annotators see."""
     if study.allow_tie:
         return "tie"
     return "certainty" if study.ask_certainty else "standard"
 
 
 def wording_for(item: Item, study: Study) -> Wording:
-    """The words that people see at an item."""
+    """The wording that annotators see at an item."""
     return wording(item.task, setting_of(study))

@@ -1,1 +1,1 @@
-"""Answers in and out of files."""
+"""Import and export of answers as files."""

@@ -1,4 +1,4 @@
-"""Files of answers of people (CSV or JSON Lines), checked row by row; all faults are collected."""
+"""Read files of human answers (CSV or JSON Lines), check each row, and collect all errors."""
 
 import datetime as dt
 import re
@@ -21,7 +21,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of a file."""
+    """One answer from a file."""
 
     rater_id: str
     item_id: str
@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Line:
-    """An answer and where it stands."""
+    """An answer and its line number in the file."""
 
     number: int
     answer: Answer
@@ -55,10 +55,10 @@ def read_answers(
     taken: set[str],
     on_row: Callable[[], None] = lambda: None,
 ) -> AnswerFile:
-    """The answers of a file, each (rater, item) once. Raises `Refused` with every fault.
+    """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
 
-    `item_keys` are the study's items; `taken` are pseudonyms of people who answered here, which
-    no imported rater may bear. A row that repeats an earlier one word for word is passed over,
+    `item_keys` are the study's items; `taken` are pseudonyms of annotators who answered in this
+    study, which no imported rater may use. A row that exactly repeats an earlier one is skipped,
     and so is one that an export marks as excluded or as holding no seat: it did not count there.
     """
     reader = _AnswerReader(file.name, item_keys, taken)
@@ -79,7 +79,7 @@ def read_answers(
 
 
 class _AnswerReader:
-    """Turns the rows of one file into answers and collects their faults."""
+    """Converts the rows of one file into answers and collects their errors."""
 
     def __init__(self, file: str, item_keys: set[str], taken: set[str]) -> None:
         self.file, self.item_keys, self.taken = file, item_keys, taken
@@ -88,7 +88,7 @@ class _AnswerReader:
         self.left_out = 0
 
     def read(self, number: int, raw: Any) -> None:
-        """Take one row as an answer, or its faults."""
+        """Read one row as an answer, or collect its errors."""
         row = AnswerRow(number, self.file)
         if not isinstance(raw, Mapping):
             row.fault("", "not an object", "the line is not a JSON object.", "Write one answer.")

@@ -1,4 +1,4 @@
-"""Rows for files, read in parts: people under pseudonyms, answers as imports read them again."""
+"""Export rows, read in parts: pseudonymous annotators, and answers in the format of imports."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -14,14 +14,14 @@ from studies.prompts import band_of
 
 _CHUNK = 2_000
 _PEOPLE_CHUNK = 500
-# What the certainty was given with, in the words of the interchange format.
+# The control used to enter the certainty, in the terms of the interchange format.
 _INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 
 
 def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Every answer of a study, whatever its standing, by item key, then by rater.
+    """Every answer of a study, whatever its standing, sorted by item key and rater.
 
-    `started_at` is when the page was shown; what is not known is None.
+    `started_at` is when the page was shown. Unknown values are None.
     """
     setting = setting_of(study)
     for row in _answers(study).iterator(chunk_size=_CHUNK):
@@ -58,7 +58,7 @@ def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def side_of(choice: str, shown_first: str | None) -> str | None:
-    """The side a choice stood on: A, B, or C for a tie; None where the order is not known."""
+    """The side on which a choice was shown: A, B, or C for a tie; None if the order is unknown."""
     if choice == Choice.TIE:
         return "C"
     if not choice or not shown_first:
@@ -67,7 +67,7 @@ def side_of(choice: str, shown_first: str | None) -> str | None:
 
 
 def _answers(study: Study) -> QuerySet[Annotation, Any]:
-    """Only the columns that leave: whole rows of a million answers would be sorted on disk."""
+    """Only the exported columns of the answers: sorting a million whole rows would use the disk."""
     other_choice = AnnotationRevision.objects.filter(annotation=OuterRef("pk")).exclude(
         choice=OuterRef("choice")
     )
@@ -106,9 +106,9 @@ def _answers(study: Study) -> QuerySet[Annotation, Any]:
 def annotator_rows(
     study: Study, *, identified: bool = False, order: Sequence[int] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Every person of a study, by pseudonym or in the `order` of ids that is given.
+    """Every annotator of a study, by pseudonym or in the given `order` of ids.
 
-    Platform ids only when `identified`.
+    Includes platform ids only when `identified`.
     """
     if order is None:
         everybody = Annotator.objects.filter(study=study).order_by("pseudonym")

@@ -1,4 +1,4 @@
-"""Answers that people gave elsewhere: whole files or nothing."""
+"""Import answers that were given elsewhere: a whole file or nothing."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class ImportedAnswers:
-    """What an import did."""
+    """The result of an import."""
 
     added: int
     unchanged: int
@@ -45,8 +45,9 @@ def import_annotations(
 ) -> ImportedAnswers:
     """Import a file of answers. They hold no seats and count in every report.
 
-    What was imported before is not stored again. Raises `Refused` with all faults, and stores
-    nothing then: a row is broken, names an unknown item, or differs from the stored answer.
+    Answers that are already imported are not stored again. If a row is broken, names an unknown
+    item, or differs from the stored answer, nothing is stored, and `Refused` is raised with all
+    errors.
     """
     study = lock_study(study_id)
     items = dict(Item.objects.filter(study=study).values_list("key", "pk"))
@@ -150,7 +151,7 @@ def _store(study: Study, answers: list[Answer], items: dict[str, int]) -> None:
 
 
 def _raters(study: Study, answers: list[Answer]) -> dict[str, Annotator]:
-    """The imported raters by their id; new ones are made."""
+    """The imported raters by their id; creates those that do not exist yet."""
     raters = {a.pseudonym: a for a in Annotator.objects.filter(study=study, is_imported=True)}
     now = timezone.now()
     new = [

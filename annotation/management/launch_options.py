@@ -1,4 +1,4 @@
-"""The options of `prolific launch`, and the changes of the launch plan that they ask for."""
+"""The options of `prolific launch`, and the changes to the launch plan that they request."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def add_launch_options(parser: ArgumentParser) -> None:
 
 
 def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the command line names; the others stay as they are."""
+    """The settings named on the command line; the others do not change."""
     names = (
         "places",
         "country",

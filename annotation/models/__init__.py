@@ -1,4 +1,4 @@
-"""People and their answers. Only `flow` changes states; only `assignment` changes counters."""
+"""Annotators and their answers. Only `flow` changes states; only `assignment` changes counters."""
 
 from annotation.models.annotators import (
     Annotator,

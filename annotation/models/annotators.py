@@ -1,4 +1,4 @@
-"""People in a study, the groups they count in, and the log of their way through it."""
+"""Annotators of a study, their quota groups, and the log of their progress."""
 
 import secrets
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from studies.models import Study
 
-# Without the signs that people mistake for each other when they copy a code by hand.
+# Without characters that are easily confused when a code is copied by hand.
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -26,7 +26,7 @@ def annotator_seed() -> int:
 
 
 class Ending(models.TextChoices):
-    """How a person's part can end; each has a page and a completion code of its own."""
+    """The ways an annotator's part can end; each has its own page and completion code."""
 
     COMPLETED = "completed", "completed"
     FAILED_ATTENTION = "failed_attention", "completed, attention checks failed"
@@ -42,7 +42,7 @@ class Ending(models.TextChoices):
 
 
 class DemographicQuestion(models.Model):
-    """A question of the page “About you”; asked because a quota needs the answer."""
+    """A question of the page “About you”, which is asked because a quota needs the answer."""
 
     PREFER_NOT_TO_SAY = "prefer_not_to_say"
 
@@ -65,13 +65,13 @@ class DemographicQuestion(models.Model):
         return self.label
 
     def choices(self) -> list[tuple[str, str]]:
-        """Every answer that is accepted; nobody has to say."""
+        """Every accepted answer; nobody has to give one."""
         own = [(option["value"], option["label"]) for option in self.options]
         return [*own, (self.PREFER_NOT_TO_SAY, gettext("Prefer not to say"))]
 
 
 class QuotaGroup(models.Model):
-    """Places for people who match `criteria`; one group may catch everyone who matches none."""
+    """Places for annotators who match `criteria`; one group may take all who match no other."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="quota_groups")
     criteria = models.JSONField(default=dict, blank=True, help_text="{question key: value}")
@@ -83,7 +83,7 @@ class QuotaGroup(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        db_table = "annotation_quotacell"  # Its name in databases of earlier versions.
+        db_table = "annotation_quotacell"  # The table's name in databases of earlier versions.
         ordering = ["position", "pk"]
         constraints = [
             models.CheckConstraint(
@@ -108,7 +108,7 @@ class QuotaGroup(models.Model):
 
 
 class Annotator(models.Model):
-    """A person in one study, known by a pseudonym; platform ids live in `ProlificIdentity`."""
+    """An annotator in one study, known by a pseudonym; platform ids are in `ProlificIdentity`."""
 
     class State(models.TextChoices):
         ARRIVED = "arrived", "arrived"
@@ -128,7 +128,7 @@ class Annotator(models.Model):
         REJECTED = "rejected", "rejected"
 
     class Quota(models.TextChoices):
-        """What the person holds of the quota group."""
+        """The state of the annotator's place in the quota group."""
 
         NONE = "", "nothing"
         RESERVED = "reserved", "reserved"
@@ -136,7 +136,7 @@ class Annotator(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="annotators")
     pseudonym = models.CharField(max_length=120, default=new_pseudonym)
-    # Null where there is none, so that people without a platform id do not collide.
+    # Null where there is none, so that annotators without a platform id do not collide.
     identity_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     resume_code = models.CharField(max_length=16, null=True, editable=False)  # noqa: DJ001
     is_imported = models.BooleanField(default=False, editable=False)
@@ -243,7 +243,7 @@ class Annotator(models.Model):
 
 
 class AnnotatorEvent(models.Model):
-    """The log of a person's way through a study."""
+    """A log entry on an annotator's progress through a study."""
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="events")
     user = models.ForeignKey(
@@ -263,7 +263,7 @@ class AnnotatorEvent(models.Model):
 
 
 class RelatedStudy(models.Model):
-    """People who took part in `related` are not let into `study`: they know its material."""
+    """A rule that annotators of `related` may not enter `study`, because they know its material."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="related_studies")
     related = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
@@ -284,7 +284,7 @@ class RelatedStudy(models.Model):
 
 
 class LinkStart(models.Model):
-    """Somebody started by an open link; says from where, and not who. Deleted within a day."""
+    """A start by an open link: stores from where, but not who. Deleted within a day."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     address = models.CharField(max_length=64, help_text="A keyed hash of the network address.")
@@ -300,7 +300,7 @@ class LinkStart(models.Model):
 
 
 class CompletionCode(models.Model):
-    """What a person enters on the platform; one code for each ending of a study."""
+    """The code an annotator enters on the platform; each ending of a study has one."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="completion_codes")
     ending = models.CharField(max_length=20, choices=Ending)

@@ -1,4 +1,4 @@
-"""Places at items and the answers given there."""
+"""Seats at items and the answers given there."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +8,7 @@ from studies.models import Choice, Item, Side
 
 
 class Assignment(models.Model):
-    """A person's place at an item. Released places are taken up again, never made twice."""
+    """An annotator's seat at an item. A released seat is used again and never created twice."""
 
     class State(models.TextChoices):
         RESERVED = "reserved", "reserved"
@@ -37,7 +37,7 @@ class Assignment(models.Model):
                 condition=Q(state__in=["reserved", "answered", "released", "skipped"]),
                 name="assignment_state",
             ),
-            # Empty only for imported answers, whose file may not know the order.
+            # Empty only for imported answers, because their file may not know the order.
             models.CheckConstraint(
                 condition=Q(shown_first__in=["r1", "r2", ""]), name="assignment_shown_first"
             ),
@@ -59,18 +59,18 @@ class Assignment(models.Model):
         return Side.R2 if self.shown_first == Side.R1 else Side.R1
 
     def as_content(self, displayed: str) -> str:
-        """The choice in content terms of a choice as displayed: a, b or tie."""
+        """Convert a choice as displayed to content terms: a, b or tie."""
         return {"a": self.shown_first, "b": self.shown_second, "tie": Choice.TIE}[displayed]
 
     def as_displayed(self, choice: str) -> str:
-        """The choice as displayed (a, b or tie) of a choice in content terms."""
+        """Convert a choice in content terms to the choice as displayed: a, b or tie."""
         if choice == Choice.TIE:
             return "tie"
         return "a" if choice == self.shown_first else "b"
 
 
 class Annotation(models.Model):
-    """The answer to an assignment as it stands; `revisions` keep what it was before."""
+    """The current answer to an assignment; `revisions` keep its earlier versions."""
 
     class Standing(models.TextChoices):
         COUNTED = "counted", "counted"
@@ -143,9 +143,9 @@ class Annotation(models.Model):
 
 
 class Draft(models.Model):
-    """What somebody has entered at an item and not yet sent; never an answer, never exported.
+    """An entry at an item that was not sent yet; never an answer, never exported.
 
-    The certainty is kept as it was typed, whatever it says.
+    The certainty is kept exactly as it was typed.
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
@@ -168,7 +168,7 @@ class Draft(models.Model):
 
 
 class AnnotationRevision(models.Model):
-    """One submission of an answer, the first included; rows are only ever added."""
+    """One submission of an answer, including the first; rows are only ever added."""
 
     annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="revisions")
     number = models.PositiveIntegerField()

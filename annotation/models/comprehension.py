@@ -1,4 +1,4 @@
-"""Questions on the instructions, and how people answered them."""
+"""Comprehension questions on the instructions, and the annotators' answers."""
 
 from django.db import models
 from django.db.models import Q

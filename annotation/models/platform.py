@@ -1,4 +1,4 @@
-"""Ids of the recruiting platform, and what it says: all of it can be deleted by itself."""
+"""The recruiting platform's ids and data; all of it can be deleted separately."""
 
 import secrets
 
@@ -11,7 +11,7 @@ from studies.models import Study
 
 
 class ProlificIdentity(models.Model):
-    """The platform's ids of a person; deletable alone, and never part of an export by default."""
+    """The platform's ids of an annotator; deletable separately, and not exported by default."""
 
     annotator = models.OneToOneField(
         Annotator, on_delete=models.CASCADE, related_name="prolific_identity"
@@ -23,7 +23,7 @@ class ProlificIdentity(models.Model):
     unknown_since = models.DateTimeField(
         null=True, blank=True, help_text="When the platform first did not know the session."
     )
-    # Who is not found is looked up less and less often.
+    # Annotators who are not found are looked up less and less often.
     looked_at = models.DateTimeField(null=True, blank=True)
     looks = models.PositiveSmallIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -36,7 +36,7 @@ class ProlificIdentity(models.Model):
 
 
 class Invitation(models.Model):
-    """An id that may enter a study whose entry is a list."""
+    """An id that may enter a study that is open only to a list of ids."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
     key = models.CharField(max_length=64)
@@ -52,12 +52,12 @@ class Invitation(models.Model):
 
 
 def internal_name() -> str:
-    """A name that no other study has: by it a study is found again whose creation was not heard."""
+    """A unique internal name, used to find a study again if the reply to its creation was lost."""
     return f"thirdperson-{secrets.token_hex(8)}"
 
 
 class Recruitment(models.Model):
-    """How a study recruits on Prolific: the plan, and who is changing something there."""
+    """A study's recruitment on Prolific: the launch plan, and who is changing something there."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="recruitment")
     plan = models.JSONField(default=dict, blank=True)
@@ -65,7 +65,8 @@ class Recruitment(models.Model):
     workspace = models.JSONField(
         default=dict, blank=True, help_text="Where the drafts are: workspace and project."
     )
-    # What must not be sent twice is sent by one at a time; a crash ends the claim by the clock.
+    # Requests that must not be sent twice are sent by one process at a time. After a crash, the
+    # claim expires.
     busy_until = models.DateTimeField(null=True, blank=True)
     webhooks_at = models.DateTimeField(null=True, blank=True)
     account = models.JSONField(
@@ -80,10 +81,11 @@ class Recruitment(models.Model):
 
 
 class ProlificStudy(models.Model):
-    """What Prolific says of a study: a mirror, never the source of our own state.
+    """A copy of Prolific's data on a study; never the source of our own state.
 
-    A study has one, or one for each group where the groups are recruited apart. The row is
-    stored before the study is created there: without `prolific_id` its creation is in doubt.
+    A study has one row, or one for each quota group if the groups are recruited separately. The row
+    is stored before the study is created there: while `prolific_id` is empty, it is unknown whether
+    the study was created.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
@@ -93,7 +95,8 @@ class ProlificStudy(models.Model):
     child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
     places = models.PositiveIntegerField(default=0)
-    # From so many places to so many: stored before it is sent, so that a crash adds them once.
+    # The numbers of places before and after a request: stored before it is sent, so that the places
+    # are added only once, even after a crash.
     places_before = models.PositiveIntegerField(null=True, blank=True)
     places_wanted = models.PositiveIntegerField(null=True, blank=True)
     reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
@@ -116,9 +119,10 @@ class ProlificStudy(models.Model):
 
 
 class ProlificReservation(models.Model):
-    """Money that was set aside there: for the places of publishing, or for places added later.
+    """Money set aside on Prolific: for the places of publishing, or for places added later.
 
-    `places_after` is how many there were with it, so that a repeat stores nothing twice.
+    `places_after` is the number of places including this reservation, so that a repeat stores
+    nothing twice.
     """
 
     prolific_study = models.ForeignKey(
@@ -150,7 +154,7 @@ class ProlificReservation(models.Model):
 
 
 class ProlificSubmission(models.Model):
-    """What Prolific says of one person's submission: a mirror."""
+    """A copy of Prolific's data on one participant's submission."""
 
     prolific_study = models.ForeignKey(
         ProlificStudy, on_delete=models.PROTECT, related_name="submissions"
@@ -171,9 +175,10 @@ class ProlificSubmission(models.Model):
     return_requested_at = models.DateTimeField(null=True, blank=True)
     bonuses = models.JSONField(default=list, blank=True, help_text="Minor units, as paid there.")
     demographics = models.JSONField(default=dict, blank=True)
-    # A person has confirmed the approval; it is asked for until Prolific shows it.
+    # A researcher has confirmed the approval; it is requested until Prolific shows it.
     approval_asked_at = models.DateTimeField(null=True, blank=True)
-    # The status that the person's part has followed: who goes on after it is not stopped again.
+    # The status that the annotator's part has followed: an annotator who continues afterwards is
+    # not stopped again.
     followed = models.CharField(max_length=40, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -186,7 +191,7 @@ class ProlificSubmission(models.Model):
 
 
 class ProlificEvent(models.Model):
-    """A webhook that came: kept so that the same one is handled once."""
+    """A received webhook, kept so that the same one is handled only once."""
 
     event_id = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=60)
@@ -245,7 +250,7 @@ class BonusPayment(models.Model):
 
 
 class Bonus(models.Model):
-    """One person's bonus in a payment, and what they had been paid when it was prepared."""
+    """One annotator's bonus in a payment, and their previous total when it was prepared."""
 
     payment = models.ForeignKey(BonusPayment, on_delete=models.PROTECT, related_name="lines")
     submission = models.ForeignKey(
@@ -253,7 +258,8 @@ class Bonus(models.Model):
     )
     amount = models.PositiveIntegerField(help_text="Minor units.")
     reason = models.CharField(max_length=200)
-    # Those paid before it: a payment has arrived when there is one more of this amount.
+    # The number of bonuses of this amount paid before: the payment has arrived when there is one
+    # more.
     before = models.JSONField(default=list)
     is_open = models.BooleanField(default=True, help_text="False once the payment is cancelled.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -262,7 +268,7 @@ class Bonus(models.Model):
         ordering = ["pk"]
         verbose_name_plural = "bonuses"
         constraints = [
-            # A second click, tab or person cannot pay the same thing again.
+            # A second click, tab or user cannot pay the same bonus again.
             models.UniqueConstraint(
                 fields=["submission", "reason"],
                 condition=Q(is_open=True),

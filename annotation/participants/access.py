@@ -1,4 +1,4 @@
-"""Who is at the browser, and which step they may see."""
+"""Which annotator is using the browser, and which step they may see."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,7 +21,7 @@ from annotation.seats.platform_status import is_doubtful
 from studies.models import Study
 from studies.selectors import studies_for
 
-# The order of the steps; a study's missing ones are passed by their state alone.
+# The order of the steps. Steps that a study does not have are skipped by their state alone.
 ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
@@ -30,10 +30,10 @@ _KEPT_FOR = 60 * 24 * 3600
 
 
 def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> HttpResponse:
-    """Make this browser the annotator's, for this study alone.
+    """Bind this browser to the annotator, for this study only.
 
-    A new owner of the browser gets a new CSRF secret; for the same one the forms that are open
-    in other tabs stay good.
+    If the browser's annotator changes, it gets a new CSRF secret; for the same annotator, forms
+    that are open in other tabs remain valid.
     """
     slug = annotator.study.slug
     if not is_bound(request, annotator):
@@ -64,12 +64,12 @@ def _bound_id(request: HttpRequest, slug: str) -> int | None:
 
 
 def is_bound(request: HttpRequest, annotator: Annotator) -> bool:
-    """Whether this browser is the annotator's already."""
+    """Whether this browser is already bound to the annotator."""
     return _bound_id(request, annotator.study.slug) == annotator.pk
 
 
 def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
-    """The annotator of study `slug` whom this browser is bound to."""
+    """The annotator of study `slug` to whom this browser is bound."""
     annotator_id = _bound_id(request, slug)
     if annotator_id is None:
         return None
@@ -84,12 +84,12 @@ def may_preview(request: HttpRequest, study: Study) -> bool:
 
 
 def step_url(annotator: Annotator, step: str = "") -> str:
-    """The address of `step`, by default of the step that the person is at."""
+    """The address of `step`, by default of the annotator's current step."""
     return reverse(f"annotation:{step or step_of(annotator)}", args=[annotator.study.slug])
 
 
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Load the study for `view(request, study)` and speak its language, never the browser's."""
+    """Load the study for `view(request, study)` and use its language, not the browser's."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, **kwargs: object) -> HttpResponse:
@@ -106,11 +106,11 @@ def participant_page(
     after_end: bool = False,
     identify: Callable[[HttpRequest, str], Annotator | None] = find_annotator,
 ) -> Callable[..., Callable[..., HttpResponse]]:
-    """Call `view(request, annotator)` when the person has come as far as `step`.
+    """Call `view(request, annotator)` if the annotator has reached `step`.
 
-    Without a person: the help page. Ahead of their step, or when a service refuses the step: a
-    redirect to where they are. After the end: the page of their ending, unless the view is open
-    then too. In a closed study: the page that says so.
+    Without an annotator: the help page. Ahead of their step, or when a service refuses the step: a
+    redirect to their current step. After the end: the page of their ending, unless the view also
+    allows ended annotators. In a closed study: the page that says so.
     """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -126,7 +126,8 @@ def participant_page(
                 except StudyNotOpen:
                     return closed(request, annotator.study, annotator)
                 except (WrongStep, Unfinished):
-                    # Another tab, the platform or the clock was faster: show where they are now.
+                    # Another tab, the platform or the clock was faster: show the annotator's
+                    # current step.
                     annotator.refresh_from_db(fields=["state"])
                     return see_other(step_url(annotator))
 
@@ -147,21 +148,21 @@ def participant_page(
 
 
 def see_other(url: str) -> HttpResponse:
-    """Go on to `url` by GET, whatever the browser."""
+    """Redirect to `url` by GET, whatever the browser."""
     response = HttpResponseRedirect(url)
     response.status_code = 303
     return response
 
 
 def no_identity(request: HttpRequest, study: Study) -> HttpResponse:
-    """Say how to get in; a link without a usable id stores nothing."""
+    """Explain how to enter the study; a link without a usable id stores nothing."""
     context = {"study": study, "preview_offered": may_preview(request, study)}
     with translation.override(study.language):
         return render(request, "annotation/endings/no_id.html", context, status=400)
 
 
 def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
-    """Say that the study takes no answers; who had begun gets the code of this ending."""
+    """Say that the study takes no answers; an annotator who had started gets this ending's code."""
     template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
         Study.State(study.state), "not_open"
     )
@@ -178,13 +179,13 @@ def closed(request: HttpRequest, study: Study, annotator: Annotator | None = Non
 
 
 def took_part(request: HttpRequest, study: Study) -> HttpResponse:
-    """Say that people of a related study cannot take part, and how to give the place back."""
+    """Say that annotators of a related study cannot take part, and how to return the place."""
     code = code_for(study_id=study.pk, ending=Ending.INELIGIBLE)
     context = {"study": study, **code_context(study, code)}
     return render(request, "annotation/endings/ineligible.html", context, status=403)
 
 
 def code_context(study: Study, code: str) -> dict[str, str]:
-    """A completion code, and the address that takes it on the platform."""
+    """A completion code, and the platform address where it is entered."""
     on_platform = study.entry == Study.Entry.PROLIFIC and code
     return {"code": code, "platform_url": f"{_PLATFORM}?cc={code}" if on_platform else ""}

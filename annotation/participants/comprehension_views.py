@@ -24,7 +24,7 @@ REFUSED = 422
 @require_safe
 @participant_page("quiz")
 def quiz_start(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Lead to the question whose turn it is."""
+    """Redirect to the current question."""
     if step_of(annotator) != "quiz":
         return see_other(step_url(annotator))
     return see_other(_quiz_url(annotator, open_question(annotator)))
@@ -33,7 +33,7 @@ def quiz_start(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("quiz")
 def quiz(request: HttpRequest, annotator: Annotator, number: int) -> HttpResponse:
-    """One question on the instructions. Questions that are over lead to the one that is open."""
+    """Show one question on the instructions; a finished question redirects to the open one."""
     now = open_question(annotator)
     if step_of(annotator) != "quiz" or now is None or now.number != number:
         return _after_quiz(annotator, now)
@@ -71,7 +71,7 @@ def _after_quiz(annotator: Annotator, now: OpenQuestion | None) -> HttpResponse:
 
 
 def _quiz_url(annotator: Annotator, now: OpenQuestion | None) -> str:
-    """The page of the open question; without one (they were taken away) the instructions."""
+    """The page of the open question; the instructions if the questions were removed."""
     if now is None:
         annotator = services.pass_checks(annotator_id=annotator.pk)
         return step_url(annotator)
@@ -81,7 +81,7 @@ def _quiz_url(annotator: Annotator, now: OpenQuestion | None) -> str:
 @require_http_methods(["GET", "POST"])
 @participant_page("practice")
 def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """An item to try out, then what the person themselves answered; nothing of it counts."""
+    """Show a practice item, then the annotator's own answer to it; nothing of it counts."""
     if step_of(annotator) != "practice":
         return see_other(step_url(annotator))
     if request.method == "POST" and "understood" in request.POST:
@@ -118,7 +118,7 @@ def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 def _feedback(annotator: Annotator) -> dict[str, Any]:
-    """What there is to learn from an answered practice item."""
+    """The feedback on an answered practice item."""
     progress = practice_of(annotator)
     item, answer = progress.item, progress.answer
     assert answer is not None, "only an answered item has feedback"  # noqa: S101

@@ -1,4 +1,4 @@
-"""What the item page shows: the same for annotators, in the preview and in practice."""
+"""The content of the item page: the same for annotators, in the preview and in practice."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from studies.models import Item, Side, Study, Task
 from studies.personas.profile_text import profile_for
 from studies.prompts import BANDS, wording
 
-# On so many items the definitions of the levels stand open.
+# The definitions of the levels are expanded on this many items.
 _LEVELS_OPEN = 2
 
 _QUESTION_HEADINGS = {
@@ -32,7 +32,7 @@ _QUESTION_HEADINGS = {
 
 @dataclass(frozen=True)
 class DisplayedSide:
-    """A response as it stands on the screen."""
+    """A response as it is shown on the screen."""
 
     value: str
     name: str
@@ -52,7 +52,7 @@ def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
 
 
 def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int) -> dict[str, Any]:
-    """The person, the question, the responses and the scale."""
+    """The persona, the question, the responses and the scale."""
     return {
         "study": item.study,
         "item": item,
@@ -68,11 +68,11 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
 
 
 def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm) -> dict[str, Any]:
-    """The item page of one assignment: the item, and the person's place among their items."""
+    """The item page of one assignment: the item, and its position among the annotator's items."""
     slug = assignment.item.study.slug
     position = assignment.position
     number = progress.number(position)
-    # Where no answer may be changed, there is no way back to one.
+    # Where answers may not be changed, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
     return {
         **item_context(
@@ -101,7 +101,7 @@ def task_url(slug: str, position: int) -> str:
 
 
 def entered(assignment: Assignment) -> dict[str, Any]:
-    """What the form shows: the draft, else the answer that the assignment has."""
+    """The values in the form: the draft, otherwise the answer of the assignment."""
     source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
     if source is None:
         return {"choice": "", "certainty": "", "active_ms": 0}
@@ -114,7 +114,7 @@ def entered(assignment: Assignment) -> dict[str, Any]:
 
 
 def instructions_context(study: Study) -> dict[str, Any]:
-    """The study's own words or the default ones, and the two worked examples."""
+    """The study's own instructions or the default ones, and the two worked examples."""
     return {
         "study": study,
         "own": render_markdown(study.instructions),

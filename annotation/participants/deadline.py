@@ -1,4 +1,4 @@
-"""When a person's time is over, and whether it is time to tell them."""
+"""The end of an annotator's time, and when to warn them of it."""
 
 import datetime as dt
 import math
@@ -12,7 +12,7 @@ from annotation.services.extension import extensions_left
 
 
 class Deadline:
-    """What the notice on every page says; read when the page shows it."""
+    """The data of the time notice on every page; read when the page shows it."""
 
     def __init__(self, annotator: Annotator, expires_at: dt.datetime) -> None:
         self.annotator = annotator
@@ -25,12 +25,12 @@ class Deadline:
 
     @property
     def warns_in(self) -> int:
-        """Seconds from now, as no clock of a device can be trusted; 0 when it is time."""
+        """Seconds from now, because no device's clock can be trusted; 0 when the warning is due."""
         return max(0, math.ceil((self.warns_at - timezone.now()).total_seconds()))
 
     @property
     def may_extend(self) -> bool:
-        """Far from the limit nobody asks, and nothing is read."""
+        """Whether the annotator may ask for more time; far from the limit nothing is read."""
         return not self.is_near or extensions_left(self.annotator) > 0
 
     def as_json(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Deadline:
 
 
 def deadline_of(annotator: Annotator) -> Deadline | None:
-    """None when the person's part is over, or has no limit."""
+    """The annotator's deadline; None when their part is over or has no limit."""
     if annotator.state not in ACTIVE or annotator.expires_at is None:
         return None
     return Deadline(annotator, annotator.expires_at)

@@ -1,4 +1,4 @@
-"""What people read when a request goes wrong: participants in the language of their study."""
+"""Error pages, for participants in the language of their study."""
 
 import re
 
@@ -13,7 +13,7 @@ _BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
 
 
 def _study_of(request: HttpRequest) -> Study | None:
-    """The study that the address lies below; None also when the database does not answer."""
+    """The study in the address; also None when the database does not answer."""
     match = _BELOW_A_STUDY.match(request.path_info)
     if match is None:
         return None
@@ -24,7 +24,7 @@ def _study_of(request: HttpRequest) -> Study | None:
 
 
 def _page(request: HttpRequest, template: str, status: int) -> HttpResponse:
-    """Render `template` in the study's language, elsewhere in English."""
+    """Render `template` in the study's language, or in English outside a study."""
     study = _study_of(request)
     language = study.language if study else "en"
     with translation.override(language):

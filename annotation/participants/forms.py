@@ -1,4 +1,4 @@
-"""What participants send: shape here, decisions in the services."""
+"""Participants' forms: they check the format of the input; the services decide."""
 
 import re
 import unicodedata
@@ -20,14 +20,14 @@ _MAX_ACTIVE_MS = 24 * 3600 * 1000
 
 @dataclass(frozen=True)
 class ErrorLink:
-    """A line of the error summary: what is missing, and the control that it leads to."""
+    """A line of the error summary: what is missing, and the control it links to."""
 
     target: str
     message: str
 
 
 class ParticipantForm(forms.Form):
-    """A form whose errors know the first control concerned."""
+    """A form whose errors know the first control they apply to."""
 
     def target_of(self, field: str) -> str:
         return field
@@ -56,7 +56,7 @@ class ConsentForm(ParticipantForm):
 
 
 class CertaintyField(forms.CharField):
-    """A whole number from 1 to 100; “72 %” and “ 72 ” are 72, nothing is rounded."""
+    """A whole number from 1 to 100; “72 %” and “ 72 ” are read as 72, nothing is rounded."""
 
     default_error_messages = {
         "required": _("Enter a certainty from 1 to 100"),
@@ -82,7 +82,7 @@ _CHOOSE = {
 
 
 def _milliseconds(text: str) -> int | None:
-    """A browser's own measurement; an answer is never refused because of it."""
+    """A time measured by the browser; an answer is never refused because of it."""
     if not text.isascii() or not text.isdigit():
         return None
     milliseconds = int(text[:12])
@@ -116,7 +116,7 @@ class AnswerForm(ParticipantForm):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
         if not self.study.ask_certainty or data.get("choice") == "tie":
-            # What stands in the hidden box says nothing.
+            # The value of a hidden box has no meaning.
             self.errors.pop("certainty", None)
             data["certainty"] = None
             data["control"] = ""
@@ -133,7 +133,7 @@ class AnswerForm(ParticipantForm):
         return data
 
     def _control(self, data: dict[str, Any]) -> str:
-        """What the certainty was given with, as far as the study offers it."""
+        """The control used to enter the certainty, if the study offers it."""
         offered = self.study.certainty_control
         if offered == Study.CertaintyControl.LEVELS:
             return offered if data.get("level") else Study.CertaintyControl.NUMBER
@@ -141,7 +141,7 @@ class AnswerForm(ParticipantForm):
 
     @property
     def level_shown(self) -> str:
-        """The level that was selected, else the one that the certainty lies in."""
+        """The level that was selected, otherwise the one that contains the certainty."""
         if self.is_bound and self["level"].value():
             return str(self["level"].value())
         certainty = whole_number(str(self["certainty"].value() or ""), most=100)
@@ -149,7 +149,7 @@ class AnswerForm(ParticipantForm):
 
 
 class DraftForm(forms.Form):
-    """An item as far as it is filled in; the certainty is whatever has been typed."""
+    """An item as far as it is filled in; the certainty is any text that was typed."""
 
     stamp = forms.CharField(max_length=30)
     choice = forms.ChoiceField(required=False, choices=[(c, c) for c in ("a", "b", "tie")])
@@ -161,7 +161,7 @@ class DraftForm(forms.Form):
 
 
 class AboutForm(ParticipantForm):
-    """The questions of a study's quotas; each can be left unsaid, none can be left out."""
+    """The questions of a study's quotas; “prefer not to say” is allowed, no answer is not."""
 
     def __init__(self, *args: Any, questions: Iterable[DemographicQuestion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -188,7 +188,7 @@ class AboutForm(ParticipantForm):
 
 
 class QuizForm(ParticipantForm):
-    """One question on the instructions; `try` says which try the page was made for."""
+    """One question on the instructions; `try` is the number of the try that the page is for."""
 
     def __init__(self, *args: Any, question: ComprehensionQuestion, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -213,7 +213,7 @@ AI_USE = {
 
 
 class FeedbackForm(ParticipantForm):
-    """Anything the person wants to say, and whether an AI assistant helped; all of it optional."""
+    """Comments of the annotator, and whether an AI assistant helped; all of it optional."""
 
     ai_use = forms.ChoiceField(
         required=False,

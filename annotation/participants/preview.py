@@ -1,4 +1,4 @@
-"""Researchers look at the participant's pages; no answer is stored."""
+"""A preview of the participants' pages for researchers; no answer is stored."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ STEPS = {
     "attention": _("Attention check"),
     "feedback": _("Feedback"),
 }
-# Steps that show items one after the other, and the kind of items they show.
+# Steps that show items one after the other, and which kind of items.
 ITEM_STEPS = {"task": Item.Split.MAIN, "attention": Item.Split.ATTENTION_CHECK}
 _ITEMS = 30
 
@@ -40,11 +40,11 @@ _ITEMS = 30
 @require_http_methods(["GET", "POST"])
 @study_page
 def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
-    """One page as participants get it; sending it leads to the next. Others see a 404."""
+    """Show one page as participants see it; sending it leads to the next. Others see a 404."""
     if step not in STEPS or not may_preview(request, study):
         raise Http404
     steps = steps_of(study)
-    # The page with the frames has links of its own.
+    # The page with the frames has its own links.
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
     common = {"study": study, "preview": steps, "step": step, "framed": framed}
     if step in ITEM_STEPS:
@@ -63,7 +63,7 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
 
 
 def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpResponse:
-    """The items in the order of their keys, response 1 first, checked like real answers."""
+    """Show one item, in the order of keys, response 1 first; answers are checked like real ones."""
     step = common["step"]
     items = list(items_of(study, step)[:_ITEMS])
     if not items:

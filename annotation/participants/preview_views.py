@@ -1,4 +1,4 @@
-"""The preview as participants see it on a phone and on a desk, beside what a model is sent."""
+"""The preview of a participant's page on a phone and a desktop, next to the judge's prompt."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -22,7 +22,7 @@ from studies.selectors import get_study
 
 
 def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let this site alone show the page in a frame; every other page refuses frames."""
+    """Let only this site show the page in a frame; every other page refuses frames."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -36,7 +36,7 @@ def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 @require_safe
 @login_required
 def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
-    """One step in both sizes; at an item also the prompt that a model gets for it."""
+    """Show one step in both sizes; for an item also the prompt that a model gets."""
     study = get_study(request.user, slug)
     steps = steps_of(study)
     if step not in steps:
@@ -69,7 +69,7 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
 
 
 def _item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
-    """The item of that number in the order of keys, its number, and how many there are."""
+    """The item with that number in the order of keys, its number, and the number of items."""
     items = items_of(study, step)
     total = items.count()
     if not total:

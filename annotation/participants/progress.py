@@ -1,4 +1,4 @@
-"""Where a person stands among their items."""
+"""An annotator's progress through their items."""
 
 import math
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from statistics import median
 from annotation.models import Assignment
 from studies.models import Item
 
-# So many answers say something about a person's pace.
+# This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5
-# After so many items a break is offered, unless so few are left that nobody wants one.
+# A break is offered after this many items, unless so few are left that nobody needs one.
 _BREAK_EVERY, _BREAK_LEAVES = 15, 5
 
 
 @dataclass(frozen=True)
 class ItemProgress:
-    """One of a person's items: its position, and the time its answer took."""
+    """One of an annotator's items: its position, and the time its answer took."""
 
     position: int
     answered: bool
@@ -30,7 +30,7 @@ class ItemProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """A person's places in order; attention checks among them are not counted."""
+    """An annotator's items in order; attention checks among them are not counted."""
 
     places: tuple[ItemProgress, ...]
 
@@ -57,29 +57,29 @@ class Progress:
         return next((place.position for place in self.places if not place.done), None)
 
     def number(self, position: int) -> int:
-        """The how-manieth item `position` is, counted from 1; a check takes the next one's."""
+        """The item's number, from 1; an attention check has the number of the next item."""
         return min(self.total, 1 + sum(place.position < position for place in self.items))
 
     def before(self, position: int) -> int | None:
-        """The position before, or None at the first one."""
+        """The previous position, or None at the first one."""
         earlier = [place.position for place in self.places if place.position < position]
         return earlier[-1] if earlier else None
 
     def may_open(self, position: int) -> bool:
-        """Whether the item is done already or the one whose turn it is."""
+        """Whether the item is done or is the current one."""
         return position == self.next_position or any(
             place.done for place in self.places if place.position == position
         )
 
     def offers_break(self, position: int) -> bool:
-        """Whether this, the item whose turn it is, begins a new stretch of the study."""
+        """Whether to offer a break here: the item is the current one and begins a new section."""
         is_turn = position == self.next_position
         is_mark = self.done > 0 and self.done % _BREAK_EVERY == 0
         return is_turn and is_mark and self.total - self.done >= _BREAK_LEAVES
 
     @property
     def minutes_left(self) -> int | None:
-        """Own median pace times items left, or None before the pace is known and at the end."""
+        """Own median pace times items left; None before the pace is known and at the end."""
         times = [place.milliseconds for place in self.items if place.milliseconds is not None]
         left = self.total - self.done
         if len(times) < _PACE_NEEDS or not left:
@@ -88,10 +88,10 @@ class Progress:
 
 
 def progress_of(annotator_id: int) -> Progress:
-    """One query, however many items there are.
+    """The annotator's progress, in one query for any number of items.
 
-    Answered is what has an answer, also where its seat went back after a time-out: the person
-    who resumes does not see the item again.
+    An item counts as answered if it has an answer, even if its seat was released after a time-out:
+    an annotator who resumes does not see the item again.
     """
     rows = (
         Assignment.objects.filter(annotator_id=annotator_id)

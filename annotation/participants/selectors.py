@@ -1,4 +1,4 @@
-"""What may be read of people and answers."""
+"""Read access to annotators and answers."""
 
 from annotation.models import Annotator, Assignment, CompletionCode
 from annotation.seats.flow import ending_of
@@ -12,14 +12,14 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
     assignment = Assignment.objects.select_related("item__persona", "annotation", "draft").get(
         annotator=annotator, position=position
     )
-    # Loaded with the annotator already: one wide join less on the page that is opened most.
+    # Already loaded with the annotator: this saves a wide join on the page that is opened most.
     assignment.item.study = annotator.study
     assignment.annotator = annotator
     return assignment
 
 
 def completion_code(annotator: Annotator) -> str:
-    """The code of the person's ending; empty while their part goes on."""
+    """The code of the annotator's ending; empty until their part ends."""
     ending = ending_of(annotator)
     if ending is None:
         return ""

@@ -1,4 +1,4 @@
-"""The items: showing one, taking its answer, its draft, or a skip."""
+"""The item pages: showing an item, and storing its answer, its draft or a skip."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def _read_token(request: HttpRequest) -> AssignmentToken:
 
 
 def _find_answering(request: HttpRequest, slug: str) -> Annotator | None:
-    """The browser's person; where its cookie is gone, whom the form's token was made for."""
+    """The browser's annotator; if its cookie is gone, the annotator of the form's token."""
     known = find_annotator(request, slug)
     if known or request.method != "POST":
         return known
@@ -50,7 +50,7 @@ def _find_answering(request: HttpRequest, slug: str) -> Annotator | None:
 @require_http_methods(["GET", "POST"])
 @participant_page("task", after_end=True, identify=_find_answering)
 def task(request: HttpRequest, annotator: Annotator, position: int | None = None) -> HttpResponse:
-    """One item; without a position the first that is unanswered."""
+    """Show one item; without a position, the first unanswered one."""
     if request.method == "POST":
         return _answer(request, annotator, position)
     if ending_of(annotator):
@@ -69,7 +69,7 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
 
 
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
-    """Store an answer, also one that comes late, and go on to the next item."""
+    """Store an answer, even a late one, and redirect to the next item."""
     token = _read_token(request)
     assignment = get_object_or_404(
         Assignment.objects.select_related("item").only(
@@ -89,7 +89,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         )
         return render(request, "annotation/task.html", context, status=REFUSED)
     if first_answers.lapsed(annotator):
-        # They only read for long: the first answer takes seats again, as far as they are free.
+        # This annotator has only read so far. The first answer takes seats again, if they are free.
         annotator = services.resume(annotator_id=annotator.pk)
     services.record_answer(
         annotator_id=annotator.pk,
@@ -109,7 +109,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
 @require_http_methods(["POST"])
 @participant_page("task", after_end=True, identify=_find_answering)
 def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
-    """Pass over an item that the person does not want to judge, and go on to the next."""
+    """Skip an item that the annotator does not want to judge, and redirect to the next."""
     token = _read_token(request)
     assignment = get_object_or_404(
         Assignment.objects.only("pk"),
@@ -124,7 +124,7 @@ def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpRespo
 @require_http_methods(["POST"])
 @participant_page("task", after_end=True, identify=_find_answering)
 def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
-    """Keep what is entered so far; when another tab was faster, say what stands there now."""
+    """Store the current input; if another tab was faster, return what is stored now."""
     token = _read_token(request)
     assignment = get_object_or_404(
         Assignment.objects.only("annotator", "position", "shown_first"),
@@ -148,7 +148,7 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
 
 
 def next_url(annotator: Annotator) -> str:
-    """The item whose turn it is, by its own address: Back then leads to each item in turn."""
+    """The current item under its own address, so that Back leads to each item in turn."""
     if step_of(annotator) != "task":
         return step_url(annotator)
     return _url_of(annotator, progress_of(annotator.pk).next_position)

@@ -1,5 +1,8 @@
-"""Signed tokens that forms carry: for an assignment, so that a resend survives an expired cookie;
-for a start, so that a second press makes nobody twice."""
+"""Signed tokens in forms, for assignments and for starts.
+
+The token of an assignment allows sending an answer again after the cookie has expired. The token of
+a start prevents a second press of the button from creating a second annotator.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -20,25 +23,25 @@ class AssignmentToken:
 
 
 def assignment_token(assignment: Assignment, *, shown_at: dt.datetime) -> str:
-    """What the hidden field `assignment` holds; only this installation can make one."""
+    """The value of the hidden field `assignment`; only this installation can create one."""
     shown_ms = round(shown_at.timestamp() * 1000)
     return signing.dumps([assignment.annotator_id, assignment.pk, shown_ms], salt=_SALT)
 
 
 def read_assignment_token(token: str) -> AssignmentToken:
-    """Read a token; raises `signing.BadSignature` on anything that is not one of ours."""
+    """Read a token; raises `signing.BadSignature` if this installation did not create it."""
     annotator_id, assignment_id, shown_ms = signing.loads(token, salt=_SALT)
     shown_at = dt.datetime.fromtimestamp(shown_ms / 1000, tz=dt.UTC)
     return AssignmentToken(annotator_id, assignment_id, shown_at)
 
 
 def start_token() -> str:
-    """What a start page carries: a resume code that nobody has yet."""
+    """The token of a start page: a resume code that no annotator has yet."""
     return signing.dumps(random_code(10), salt=_START)
 
 
 def read_start_token(token: str) -> str:
-    """The code of a start page; empty for anything that is not one of ours."""
+    """The code of a start page; empty if this installation did not create it."""
     try:
         return str(signing.loads(token, salt=_START))
     except signing.BadSignature:

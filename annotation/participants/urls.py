@@ -1,4 +1,4 @@
-"""The participant's addresses, below /s/<slug>/."""
+"""The participants' addresses, below /s/<slug>/."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The participant's pages around the items, in the order in which people see them."""
+"""The participants' pages before and after the items, in the order in which they are shown."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -46,7 +46,7 @@ TOO_MANY = 429
 @require_http_methods(["GET", "POST"])
 @study_page
 def entry(request: HttpRequest, study: Study) -> HttpResponse:
-    """Where every link leads: find or make the person and go to their first unfinished step."""
+    """Handle every study link: find or create the annotator and redirect to their current step."""
     pid = request.GET.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
     if study.entry == Study.Entry.LINK:
@@ -74,10 +74,11 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
-    """An open link: somebody new starts by a button, for a robot that follows links is nobody.
+    """Handle an open link; a new annotator starts by a button.
 
-    The browser's own person goes on. A code leads to whose it is, and who has ended leaves the
-    browser to the next person of a class.
+    Without the button, link previews and crawlers would create annotators. The browser's own
+    annotator continues. A code leads to its annotator. An annotator who has ended frees the browser
+    for the next annotator, for example in a classroom.
     """
     code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
     context = {
@@ -119,7 +120,7 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
 @require_http_methods(["GET", "POST"])
 @participant_page("consent")
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Agree or refuse. Who agreed already and now refuses withdraws, which asks once more."""
+    """Agree or refuse. Refusing after having agreed withdraws, which asks once more."""
     text = consent_text(annotator.study)
     form = ConsentForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
@@ -138,7 +139,7 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent", after_end=True)
 def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The consent text alone, to print or to keep, before the decision and ever after."""
+    """Show only the consent text, to print or to keep, before and after the decision."""
     text = consent_text(annotator.study)
     context = {
         "study": annotator.study,
@@ -153,7 +154,7 @@ def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("about")
 def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The questions of the quotas. They are answered once: a place was reserved by them."""
+    """The quota questions. They are answered only once, because they decide the reserved place."""
     if step_of(annotator) != "about":
         return see_other(step_url(annotator))
     form = AboutForm(
@@ -173,10 +174,10 @@ def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("instructions")
 def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The instructions; they stay open to whoever wants to read them again."""
+    """The instructions; annotators can always read them again."""
     if request.method == "POST":
         if is_doubtful(annotator):
-            # Seconds have passed since they came: Prolific may know them by now.
+            # The annotator arrived a few seconds ago: Prolific may know them by now.
             is_confirmed(annotator, refresh_submission)
         annotator = services.finish_instructions(annotator_id=annotator.pk)
         return see_other(next_url(annotator))
@@ -191,7 +192,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("feedback")
 def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The last page before the end: sending it completes the part, in a commit of its own."""
+    """The last page before the end: sending it completes the part, in its own commit."""
     progress = progress_of(annotator.pk)
     if progress.next_position is not None:
         return see_other(step_url(annotator, "task"))
@@ -222,9 +223,9 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("done", after_end=True)
 def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The page of the person's ending; it stays as it is however often it is opened.
+    """The page of the annotator's ending; opening it again does not change it.
 
-    Who ran out of time may send this page to go on where they were.
+    An annotator who ran out of time may send this page to continue where they were.
     """
     if request.method == "POST":
         annotator = services.resume(annotator_id=annotator.pk)
@@ -246,7 +247,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("consent", after_end=True)
 def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Ask once more, then take the person's answers out of the study."""
+    """Ask once more, then remove the annotator's answers from the study."""
     if request.method == "POST":
         annotator = services.withdraw(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
@@ -261,7 +262,7 @@ def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent")
 def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """How to leave and come back."""
+    """Explain how to leave and come back."""
     context = {
         "study": annotator.study,
         "annotator": annotator,
@@ -274,7 +275,7 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_POST
 @participant_page("consent")
 def extend(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """More time, and back to the page that asked for it; scripts get the new limit instead."""
+    """Extend the time and redirect to the page that asked; scripts get the new limit instead."""
     annotator = services.extend(annotator_id=annotator.pk)
     deadline = deadline_of(annotator)
     if deadline and request.accepts("application/json") and not request.accepts("text/html"):

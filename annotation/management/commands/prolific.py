@@ -37,7 +37,7 @@ from studies.models import Study
 from studies.money import format_money
 
 _PAUSED = ("pause", "start", "stop")
-# Run again, these look for what an earlier call made before they make anything.
+# When run again, these look for the result of an earlier call before they create anything.
 _LOOKS_ITSELF = ("launch", "forget", "webhooks", "demographics")
 
 
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         except ChooseWorkspace as error:
             raise CommandError(f"{error} Name it with: prolific launch --workspace ID") from error
         except AnnotationError as error:
-            # What only the action itself looks up, and what reading the study shows.
+            # Some outcomes only the action itself looks up; `sync` shows all others.
             again = action if action in _LOOKS_ITSELF else "sync"
             doubt = f" To see whether it was done, run: prolific {again} {study.slug}"
             unknown = getattr(error, "outcome_unknown", False)
