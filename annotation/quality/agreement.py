@@ -1,4 +1,4 @@
-"""Each person's answers beside those that others gave to the same items; no database here."""
+"""Compare each annotator's answers with the others' answers to the same items; no database here."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class GivenAnswer(NamedTuple):
-    """One answer; others are held against it where it `counts`."""
+    """One answer; other answers are compared with it if it `counts`."""
 
     annotator: int
     item: int
@@ -17,12 +17,12 @@ class GivenAnswer(NamedTuple):
 
 @dataclass
 class Agreement:
-    """How a person's answers compare with the others'.
+    """How an annotator's answers compare with the others'.
 
-    `same` of `compared` pairs with another person's answer to the same item are alike; pairs of
-    one item hang together, so nothing is tested by them. `against` counts the items on which the
-    person was outvoted, of those on which people were split and one answer won; `chances` holds,
-    for each of these, the share of its people who were outvoted.
+    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of one
+    item are not independent, so they are not used for tests. `against` counts the items on which
+    the annotator was outvoted, of those on which annotators disagreed and one answer won; for each
+    of these items, `chances` holds the share of its annotators who were outvoted.
     """
 
     same: int = 0
@@ -44,16 +44,16 @@ class Agreement:
 
     @property
     def probability(self) -> float:
-        """Of being outvoted so often or more, if every answer could be anybody's.
+        """The probability of being outvoted this often or more if every answer could be anyone's.
 
-        Given how an item was answered, each of its people is as likely to be the one outvoted;
-        the items are then independent, whatever makes them hard.
+        Given how an item was answered, each of its annotators is equally likely to be the one
+        outvoted; the items are then independent, however difficult they are.
         """
         return at_least(self.against, self.chances)
 
 
 def agreement(own: Iterable[GivenAnswer], given: Mapping[int, Mapping[str, int]]) -> Agreement:
-    """The agreement of one person with the answers `given` by everybody that count, by item."""
+    """The agreement of one annotator with the counting answers `given` by everybody, by item."""
     person = Agreement()
     for row in own:
         votes = Counter(given.get(row.item, {}))
@@ -71,7 +71,7 @@ def agreement(own: Iterable[GivenAnswer], given: Mapping[int, Mapping[str, int]]
 
 
 def at_least(successes: int, chances: Sequence[float]) -> float:
-    """The probability of so many successes or more in independent trials, one for each chance.
+    """The probability of this many successes or more in independent trials, one for each chance.
 
     >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
     (0.25, 1.0)

@@ -1,7 +1,7 @@
-"""How carefully people worked: figures and advisory flags. A flag decides nothing.
+"""Quality figures and advisory flags of annotators. A flag decides nothing.
 
-Every flag names its rule, the value and the threshold. Disagreement and wrong guesses are no
-offence: what leads to an exclusion is for a person to say, with a reason.
+Every flag names its rule, the value and the threshold. Disagreement and wrong guesses are not
+misconduct: a researcher decides on each exclusion and gives a reason.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,13 +17,13 @@ from annotation.models import Annotation, Assignment
 from annotation.quality.agreement import Agreement, GivenAnswer, agreement
 from studies.models import Choice, Item, Study
 
-# Faster than anybody reads who means to understand: skimming ends at about this pace.
+# Faster than anyone reads who wants to understand: skimming ends at about this pace.
 FASTEST_WORDS_PER_MINUTE = 700
-# So improbable must a pattern be in a careful person's answers; with 100 people and two such
-# rules one false flag is expected in five studies.
+# A pattern is flagged if it is this improbable in a careful annotator's answers. With 100
+# annotators and two such rules, one false flag is expected in five studies.
 IMPROBABLE = 0.001
 SMALLEST_SPREAD = 3
-# Fewer answers say nothing about a person.
+# Fewer answers say nothing about an annotator.
 FEWEST = 10
 
 _STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
@@ -37,7 +37,7 @@ RULES = {
     "disagreement": "Disagrees with other annotators",
 }
 
-# How far each rule can be trusted; tests simulate what is said of the last.
+# How reliable each rule is; tests simulate the rates stated for the last one.
 CAUTIONS = {
     "speed": "Measured with the slower of two clocks. Typical reading speed is about 238 words per "
     "minute.",
@@ -51,7 +51,7 @@ CAUTIONS = {
 
 @dataclass(frozen=True)
 class Flag:
-    """A rule that was crossed, the value that crossed it, and the threshold."""
+    """A rule that was triggered, its value, and the threshold."""
 
     rule: str
     value: float
@@ -81,7 +81,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Quality:
-    """A person's figures. What cannot be computed from what there is, is None."""
+    """An annotator's figures. A figure that cannot be computed from the data is None."""
 
     answers: int = 0
     words_per_minute: float | None = None
@@ -119,9 +119,9 @@ class _AnswerRow(NamedTuple):
 
 @dataclass(frozen=True)
 class _Others:
-    """What people are held against: how long the items are, and what everybody said there.
+    """The data an annotator is compared with: the lengths of the items and everybody's answers.
 
-    `given` counts the answers that stand in the analysis, by item: r1, r2, ties.
+    `given` counts the answers that are in the analysis, by item: r1, r2, ties.
     """
 
     words: Mapping[int, int]
@@ -129,10 +129,10 @@ class _Others:
 
 
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
-    """The quality figures of everybody with answers, or of `people`, by the annotator's id.
+    """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of people who withdrew are not looked at. Three queries; what is held in memory grows
-    with `people`, so that a large study can be gone through in parts.
+    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so
+    that a large study can be processed in parts.
     """
     places = Assignment.objects.filter(annotator__study=study)
     found = Annotation.objects.filter(assignment__annotator__study=study)
@@ -164,7 +164,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
 
 
 def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
-    """What everybody's answers say to the items of `places`."""
+    """Everybody's answers to the items of `places`."""
     items = places.order_by().values("item")
     counted = (
         Annotation.objects.filter(
@@ -183,9 +183,10 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
-    """How many words stand in the question, the context and both responses of each item.
+    """The number of words in the question, the context and both responses of each item.
 
-    The profile is left out: whoever has just read it for another item need not read it again.
+    The profile is not counted: an annotator who has just read it for another item need not read it
+    again.
     """
     rows = (
         Item.objects.filter(study=study, pk__in=items)
@@ -198,7 +199,7 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
 
 
 def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> Agreement:
-    """How a person's answers compare with those that stand in the analysis."""
+    """How an annotator's answers compare with those in the analysis."""
     own = [
         GivenAnswer(
             row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded
@@ -260,7 +261,7 @@ def _flags(
 
 
 def at_most(successes: int, trials: int, probability: float) -> float:
-    """The binomial probability of so few successes or fewer.
+    """The binomial probability of this many successes or fewer.
 
     >>> at_most(0, 10, 0.5)
     0.0009765625
@@ -276,10 +277,10 @@ def _is_side(row: _AnswerRow) -> bool:
 
 
 def _pace(rows: Sequence[_AnswerRow], words: Mapping[int, int]) -> float | None:
-    """The median of the words read a minute, by the slower of the two clocks of each answer.
+    """The median of words read per minute, by the slower of the two clocks of each answer.
 
-    The server's clock starts again at a reload, the browser's stops while the page is hidden:
-    whichever is longer is the time the person had.
+    The server's clock starts again at a reload, and the browser's clock stops while the page is
+    hidden: the longer of the two is the time the annotator had.
     """
     paces = [
         words[row.item] * 60_000 / longest

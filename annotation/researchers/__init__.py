@@ -1,1 +1,1 @@
-"""Pages on which researchers follow and set up the people of a study."""
+"""Pages on which researchers set up a study for annotators and follow its progress."""

@@ -1,4 +1,4 @@
-"""A researcher's page of one annotator: what they did, what stands out, and leaving them out."""
+"""A researcher's page of one annotator: their answers, their flags, and their exclusion."""
 
 import math
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ _REFUSED = 422
 @require_http_methods(["GET", "POST"])
 @login_required
 def person(request: HttpRequest, slug: str) -> HttpResponse:
-    """One annotator by `?rater=`; editors may leave them out of the analysis, and back in."""
+    """One annotator by `?rater=`; editors may exclude them from the analysis or include them."""
     sending = request.method == "POST"
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
@@ -69,7 +69,7 @@ def _address(study: Study, annotator: Annotator) -> str:
 
 
 def _change(request: HttpRequest, annotator: Annotator) -> str:
-    """Exclude or include; returns what stands in the way."""
+    """Exclude or include the annotator; returns the reason if it is not possible."""
     user = cast(User, request.user)
     if "include" in request.POST:
         services.include(annotator_id=annotator.pk, user=user)
@@ -93,7 +93,7 @@ def _change(request: HttpRequest, annotator: Annotator) -> str:
 
 @dataclass(frozen=True)
 class Cost:
-    """What it takes to fill a person's seats again."""
+    """The cost of filling an annotator's seats again."""
 
     seats: int
     people: int
@@ -101,7 +101,7 @@ class Cost:
 
 
 def cost_of_reopening(study: Study, annotator: Annotator) -> Cost:
-    """How many seats the person holds, and the people and the pay that fill them again."""
+    """The number of the annotator's seats, and the people and pay needed to fill them again."""
     held = [Assignment.State.RESERVED, Assignment.State.ANSWERED]
     seats = annotator.assignments.filter(is_surplus=False, state__in=held).count()
     people = math.ceil(seats / study.items_per_annotator)
@@ -110,7 +110,7 @@ def cost_of_reopening(study: Study, annotator: Annotator) -> Cost:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An item as the person met it; what is not known, or was withdrawn, is None."""
+    """An item as the annotator saw it; unknown or withdrawn values are None."""
 
     position: int
     item_key: str
@@ -131,7 +131,7 @@ _SIDES = {"a": "A", "b": "B", "tie": "Tie"}
 
 
 def answer_rows(annotator: Annotator) -> list[AnswerRow]:
-    """The person's items in order, each with how the others answered it; two queries."""
+    """The annotator's items in order, each with the answers of the others; two queries."""
     assignments = list(
         annotator.assignments.select_related("item", "annotation").order_by("position")
     )

@@ -1,4 +1,4 @@
-"""Pages on which editors open more places, and say whose people are not taken."""
+"""Pages on which editors open more places, and exclude annotators of related studies."""
 
 from typing import cast
 
@@ -25,7 +25,7 @@ _MOST = 1_000
 @require_http_methods(["GET", "POST"])
 @login_required
 def places(request: HttpRequest, slug: str) -> HttpResponse:
-    """What more answers and places would take; sent a second time, it opens them."""
+    """Show the cost of more answers and places; when sent a second time, open them."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     now = places_of(study)
     then, fault = None, ""
@@ -73,7 +73,7 @@ def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST) -
 
 
 def _others(request: HttpRequest, study: Study) -> list[Study]:
-    """The studies that may be named: those the editor sees, and those named already."""
+    """The studies that may be selected: those the editor can see, and those already selected."""
     named = RelatedStudy.objects.filter(study=study).values("related")
     seen = studies_for(request.user).exclude(pk=study.pk)
     found = seen | Study.objects.filter(pk__in=named)
@@ -83,7 +83,7 @@ def _others(request: HttpRequest, study: Study) -> list[Study]:
 @require_POST
 @login_required
 def related(request: HttpRequest, slug: str) -> HttpResponse:
-    """Store whose people are not taken; unknown studies are passed over."""
+    """Store the studies whose annotators are excluded; unknown studies are skipped."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     chosen = set(request.POST.getlist("related"))
     set_related_studies(

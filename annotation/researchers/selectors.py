@@ -1,4 +1,4 @@
-"""What researchers see of the people in their study: coverage, groups, the way through, pace."""
+"""Researchers' data on a study's annotators: coverage, quota groups, progress and pace."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from studies.models import Item, Study
 
 @dataclass(frozen=True)
 class CoverageRow:
-    """How many items have so many answers."""
+    """The number of items that have a given number of answers."""
 
     answers: int
     items: int
@@ -31,7 +31,7 @@ class Coverage:
 
 
 def coverage(study: Study) -> Coverage:
-    """Items that people get, by the number of answers that count."""
+    """The number of items that annotators get, by how many of their answers count."""
     items = Item.objects.filter(study=study, seats_needed__gt=0)
     counts = dict(items.values_list("answered").annotate(items=Count("pk")))
     by_need = items.values_list("seats_needed").annotate(items=Count("pk"))
@@ -59,7 +59,7 @@ class FunnelRow:
 
 @dataclass(frozen=True)
 class Funnel:
-    """How far people came, and how those ended who did not complete."""
+    """How many annotators reached each step, and how those ended who did not complete."""
 
     steps: tuple[FunnelRow, ...]
     endings: tuple[FunnelRow, ...]
@@ -68,7 +68,7 @@ class Funnel:
 
 
 def funnel(study: Study) -> Funnel:
-    """The way through the study of everybody who came; imported raters never did."""
+    """The progress of every annotator who entered; imported raters never did."""
     people = Annotator.objects.filter(study=study, is_imported=False)
     completed = Count("pk", filter=Q(state=Annotator.State.COMPLETED))
     reached = people.aggregate(
@@ -101,7 +101,7 @@ def funnel(study: Study) -> Funnel:
 
 @dataclass(frozen=True)
 class GroupPlaces:
-    """Places of one group, or of several."""
+    """Places of one quota group, or of several."""
 
     completed: int = 0
     reserved: int = 0
@@ -128,7 +128,7 @@ class GridRow:
 
 @dataclass(frozen=True)
 class QuotaGrid:
-    """Groups by two questions, or one row a group where they do not fill a grid."""
+    """Quota groups by two questions, or one row per group if they do not form a grid."""
 
     title: str
     columns: tuple[str, ...]
@@ -139,7 +139,7 @@ class QuotaGrid:
 
 
 def quota_grid(study: Study) -> QuotaGrid | None:
-    """The study's groups with their totals; None where the study has no quotas."""
+    """The study's quota groups with their totals; None if the study has no quotas."""
     every = list(study.quota_groups.all())
     if not every:
         return None
@@ -200,14 +200,14 @@ def _sum(places: Iterable[GroupPlaces | None]) -> GroupPlaces:
 
 
 def _name(group: QuotaGroup, questions: list[DemographicQuestion]) -> str:
-    """The group in the words of the questions."""
+    """The name of the group, in the words of the questions."""
     words = {question.key: dict(question.choices()) for question in questions}
     return ", ".join(words.get(key, {}).get(value, value) for key, value in group.criteria.items())
 
 
 @dataclass(frozen=True)
 class Person:
-    """A row of the list of annotators. What cannot be computed yet is None."""
+    """A row of the list of annotators. A value that cannot be computed yet is None."""
 
     pk: int
     pseudonym: str
@@ -233,13 +233,13 @@ class _Answers:
 
 
 def people_of(study: Study, *, state: str = "") -> QuerySet[Annotator]:
-    """The annotators of a study, the latest first; `state` keeps one state."""
+    """The annotators of a study, the latest first; `state` selects one state."""
     people = Annotator.objects.filter(study=study).select_related("quota_group").order_by("-pk")
     return people.filter(state=state) if state else people
 
 
 def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
-    """What the list says of these people; three queries, however many they are."""
+    """The rows of the list for these annotators; three queries, however many they are."""
     people = list(annotators)
     answers = _answers_of(people)
     items = dict(

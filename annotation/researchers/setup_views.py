@@ -1,4 +1,4 @@
-"""Pages on which editors set up what people meet: for editors alone, each change logged."""
+"""Set-up pages for what annotators see: only for editors, and each change is logged."""
 
 from typing import cast
 
@@ -32,7 +32,7 @@ _REFUSED = 422
 @require_http_methods(["GET", "POST"])
 @login_required
 def checks(request: HttpRequest, slug: str) -> HttpResponse:
-    """The comprehension check, and what the items say of practice and attention checks."""
+    """The comprehension check, and the practice items and attention checks among the items."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     text, fault = as_toml(questions_of(study)), ""
     if request.method == "POST":
@@ -65,7 +65,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def invitations(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list of a study that is entered by one: how many are on it, and a box for more."""
+    """The list of invited ids: how many it has, and a box to add more."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     if study.entry != Study.Entry.LIST:
         raise Http404("this study has no list")

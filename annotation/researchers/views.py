@@ -1,4 +1,4 @@
-"""What researchers see of people; under pseudonyms, and only of their own studies."""
+"""Researchers' pages on annotators: pseudonymous, and only for their own studies."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -38,7 +38,7 @@ ANY_FLAG = "any"
 @require_GET
 @login_required
 def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """A fragment for the study's home."""
+    """A fragment of the study's home page."""
     study = get_study(request.user, slug)
     context = {
         "study": study,
@@ -82,7 +82,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
-    """What people hold who never answered; on a platform it is the platform that decides."""
+    """Seats and places of annotators who never answered; a platform decides about these itself."""
     if study.entry == Study.Entry.PROLIFIC:
         return {}
     silent = first_answers.never_answered(study)
@@ -97,7 +97,7 @@ def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
 @require_POST
 @login_required
 def release(request: HttpRequest, slug: str) -> HttpResponse:
-    """Release what people hold who never answered."""
+    """Release the seats and places of annotators who never answered."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     try:
         number = release_unanswered(study_id=study.pk, user=cast(User, request.user))
@@ -109,7 +109,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("people:list", slug)
 
 
-# What a researcher sets up on the platform for each code; nobody ever enters the others.
+# The codes that a researcher sets up on the platform; the others are never entered there.
 _PLATFORM_ACTIONS = {
     Ending.COMPLETED: "Review manually, then approve",
     Ending.FAILED_ATTENTION: "Review manually",
@@ -126,7 +126,7 @@ _PLATFORM_ACTIONS = {
 @require_GET
 @login_required
 def codes(request: HttpRequest, slug: str) -> HttpResponse:
-    """The completion codes to set up on the platform: for editors, as a code is worth a payment."""
+    """The completion codes to set up on the platform: only for editors, as a code means pay."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     found = codes_of(study.pk)
     rows = [

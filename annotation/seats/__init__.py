@@ -1,1 +1,1 @@
-"""Who works on what: states, assignment, quota groups, capacity."""
+"""Which annotator works on which items: states, assignment, quota groups, capacity."""

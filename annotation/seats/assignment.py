@@ -1,7 +1,7 @@
-"""Seats: who judges which items. The only place that changes an item's counters.
+"""Seats: which annotator judges which items. Only this module changes an item's counters.
 
 Every function here runs under the lock of the Study row, so arrivals of one study wait for each
-other. Skipping locked rows would turn people away while seats are open.
+other. Skipping locked rows would reject annotators while seats are open.
 """
 
 import itertools
@@ -26,10 +26,11 @@ _LONG_STUDY_MINUTES = 5
 def assign(annotator_id: int) -> list[Assignment]:
     """Give an annotator their items and return the assignments in order; repeats change nothing.
 
-    The least covered items come first, from a random point of the shuffled order. Where fewer
-    seats are open than the study asks of a person, the rest is surplus on the least covered
-    items: it holds no seat. Somebody admitted beyond a full quota gets surplus only, the items of
-    somebody who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats either.
+    The items with the fewest answers come first, from a random point of the shuffled order. If
+    fewer seats are open than the study needs per annotator, the rest is surplus on the least
+    covered items and holds no seat. An annotator admitted beyond a full quota gets only surplus, on
+    the items of an annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold
+    no seats either.
     """
     annotator = Annotator.objects.get(pk=annotator_id)
     study = lock_study(annotator.study_id)
@@ -47,7 +48,8 @@ def assign(annotator_id: int) -> list[Assignment]:
     surplus += _least_covered(study, wanted - len(others), rng, besides=others)
     if not seats and not surplus:
         return []
-    # Their own randomness: whether a study has checks changes nobody's items and orders.
+    # A separate random generator: whether a study has attention checks does not change an
+    # annotator's items and orders.
     checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
     checks = checks_for(study, checks_rng)
     orders = (
@@ -72,10 +74,11 @@ def assign(annotator_id: int) -> list[Assignment]:
 
 
 def _stand_in(annotator: Annotator) -> dict[int, str]:
-    """The items, with the response shown first, of somebody under way in the annotator's group.
+    """The items, with the response shown first, of an active annotator in the annotator's group.
 
-    Who works beyond a full group takes over the place and every seat if that person leaves. It is
-    the one under way for longest; each further stand-in takes the next one.
+    An annotator who works beyond a full group replaces the other, with their place and every seat,
+    if that one leaves. The other is the one who has been active for longest; each further stand-in
+    gets the next one.
     """
     group = Annotator.objects.filter(quota_group=annotator.quota_group, excluded_at=None)
     under_way = group.filter(
@@ -89,10 +92,10 @@ def _stand_in(annotator: Annotator) -> dict[int, str]:
 
 
 def checks_for(study: Study, rng: random.Random) -> list[Item]:
-    """The attention checks that one person gets, of those that the study has.
+    """The attention checks that one annotator gets, of those that the study has.
 
-    Two where the study takes five minutes or more: only failing both says something then, and
-    no platform accepts less.
+    Two if the study takes five minutes or more: in a study of that length only failing both is
+    meaningful, and no platform accepts fewer.
     """
     pool = list(
         Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).order_by("key")
@@ -101,14 +104,14 @@ def checks_for(study: Study, rng: random.Random) -> list[Item]:
 
 
 def checks_needed(study: Study) -> int:
-    """How many failed checks it takes to say that somebody did not read."""
+    """How many failed attention checks show that an annotator did not read."""
     return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1
 
 
 def occupy(assignment: Assignment, *, is_late: bool) -> str:
     """Mark a locked assignment as answered and return the standing of its answer.
 
-    What comes late, after the person's time or their return, waits for them to complete.
+    An answer that arrives after the annotator's time or return waits until they complete.
     """
     is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
     if is_late:
@@ -129,7 +132,7 @@ def occupy(assignment: Assignment, *, is_late: bool) -> str:
 def skip(assignment: Assignment) -> None:
     """Mark a locked, unanswered assignment as skipped and give its seat back.
 
-    It is surplus from then on: should the person answer after all, the answer holds no seat.
+    From then on it is surplus: if the annotator answers after all, the answer holds no seat.
     """
     if not assignment.is_surplus and assignment.state == Assignment.State.RESERVED:
         _items([assignment.item_id]).update(seats_taken=F("seats_taken") - 1)
@@ -141,7 +144,7 @@ def skip(assignment: Assignment) -> None:
 def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
     """Give back every seat that the annotator holds and return how many; answers are kept.
 
-    Their answers take `standing`: released, or withdrawn.
+    Their answers get `standing`: released, or withdrawn.
     """
     active = list(
         annotator.assignments.select_for_update(no_key=True)
@@ -150,7 +153,8 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     )
     held = [a for a in active if not a.is_surplus]
     answered = [a.item_id for a in held if a.state == Assignment.State.ANSWERED]
-    # In this order: an item never has more answers than seats, not even between two statements.
+    # This order guarantees that an item never has more answers than seats, even between two
+    # statements.
     _items(answered).update(answered=F("answered") - 1)
     _items(a.item_id for a in held).update(seats_taken=F("seats_taken") - 1)
     Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
@@ -161,11 +165,11 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
 
 
 def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
-    """Take up released assignments again; `answered` says that the work is whole.
+    """Take the seats of released assignments again; `answered` says that the work is complete.
 
-    Where the seat is still free the assignment takes it, elsewhere it becomes surplus. Whose
-    place went to somebody else takes no seat before the work is whole: who may not finish would
-    keep it from the one who came instead. Until then their answers stay released.
+    If the seat is still free, the assignment takes it; otherwise it becomes surplus. An annotator
+    who lost their place takes no seat before the work is complete: if they did not finish, they
+    would block the annotator who replaced them. Until then their answers stay released.
     """
     released = Q(state=Assignment.State.RELEASED)
     if lost_place and answered:
@@ -206,10 +210,10 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
 
 
 def within_reach(annotator: Annotator) -> Counter[int]:
-    """The open seats that the annotator's own items have for them, as `forecast.OpenSeats`.
+    """The open seats that the annotator's own items offer them, as `forecast.OpenSeats`.
 
-    Those are the seats that they would fill with a place: neither the ones that they hold nor
-    those of items that they skipped.
+    These are the seats that they would fill with a place: neither those that they hold nor those of
+    items that they skipped.
     """
     rows = (
         annotator.assignments.filter(
@@ -237,11 +241,11 @@ def seat_surplus(annotator: Annotator) -> None:
 
 
 def fill_from_surplus(among: Q) -> None:
-    """Let surplus answers take the seats that are open at their items, the earliest first.
+    """Let surplus answers take the open seats of their items, the earliest first.
 
-    Their work is there and paid, so nobody has to come for it again. Only those of people who
-    have completed count, and neither those beyond a full quota nor those left out of the analysis.
-    `among` says which assignments to look at.
+    This work exists and is paid for, so nobody has to be recruited to do it again. Only answers of
+    annotators who have completed count, and neither those beyond a full quota nor those excluded
+    from the analysis. `among` selects the assignments to consider.
     """
     waiting = (
         Assignment.objects.select_for_update(no_key=True, of=("self",))
@@ -290,7 +294,7 @@ def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]
 def _least_covered(
     study: Study, wanted: int, rng: random.Random, *, besides: list[Item]
 ) -> Iterator[Item]:
-    """Up to `wanted` items that people get in this study, whether a seat is open or not."""
+    """Up to `wanted` items that annotators get in this study, with or without an open seat."""
     items = Item.objects.filter(study=study, seats_needed__gt=0).exclude(
         pk__in=[item.pk for item in besides]
     )
@@ -303,9 +307,9 @@ def _least_covered(
 
 
 def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
-    """Up to `count` items in shuffled order, going round from a random point of it.
+    """Up to `count` items in shuffled order, starting at a random point and wrapping around.
 
-    Two reads along an index, whatever the number of items.
+    Two index reads, whatever the number of items.
     """
     start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(
@@ -325,7 +329,7 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
 
 
 def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
-    """What is known of each item's orders so far; a surplus seat is nobody's last."""
+    """The orders shown so far for each item; a surplus seat is never an item's last seat."""
     shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
     rows = (
         Assignment.objects.filter(item__in=seats, is_surplus=False)

@@ -1,4 +1,4 @@
-"""How many seats and places a study has, and what more of them would take."""
+"""The number of seats and places of a study, and the cost of more."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from studies.money import format_money
 
 @dataclass(frozen=True)
 class GroupTarget:
-    """A quota group with its places, now and as planned."""
+    """A quota group with its current and its planned places."""
 
     quota_group: QuotaGroup
     target: int
@@ -30,9 +30,9 @@ class GroupTarget:
 
 @dataclass(frozen=True)
 class SeatCapacity:
-    """The seats at a study's items, the people who fill the open ones, and what they are paid.
+    """The seats at a study's items, the people who fill the open ones, and their pay.
 
-    Prolific's fee and tax come on top of `pay`; the page of the recruitment asks Prolific.
+    Prolific's fee and tax are added to `pay`; the recruitment page asks Prolific for them.
     """
 
     study: Study
@@ -49,12 +49,12 @@ class SeatCapacity:
 
     @property
     def people(self) -> int:
-        """How many people fill the open seats."""
+        """The number of people who fill the open seats."""
         return self.forecast.needed
 
     @property
     def room(self) -> int | None:
-        """How many more people the groups let in; None where there are no groups."""
+        """How many more annotators the quota groups admit; None if there are no groups."""
         return self.forecast.room
 
     @property
@@ -65,7 +65,7 @@ class SeatCapacity:
 def places_of(
     study: Study, *, annotations_per_item: int = 0, targets: Mapping[int, int] | None = None
 ) -> SeatCapacity:
-    """The places as they are, or as they would be with more answers an item or larger groups."""
+    """The current capacity, or that with more answers per item or larger quota groups."""
     planned = max(annotations_per_item, study.annotations_per_item)
     more = planned - study.annotations_per_item
     items = Item.objects.filter(study=study, seats_needed__gt=0)

@@ -1,7 +1,7 @@
-"""How long seats and places wait for a first answer, where anybody may start by an open link.
+"""The time limit for a first answer, in studies with an open link.
 
-On a platform and on a list of invited ids it is known who holds them; there the time limit of the
-study is enough.
+On a platform and on a list of invited ids the holders of seats and places are known, so the time
+limit of the study is enough.
 """
 
 import datetime as dt
@@ -15,13 +15,13 @@ from studies.models import Study
 
 State = Annotator.State
 
-# From the first of these on, somebody may hold a place of a group, and at last seats.
+# From the first of these states on, an annotator may hold a quota place, and later seats.
 _HOLDS = frozenset({State.SCREENED, State.INSTRUCTED, State.QUALIFIED, State.ANNOTATING})
 _ACTIVE = frozenset({State.ARRIVED, State.CONSENTED, *_HOLDS})
 
 
 def renew(annotator: Annotator, now: dt.datetime) -> bool:
-    """Give somebody who moves on time for a first answer; True when that changed anything."""
+    """Extend the time for a first answer at each step; True if that changed anything."""
     if annotator.state not in _HOLDS or annotator.study.entry != Study.Entry.LINK:
         return False
     if annotator.first_answer_by is None and annotator.state != State.SCREENED:
@@ -31,25 +31,25 @@ def renew(annotator: Annotator, now: dt.datetime) -> bool:
 
 
 def answered(annotator: Annotator) -> None:
-    """From the first answer on, the time limit of the study alone holds."""
+    """Remove the limit after the first answer: from then on only the study's time limit applies."""
     if annotator.first_answer_by is not None:
         annotator.first_answer_by = None
         annotator.save(update_fields=["first_answer_by"])
 
 
 def is_over() -> Q:
-    """Whose time is over, of those under way."""
+    """The filter for active annotators whose time is over."""
     now = timezone.now()
     return Q(expires_at__lt=now) | Q(first_answer_by__lt=now)
 
 
 def lapsed(annotator: Annotator) -> bool:
-    """Whether the person lost what they held before their first answer, and may have it again."""
+    """Whether the annotator lost their place before their first answer, and may have it again."""
     return annotator.state == State.TIMED_OUT and annotator.first_answer_by is not None
 
 
 def never_answered(study: Study) -> QuerySet[Annotator]:
-    """Those under way who hold seats or a place of a group and have answered nothing yet."""
+    """Active annotators who hold seats or a quota place and have not answered anything yet."""
     seated = Assignment.objects.filter(
         annotator__study=study, is_surplus=False, state=Assignment.State.RESERVED
     )
@@ -62,7 +62,7 @@ def never_answered(study: Study) -> QuerySet[Annotator]:
 
 
 def seats_held(people: QuerySet[Annotator]) -> int:
-    """How many seats these people hold without an answer."""
+    """How many seats these annotators hold without an answer."""
     return Assignment.objects.filter(
         annotator__in=people, is_surplus=False, state=Assignment.State.RESERVED
     ).count()

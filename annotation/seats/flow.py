@@ -1,10 +1,10 @@
-"""The state machine of a person's part: the only place that changes `Annotator.state`.
+"""The state machine of an annotator's part: only this module changes `Annotator.state`.
 
     arrived → consented → screened → instructed → qualified → annotating → completed
        ├→ declined     └→ quota_full   └→ disqualified            → withdrew · returned ·
        └→ closed                                                    timed_out · rejected
 
-Every ending releases what the person held, writes a log row and has a completion code.
+Every ending releases what the annotator held, writes a log row and has a completion code.
 """
 
 import datetime as dt
@@ -25,7 +25,7 @@ from studies.services.studies import lock_study
 
 State = Annotator.State
 
-# The page (its path below /s/<slug>/) of each state; `done/` shows the ending's own page.
+# The page (its path below /s/<slug>/) of each state; `done/` shows the page of the ending.
 STEPS: dict[str, str] = {
     State.ARRIVED: "consent",
     State.CONSENTED: "about",
@@ -36,7 +36,7 @@ STEPS: dict[str, str] = {
 }
 ACTIVE = frozenset(STEPS)
 
-# The moment that each step stores; which of them are set says where somebody resumes.
+# The time field that each step sets; they decide where an annotator resumes.
 _MOMENTS: dict[str, str] = {
     State.CONSENTED: "consented_at",
     State.SCREENED: "screened_at",
@@ -53,7 +53,8 @@ _TRANSITIONS: dict[str, set[str]] = {
     State.QUALIFIED: {State.ANNOTATING} | _LEAVE,
     State.ANNOTATING: {State.COMPLETED} | _LEAVE,
     State.COMPLETED: {State.WITHDREW, State.RETURNED, State.REJECTED},
-    # Who ran out of time, gave the place back or met a closed study may go on where they were.
+    # An annotator who ran out of time, returned the place or met a closed study may continue where
+    # they were.
     State.TIMED_OUT: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
     State.RETURNED: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.REJECTED},
     State.CLOSED: {*ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
@@ -66,12 +67,12 @@ _TRANSITIONS: dict[str, set[str]] = {
 
 
 def step_of(annotator: Annotator) -> str:
-    """The step that the person is at; "done" after every ending."""
+    """The annotator's current step; "done" after every ending."""
     return STEPS.get(annotator.state, "done")
 
 
 def ending_of(annotator: Annotator) -> Ending | None:
-    """How the person's part ended, or None while it goes on."""
+    """How the annotator's part ended, or None while it continues."""
     if annotator.state in ACTIVE:
         return None
     if annotator.state == State.COMPLETED and annotator.failed_attention:
@@ -80,7 +81,7 @@ def ending_of(annotator: Annotator) -> Ending | None:
 
 
 def time_limit(study: Study) -> dt.timedelta:
-    """How long a person may take before their seats go to somebody else.
+    """The time an annotator has before their seats are given to others.
 
     Not shorter than the time that Prolific allows for a study of this length.
     """
@@ -89,12 +90,12 @@ def time_limit(study: Study) -> dt.timedelta:
 
 
 def warning_time(study: Study) -> dt.timedelta:
-    """How long before the limit a person is told of it, and can ask for more time."""
+    """How long before the limit an annotator is warned and can ask for more time."""
     return min(dt.timedelta(minutes=15), time_limit(study) / 3)
 
 
 def lock(annotator_id: int) -> Annotator:
-    """Lock the study, then the annotator, and return the annotator as they are now.
+    """Lock the study, then the annotator, and return the annotator's current data.
 
     Raises `Annotator.DoesNotExist`.
     """
@@ -108,7 +109,7 @@ def lock(annotator_id: int) -> Annotator:
 def move(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
     """Change the state of a locked annotator and log it.
 
-    Raises `AlreadyEnded` or `WrongStep` when the state machine has no such way.
+    Raises `AlreadyEnded` or `WrongStep` if the state machine does not allow the change.
     """
     before = annotator.state
     if state not in _TRANSITIONS[before]:
@@ -133,8 +134,8 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
 def end(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
     """End the part of an annotator who is locked together with the study.
 
-    Completion keeps seats and quota, and takes seats that have become free meanwhile; every other
-    ending gives both back.
+    Completion keeps seats and quota place, and takes seats that have become free; every other
+    ending releases both.
     """
     move(annotator, state, user=user, **detail)
     annotator.expires_at = None
@@ -153,9 +154,9 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
 
 
 def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
-    """Give back seats and quota place of a locked annotator; return how many seats it was.
+    """Release seats and quota place of a locked annotator; return the number of seats.
 
-    Surplus work that is there already takes them at once.
+    Existing surplus work takes them immediately.
     """
     seats = assignment.release_seats(annotator, standing=standing)
     quotas.release(annotator)
@@ -164,9 +165,9 @@ def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEA
 
 
 def use_surplus(study: Study, *, among: Q) -> None:
-    """Let surplus work take open seats: at these assignments by who has a place, then by others.
+    """Let surplus work take open seats: first annotators with a place, at these assignments.
 
-    The others are those who work beyond their group: see `group_places`.
+    Then the annotators who work beyond their group: see `group_places`.
     """
     assignment.fill_from_surplus(among)
     group_places.hand_on(study)
@@ -179,7 +180,7 @@ def unanswered(annotator: Annotator) -> int:
 
 
 def _has_failed_attention(annotator: Annotator) -> bool:
-    """Whether as many checks were failed as it takes; one slip in a long study is none."""
+    """Whether enough attention checks were failed; one slip in a long study is not enough."""
     checks = Annotation.objects.filter(
         assignment__annotator=annotator, standing=Annotation.Standing.CHECK
     )
@@ -194,8 +195,8 @@ def is_finished(annotator: Annotator) -> bool:
 def resume(annotator: Annotator) -> Annotator:
     """Put a locked annotator who timed out, returned or met a closed study back where they were.
 
-    A quota place and seats are taken again if free, otherwise the work goes on as surplus; who
-    lost their place on the platform takes them with the last answer.
+    They take a quota place and seats again if free; otherwise the work continues as surplus. An
+    annotator who lost their place on the platform takes them with the last answer.
     """
     state = next((s for s in reversed(_MOMENTS) if getattr(annotator, _MOMENTS[s])), State.ARRIVED)
     move(annotator, state, resumed=True)
@@ -206,7 +207,7 @@ def resume(annotator: Annotator) -> Annotator:
 
 
 def take_back(annotator: Annotator, *, answered: bool = False) -> None:
-    """Take quota place and seats again, as far as they are free; the rest becomes surplus."""
+    """Take quota place and seats again, if they are free; the rest becomes surplus."""
     lost = has_lost_place(annotator)
     waits = lost and not answered
     if is_doubtful(annotator) or (waits and not annotator.assignments.exists()):
@@ -223,9 +224,10 @@ def take_back(annotator: Annotator, *, answered: bool = False) -> None:
 
 
 def unseat(annotator: Annotator) -> None:
-    """Take seats and quota place from a locked annotator who goes on, or has completed, as surplus.
+    """Make a locked annotator's work surplus, without seats and quota place.
 
-    Nothing is lost: with `seat_again` they hold them again, as far as they are free.
+    For an annotator who continues or has completed. Nothing is lost: `seat_again` gives them back,
+    if they are free.
     """
     if annotator.works_surplus or not _keeps_work(annotator):
         return
@@ -236,7 +238,7 @@ def unseat(annotator: Annotator) -> None:
 
 
 def seat_again(annotator: Annotator) -> None:
-    """Let a locked annotator who works without seats take quota place and seats that are free."""
+    """Let a locked annotator who works without seats take a quota place and seats that are free."""
     if not annotator.works_surplus or has_lost_place(annotator):
         return
     if annotator.quota_group is not None:

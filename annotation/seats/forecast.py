@@ -1,7 +1,7 @@
-"""Whether the places that are left bring enough people for the seats that are open.
+"""Whether the remaining places bring enough people for the open seats.
 
-Seats belong to items, places belong to people: a study can only be filled when the people who may
-still come are at least as many as its open seats take. Everybody gets `each` different items.
+Seats belong to items, places belong to people: a study can only be filled if at least as many
+people can still come as its open seats need. Everybody gets `each` different items.
 """
 
 import math
@@ -15,7 +15,7 @@ from annotation.models import Annotator
 from studies.models import Item, Study
 from studies.money import format_money
 
-# Open seats at one item → how many items have so many.
+# Number of open seats at an item → number of items that have this many.
 OpenSeats = Mapping[int, int]
 
 
@@ -24,28 +24,29 @@ def count_open(seats: OpenSeats) -> int:
 
 
 def people_needed(seats: OpenSeats, each: int) -> int:
-    """How many newcomers it takes to fill these seats when nobody sits twice at one item.
+    """How many newcomers are needed to fill these seats if nobody has two seats at one item.
 
-    Exact: so many people who each take the items with the most open seats fill all of them.
+    This is exact: if this many people each take the items with the most open seats, they fill all
+    of them.
     """
     widest = max((width for width, items in seats.items() if items), default=0)
     return max(math.ceil(count_open(seats) / each), widest) if each else 0
 
 
 def seats_filled(seats: OpenSeats, each: int, people: int) -> int:
-    """The most of these seats that so many newcomers can fill."""
+    """The maximum number of these seats that this many newcomers can fill."""
     within = sum(min(width, people) * items for width, items in seats.items())
     return min(each * people, within)
 
 
 def widened(seats: OpenSeats, *, by: int, items: int) -> OpenSeats:
-    """The open seats once each of `items` items needs so many more answers."""
+    """The open seats if each of `items` items needs this many more answers."""
     full = items - sum(seats.values())
     return Counter({width + by: n for width, n in {**seats, 0: full}.items()})
 
 
 def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
-    """The open seats once one seat is taken at each item of `taken`."""
+    """The open seats if one seat is taken at each item of `taken`."""
     left = Counter(seats)
     for width, items in taken.items():
         left[width] -= items
@@ -55,11 +56,11 @@ def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What becomes of the open seats if everybody under way finishes.
+    """The open seats that remain if every active annotator finishes.
 
     `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
-    the open group places, None in a study without groups; `places_left` is what the recruiting
-    platform still fills, None where that is unknown or there is none.
+    the number of open group places, None in a study without groups; `places_left` is the number
+    that the recruiting platform still fills, None if that is unknown or there is no platform.
     """
 
     seats: OpenSeats
@@ -77,40 +78,40 @@ class Forecast:
 
     @property
     def needed(self) -> int:
-        """How many people without items yet the open seats take."""
+        """How many people without items yet the open seats need."""
         return people_needed(self.seats, self.each)
 
     @property
     def missing_room(self) -> int:
-        """How many group places are too few."""
+        """How many group places are missing."""
         return 0 if self.room is None else max(0, self.needed - self.admitted - self.room)
 
     @property
     def missing_places(self) -> int:
-        """How many places on the platform are too few."""
+        """How many places on the platform are missing."""
         if self.places_left is None:
             return 0
         return max(0, self.needed - self.on_the_way - self.places_left)
 
     @property
     def missing(self) -> int:
-        """How many more people have to be let in than the places left allow."""
+        """How many more people must be admitted than the remaining places allow."""
         return max(self.missing_room, self.missing_places)
 
     @property
     def unfilled(self) -> int:
-        """How many seats stay open when every place left is used."""
+        """How many seats stay open when every remaining place is used."""
         people = max(0, self.needed - self.missing)
         return self.open - seats_filled(self.seats, self.each, people)
 
     @property
     def pay(self) -> int:
-        """What the missing people earn, in minor units and without the platform's fee."""
+        """The pay of the missing people, in minor units and without the platform's fee."""
         return self.missing * self.reward
 
     @property
     def warning(self) -> str:
-        """What is missing, in a sentence; empty where the places left are enough."""
+        """What is missing, in one sentence; empty if the remaining places are enough."""
         if not self.missing:
             return ""
         seats = "1 seat stays" if self.unfilled == 1 else f"{self.unfilled:,} seats stay"
@@ -128,9 +129,9 @@ class Forecast:
 
 
 def forecast_of(study: Study, *, places_left: int | None = None) -> Forecast:
-    """The forecast of a study as it stands; four queries."""
+    """The current forecast of a study; four queries."""
     items = Item.objects.filter(study=study, seats_needed__gt=0)
-    # An end clears the time limit, so this is whoever is under way and has no items yet.
+    # An ending clears the time limit, so these are the active annotators who have no items yet.
     on_the_way = Annotator.objects.filter(
         study=study, assignments=None, works_surplus=False, expires_at__isnull=False
     )

@@ -1,10 +1,10 @@
-"""Handing on group places and taking them again, so that full groups mean full items.
+"""Pass on quota group places and take them again, so that full groups mean full items.
 
-Seats belong to items, group places to people. A place is worth the seats that its holder fills:
-somebody new fills as many as a person gets, somebody whose work is there already only those that
-are open at their own items. So a place goes to work that is there only if the places that are left
-then still bring enough people for the seats that are left. Otherwise it stays open for somebody
-new. Every function here runs under the lock of the Study row.
+Seats belong to items, group places to people. A place is worth the seats that its holder fills: a
+new annotator fills as many as each annotator gets; an annotator whose work already exists fills
+only those that are open at their own items. So existing work gets a place only if the remaining
+places then still bring enough people for the remaining seats. Otherwise the place stays open for a
+new annotator. Every function here runs under the lock of the Study row.
 """
 
 import dataclasses
@@ -19,24 +19,24 @@ from studies.models import Study
 
 
 def take_again(annotator: Annotator) -> bool:
-    """Reserve a group place for somebody who comes back with their items; False if none is free.
+    """Reserve a group place for an annotator who returns with their items; False if none is free.
 
-    None is free for them either where their items have too few open seats by now.
+    None is free for them either if their items now have too few open seats.
     """
     return _needs_a_place(annotator) and quotas.reserve(annotator)
 
 
 def hand_on(study: Study) -> None:
-    """Give open places of groups to those who work beyond them, with the seats of their items.
+    """Give open group places to annotators who work beyond their group, with their items' seats.
 
-    Those come first who fill the most seats, then the earliest.
+    Annotators who fill the most seats come first, then the earliest.
     """
     rooms = [group.pk for group in study.quota_groups.all() if group.open > 0]
     if not rooms:
         return
     beyond = (
-        # Nobody here holds a seat, so whoever saves an answer of theirs waits for no item: to be
-        # locked after items can close no circle.
+        # Nobody here holds a seat, so a transaction that saves an answer of theirs waits for no
+        # item: locking them after items cannot cause a deadlock.
         Annotator.objects.select_for_update(no_key=True, of=("self",))
         .filter(study=study, works_surplus=True, excluded_at=None, quota_group__in=rooms)
         .filter(_goes_on())
@@ -55,12 +55,12 @@ def hand_on(study: Study) -> None:
 
 
 def _goes_on() -> Q:
-    # An end clears the time limit.
+    # An ending clears the time limit.
     return Q(expires_at__isnull=False) | Q(state=Annotator.State.COMPLETED)
 
 
 def _needs_a_place(annotator: Annotator) -> bool:
-    """Whether the places left still bring enough people once this person holds one of them."""
+    """Whether the remaining places still bring enough people if this annotator holds one."""
     before = forecast_of(annotator.study)
     if before.room is None or not annotator.assignments.exists():
         return True

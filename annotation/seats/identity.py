@@ -1,4 +1,4 @@
-"""Platform ids and the keyed hash that stays when they are deleted."""
+"""Platform ids, and the keyed hash that remains when they are deleted."""
 
 import re
 
@@ -15,12 +15,12 @@ _SALT = "annotation.identity"
 
 
 def identity_hash(pid: str) -> str:
-    """The hash that stands for `pid`; the same in every study of this installation."""
+    """The hash that represents `pid`; the same in every study of this installation."""
     return _hash(pid, settings.SECRET_KEY)
 
 
 def identity_hashes(pid: str) -> list[str]:
-    """The hash under the present key and under every former one (SECRET_KEY_FALLBACKS)."""
+    """The hashes under the current key and under every former one (SECRET_KEY_FALLBACKS)."""
     return [_hash(pid, key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
 
 
@@ -29,7 +29,7 @@ def _hash(pid: str, key: str | bytes) -> str:
 
 
 def check_ids(study: Study, *, pid: str, prolific_study_id: str, session_id: str) -> None:
-    """Raise `EntryRefused` unless these ids may enter the study. Ids are never in the message."""
+    """Raise `EntryRefused` unless these ids may enter the study. The message contains no ids."""
     if not _ACCEPTED.fullmatch(pid):
         raise EntryRefused("PROLIFIC_PID is missing, unfilled or malformed")
     for name, value in (("STUDY_ID", prolific_study_id), ("SESSION_ID", session_id)):

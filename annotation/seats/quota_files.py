@@ -22,7 +22,7 @@ target = 2
 
 
 def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
-    """The questions and groups of a plan. Raises `QuotaError` that says what is wrong where."""
+    """Read the questions and groups of a plan; `QuotaError` says what is wrong and where."""
     try:
         plan = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

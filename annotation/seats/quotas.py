@@ -16,7 +16,7 @@ from studies.services.studies import lock_study, record
 def matching_group(
     groups: Sequence[QuotaGroup], demographics: Mapping[str, str]
 ) -> QuotaGroup | None:
-    """The first group whose criteria all hold, otherwise the one for everyone else."""
+    """The first group whose criteria all match, otherwise the one for everyone else."""
     for group in groups:
         if not group.is_everyone_else and all(
             demographics.get(key) == value for key, value in group.criteria.items()
@@ -26,14 +26,14 @@ def matching_group(
 
 
 def find_group(annotator: Annotator) -> None:
-    """Store which group the annotator belongs to, without taking a place there."""
+    """Store the annotator's group, without taking a place there."""
     groups = list(QuotaGroup.objects.filter(study_id=annotator.study_id))
     annotator.quota_group = matching_group(groups, annotator.demographics)
     annotator.save(update_fields=["quota_group"])
 
 
 def reserve(annotator: Annotator) -> bool:
-    """Reserve a place in the annotator's group; False when it is full or there is none for them.
+    """Reserve a place in the annotator's group; False when it is full or no group matches.
 
     A study without groups has room for everybody.
     """
@@ -54,7 +54,7 @@ def _group(annotator: Annotator) -> QuerySet[QuotaGroup]:
 
 
 def fill(annotator: Annotator) -> None:
-    """Turn the place that the annotator reserved into a completed one."""
+    """Turn the annotator's reserved place into a completed one."""
     if annotator.quota != Annotator.Quota.RESERVED:
         return
     _group(annotator).update(reserved=F("reserved") - 1, completed=F("completed") + 1)
@@ -63,10 +63,10 @@ def fill(annotator: Annotator) -> None:
 
 
 def release(annotator: Annotator) -> None:
-    """Give back the place that the annotator holds, if any."""
+    """Release the place that the annotator holds, if any."""
     if annotator.quota == Annotator.Quota.NONE:
         return
-    counter = annotator.quota  # The states are named like the counters.
+    counter = annotator.quota  # The states have the same names as the counters.
     _group(annotator).update(**{counter: F(counter) - 1})
     annotator.quota = Annotator.Quota.NONE
     annotator.save(update_fields=["quota"])
@@ -74,7 +74,7 @@ def release(annotator: Annotator) -> None:
 
 @dataclass(frozen=True)
 class QuotaQuestion:
-    """A question of “About you”: its key, its words, and value → label in order."""
+    """A question of “About you”: its key, its wording, and value → label in order."""
 
     key: str
     label: str
@@ -83,7 +83,7 @@ class QuotaQuestion:
 
 @dataclass(frozen=True)
 class Quota:
-    """Places for people who match `criteria` (question key → value); none means everyone else."""
+    """Places for annotators who match `criteria` (question key → value); none: everyone else."""
 
     target: int
     criteria: Mapping[str, str] = field(default_factory=dict)
@@ -93,10 +93,10 @@ class Quota:
 def set_quotas(
     *, study_id: int, questions: Sequence[QuotaQuestion], groups: Sequence[Quota]
 ) -> list[QuotaGroup]:
-    """Give a study its questions and quota groups; the same plan again changes nothing.
+    """Give a study its questions and quota groups; repeating the same plan changes nothing.
 
-    Cells keep their places: targets may change at any time, but never below the places taken,
-    and questions and criteria only while nobody has entered. Raises `QuotaError`.
+    Groups keep their taken places: targets may change at any time, but never below the places
+    taken, and questions and criteria only until the first annotator enters. Raises `QuotaError`.
     """
     study = lock_study(study_id)
     _check_plan(questions, groups)
@@ -120,7 +120,7 @@ def set_quotas(
 
 
 def grid(questions: Sequence[QuotaQuestion], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
-    """One group for each combination of values that has a target, in the questions' order."""
+    """One group for each combination of values that has a target, in the order of the questions."""
     keys = [question.key for question in questions]
     combinations = itertools.product(*(question.options for question in questions))
     return [

@@ -1,7 +1,8 @@
-"""Which response is shown first, and in which order the items come: pure functions.
+"""The response shown first and the order of the items: pure functions.
 
-Over the seats of an item both orders occur; over the items of an annotator the orders differ by
-at most one; and, as well as these two allow, the right response stands on either side alike.
+Over the seats of an item both orders occur; over the items of an annotator the numbers of the two
+orders differ by at most one; and, as far as these two allow, the right response is equally often on
+either side.
 """
 
 import random
@@ -24,7 +25,7 @@ Mixed = TypeVar("Mixed")
 
 @dataclass(frozen=True)
 class Showing:
-    """What decides the order of one item: who has it already, and which response is right."""
+    """The facts that decide the order of one item: who has it already, and the right response."""
 
     item_id: int
     seats_left: int
@@ -51,9 +52,9 @@ class Showing:
 def choose_orders(showings: Sequence[Showing], rng: random.Random) -> dict[int, str]:
     """Return item id → the response shown first ("r1" or "r2").
 
-    Items with a fixed order are exempt. The rest take the order their item lacks; what has no
-    preference alternates within each kind of truth; then as many orders are turned round as it
-    takes to come within one of half and half, those first that cost the least balance.
+    Items with a fixed order are exempt. The others take the order that their item lacks; those
+    without a preference alternate within each kind of truth. Then as many orders are reversed as
+    needed to come within one of half and half, first those that cost the least balance.
     """
     orders = {s.item_id: s.fixed for s in showings if s.fixed}
     movable = [s for s in showings if not s.fixed]
@@ -69,7 +70,7 @@ def choose_orders(showings: Sequence[Showing], rng: random.Random) -> dict[int, 
     half = len(movable) / 2
     surplus_side = Side.R1 if first > half else Side.R2
     excess = int(abs(first - half))
-    # How much more often the right response stands on side A than on side B.
+    # How much more often the right response is on side A than on side B.
     tilt = sum(_stands(s.truth, orders[s.item_id]) for s in movable)
     turnable = [s for s in movable if not s.forced and orders[s.item_id] == surplus_side]
     for _ in range(min(excess, len(turnable))):
@@ -101,7 +102,7 @@ def _stands(truth: str, first: str) -> int:
 def spread_groups(
     items: Sequence[GroupedItem], rng: random.Random, *, after: str = ""
 ) -> list[GroupedItem]:
-    """Shuffle, and keep items of one group apart wherever that is possible.
+    """Shuffle the items and keep items of one group apart where possible.
 
     `after` is the group of the item before the first one.
     """
@@ -120,7 +121,8 @@ def spread_groups(
 
 
 def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) -> int:
-    # A group that fills more than half of what is left must come now, or it meets itself later.
+    # A group that fills more than half of the remaining positions must come now, or two of its
+    # items will be adjacent later.
     pressing = next((g for g, n in left.items() if 2 * n > len(pool) and g != last), None)
     for position, item in enumerate(pool):
         if pressing is not None and item.group != pressing:
@@ -131,9 +133,9 @@ def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) 
 
 
 def mix_in(items: Sequence[Mixed], checks: Sequence[Mixed], rng: random.Random) -> list[Mixed]:
-    """Put the checks among the items, one in each of as many equal stretches.
+    """Put the attention checks among the items, one in each of as many equal sections.
 
-    Never first, where nobody is at home yet; `items` keep their order.
+    Never first, while the annotator is still getting used to the task; `items` keep their order.
     """
     mixed = list(items)
     for number in reversed(range(len(checks))):

@@ -1,4 +1,4 @@
-"""Everything that changes people, seats and answers."""
+"""Every change to annotators, seats and answers."""
 
 from annotation.services.admission.confirmation import confirm, doubt, note_signed
 from annotation.services.admission.entry import enter, enter_by_link, resume

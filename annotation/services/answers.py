@@ -1,4 +1,4 @@
-"""Storing an answer: one transaction, and no success before its commit."""
+"""Store an answer: one transaction, and no success before its commit."""
 
 import datetime as dt
 
@@ -13,7 +13,7 @@ from annotation.seats import first_answers
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 
-# Late work is kept: it stands as released until the person completes.
+# Late work is kept: its standing is released until the annotator completes.
 ANSWERING = {
     Annotator.State.ANNOTATING,
     Annotator.State.TIMED_OUT,
@@ -33,8 +33,9 @@ def record_answer(
 ) -> Annotation:
     """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
 
-    An identical repeat changes nothing, a different one is a revision; the draft is gone either
+    An identical repeat changes nothing, a different one is a revision; the draft is deleted either
     way. Commits before it returns.
+
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
     """
@@ -47,7 +48,7 @@ def record_answer(
     with transaction.atomic():
         if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
-        # Whoever ends this person's part waits for this lock, and this for them.
+        # A transaction that ends this annotator's part waits for this lock, and this one for it.
         annotator = (
             Annotator.objects.select_for_update(no_key=True)
             .only("state", "first_answer_by")
@@ -69,7 +70,7 @@ def record_answer(
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
         now = timezone.now()
-        # With a tie no certainty is kept, nor what it was given with.
+        # A tie has no certainty, and no control it was entered with.
         control = certainty_control if certainty is not None else ""
         submission = {
             "choice": choice,
@@ -103,9 +104,9 @@ def record_answer(
 
 
 def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int | None:
-    """The certainty to store: none with a tie or where the study does not ask.
+    """The certainty to store: none with a tie or if the study does not ask for it.
 
-    Raises `InvalidAnswer` when choice or certainty are not what the study offers.
+    Raises `InvalidAnswer` when the study does not offer the choice or the certainty.
     """
     if choice not in Choice.values or (choice == Choice.TIE and not study.allow_tie):
         raise InvalidAnswer(f"choice {choice!r} is not offered")
@@ -122,7 +123,7 @@ def _is_of_the_study(assignment_id: int) -> bool:
 
 
 def _present_answer(assignment: Assignment) -> Annotation | None:
-    """The answer that the assignment has; a reserved one has none, without asking."""
+    """The answer of the assignment; a reserved assignment has none, so no query is made."""
     if assignment.state == Assignment.State.RESERVED:
         return None
     return Annotation.objects.filter(assignment=assignment).first()
@@ -133,8 +134,8 @@ def _durations(
 ) -> dict[str, int | None]:
     """Elapsed time by the server's clock since the page was last shown, and active time.
 
-    The browser counts active time over every visit to the item, so after a reload it may be the
-    longer of the two.
+    The browser counts active time over every visit to the item, so after a reload the active time
+    may be the longer one.
     """
     elapsed = None
     if shown_at is not None:

@@ -1,4 +1,4 @@
-"""More answers for each item and more places for each group, while a study runs."""
+"""More answers for each item and more places for each quota group, while a study runs."""
 
 from collections.abc import Mapping
 
@@ -24,9 +24,8 @@ def raise_places(
 ) -> None:
     """Open more seats at every item and more places in groups (group id → target); all or nothing.
 
-    Nothing is ever lowered here: what people hold stays theirs, and surplus answers that are there
-    already take what is opened. Raises `PlacesError`, also when
-    somebody has changed the study since its `version` was read.
+    Nothing is ever lowered here: annotators keep what they hold, and existing surplus answers take
+    the new seats. Raises `PlacesError`, also if the study has changed since its `version` was read.
     """
     study = lock_study(study_id)
     if study.version != version:
@@ -66,5 +65,5 @@ def raise_places(
                 before=group.target,
                 after=target,
             )
-    # What there is already takes the new places, before anybody is paid for them.
+    # Existing work takes the new places before anyone is paid for them.
     flow.use_surplus(study, among=Q(annotator__study=study))

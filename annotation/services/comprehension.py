@@ -1,4 +1,4 @@
-"""The comprehension check and the practice; repeating what is done changes nothing."""
+"""The comprehension check and the practice; repeating a finished step changes nothing."""
 
 from django.db import transaction
 
@@ -15,10 +15,10 @@ State = Annotator.State
 def answer_question(
     *, annotator_id: int, number: int, option: int, try_number: int | None = None
 ) -> Annotator:
-    """Store a try at question `number`; the last one that is wrong ends the part.
+    """Store a try at question `number`; the last wrong try ends the part.
 
-    A number or a `try_number` that is over (a second press, another tab) changes nothing.
-    Raises `InvalidAnswer`, `WrongStep`, `AlreadyEnded`.
+    A `number` or a `try_number` in the past (a second press, another tab) changes nothing. Raises
+    `InvalidAnswer`, `WrongStep`, `AlreadyEnded`.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.INSTRUCTED):
@@ -47,13 +47,13 @@ def answer_question(
 
 @transaction.atomic
 def pass_checks(*, annotator_id: int) -> Annotator:
-    """Go on where nothing is left to do: the questions or practice items were taken away."""
+    """Continue if nothing is left to do because the questions or practice items were removed."""
     return go_on(flow.lock(annotator_id))
 
 
 @transaction.atomic
 def practise(*, annotator_id: int, item_key: str, choice: str, certainty: int | None) -> Annotator:
-    """Store the answer to the practice item whose turn it is; it counts nowhere."""
+    """Store the answer to the current practice item; it counts nowhere."""
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.QUALIFIED):
         return annotator
@@ -69,7 +69,7 @@ def practise(*, annotator_id: int, item_key: str, choice: str, certainty: int | 
 
 @transaction.atomic
 def finish_practice_item(*, annotator_id: int, item_key: str) -> Annotator:
-    """The feedback on a practice item was read: go on to the next one, or to the items.
+    """Continue after the feedback on a practice item: to the next one, or to the items.
 
     Raises `WrongStep` before the practice, `NoItems` when the study has nothing to judge.
     """

@@ -1,4 +1,4 @@
-"""What is entered and not yet sent, so that it stands on the person's next device too."""
+"""Drafts: input that is not yet sent, stored so that the annotator sees it on every device."""
 
 from django.db import transaction
 
@@ -9,9 +9,9 @@ from studies.models import Choice
 
 
 def stamp_of(assignment: Assignment) -> str:
-    """What stands at an item now: the answer's revision and the draft's version.
+    """The stamp of an item's current content: the answer's revision and the draft's version.
 
-    It only ever grows, so a page that comes late is always known by the stamp it carries.
+    It only ever grows, so an outdated page is always recognised by the stamp it carries.
     """
     revision = getattr(getattr(assignment, "annotation", None), "revision", 0)
     version = getattr(getattr(assignment, "draft", None), "version", 0)
@@ -27,16 +27,17 @@ def save_draft(
     certainty: str = "",
     active_ms: int = 0,
 ) -> Draft:
-    """Keep what the person has entered so far, in content terms and as it was typed.
+    """Store the annotator's current input, in content terms and as it was typed.
 
-    `stamp` is what the page was made from or the last save returned: nothing that another tab
-    has saved since is overwritten unseen. Raises `DraftChanged` then, `Assignment.DoesNotExist`
-    (not this annotator's), `AlreadyEnded`, `InvalidAnswer`.
+    `stamp` is the one that the page was made from or that the last save returned: input that
+    another tab has saved since is not overwritten unseen. Raises `DraftChanged` in that case,
+    `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`.
     """
     if choice not in ("", *Choice.values):
         raise InvalidAnswer(f"choice {choice!r} is not offered")
     with transaction.atomic():
-        # Whoever stores the answer to this item waits for this lock, and this for them.
+        # A transaction that stores the answer to this item waits for this lock, and this one for
+        # it.
         annotator = (
             Annotator.objects.select_for_update(no_key=True).only("state").get(pk=annotator_id)
         )

@@ -1,4 +1,4 @@
-"""The ends of a person's part; each releases what it held and leaves a log row and a code."""
+"""The endings of an annotator's part; each releases seats and leaves a log row and a code."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -30,7 +30,7 @@ def complete(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def reinstate(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """Take a rejection back: the person has completed after all. Raises as `complete` does."""
+    """Reverse a rejection: the annotator has completed after all. Raises as `complete` does."""
     annotator = flow.lock(annotator_id)
     if annotator.state == State.COMPLETED:
         return annotator
@@ -48,9 +48,9 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 
 @transaction.atomic
 def withdraw(*, annotator_id: int) -> Annotator:
-    """End on the person's wish, also after completion: their answers leave the analysis.
+    """End at the annotator's request, also after completion: their answers leave the analysis.
 
-    Who they are, what they said of themselves and what they wrote is forgotten.
+    Their identity, their answers about themselves and the texts they wrote are deleted.
     """
     annotator = _end(annotator_id, State.WITHDREW)
     Draft.objects.filter(assignment__annotator=annotator).delete()
@@ -60,19 +60,19 @@ def withdraw(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def mark_returned(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """The platform says that the person gave the place back."""
+    """End because the platform says that the annotator returned the place."""
     return _end(annotator_id, State.RETURNED, user=user)
 
 
 @transaction.atomic
 def time_out(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """The time limit is over; answers are kept, seats come back."""
+    """End because the time limit is over; answers are kept, seats are released."""
     return _end(annotator_id, State.TIMED_OUT, user=user)
 
 
 @transaction.atomic
 def reject(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """The platform says that a researcher rejected the submission."""
+    """End because the platform says that a researcher rejected the submission."""
     return _end(annotator_id, State.REJECTED, user=user)
 
 

@@ -1,4 +1,4 @@
-"""Leaving somebody out of the analysis: reasoned, logged, and reversible."""
+"""Exclude annotators from the analysis: with a reason, logged, and reversible."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -14,11 +14,11 @@ from annotation.seats import flow, quotas
 def exclude(
     *, annotator_id: int, reason: str, user: User | None = None, reopen_seats: bool = False
 ) -> Annotator:
-    """Leave a person's answers out of every report; repeats change nothing.
+    """Exclude an annotator's answers from every report; repeats change nothing.
 
-    Their seats and their quota place stay filled unless `reopen_seats`: then other people are
-    needed, and paid, for them. Only seats of somebody whose part is over can be opened again:
-    raises `WrongStep`.
+    Their seats and their quota place stay filled unless `reopen_seats`: then other annotators are
+    needed, and paid, for them. Seats can be reopened only when the annotator's part is over;
+    otherwise raises `WrongStep`.
     """
     annotator = flow.lock(annotator_id)
     if not reason.strip():
@@ -44,7 +44,7 @@ def exclude(
 
 @transaction.atomic
 def include(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """Take an exclusion back; what was reopened is filled again where nobody else took it."""
+    """Reverse an exclusion; the annotator takes reopened seats again if nobody else took them."""
     annotator = flow.lock(annotator_id)
     if annotator.excluded_at is None:
         return annotator

@@ -1,4 +1,4 @@
-"""Giving back what people hold whose time is over, lazily and by schedule."""
+"""Release the seats and places of annotators whose time is over, on access and by schedule."""
 
 from django.db import transaction
 
@@ -9,9 +9,9 @@ from studies.services.studies import lock_study
 
 
 def release_expired(*, study_id: int | None = None) -> int:
-    """End the part of everybody whose time is over, and return how many; safe to run twice.
+    """End the part of every annotator whose time is over, and return how many; safe to run twice.
 
-    One transaction a study, so that no study waits for another.
+    One transaction per study, so that no study waits for another.
     """
     due = Annotator.objects.filter(first_answers.is_over(), state__in=flow.ACTIVE)
     stopped = Annotator.objects.filter(
@@ -30,9 +30,9 @@ def release_expired(*, study_id: int | None = None) -> int:
 def expire_due(study: Study) -> int:
     """End the part of everybody in a locked study whose time is over; return how many.
 
-    Who has answered everything has completed, even if the last page was never sent. Who stands
-    in a closed study has met its end. Somebody whose answer is being saved at this moment is
-    locked by that save and skipped: they have not left.
+    An annotator who has answered everything has completed, even if the last page was never sent. An
+    annotator in a closed study gets that ending. An annotator whose answer is being saved at this
+    moment is locked by that save and skipped: they have not left.
     """
     active = Annotator.objects.select_for_update(no_key=True, skip_locked=True).filter(
         study=study, state__in=flow.ACTIVE

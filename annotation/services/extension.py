@@ -1,4 +1,4 @@
-"""More time for somebody who asks for it before their time is over."""
+"""More time for an annotator who asks for it before their time is over."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -8,7 +8,7 @@ from annotation.models import Annotator, AnnotatorEvent
 from annotation.seats import flow
 
 EXTENDED = "extended"
-# As often as WCAG 2.2.1 asks for; a seat is not held for ever.
+# The number that WCAG 2.2.1 requires; a seat is not held for ever.
 EXTENSIONS = 10
 
 
@@ -18,10 +18,10 @@ def extensions_left(annotator: Annotator) -> int:
 
 @transaction.atomic
 def extend(*, annotator_id: int) -> Annotator:
-    """Let a person go on for half of the study's time limit longer; it is logged.
+    """Extend an annotator's time by half of the study's time limit; it is logged.
 
     Only near the limit, so a second press changes nothing, and ten times at most. The platform's
-    own clock stays as it is. Raises `AlreadyEnded`.
+    own clock does not change. Raises `AlreadyEnded`.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state not in flow.ACTIVE:

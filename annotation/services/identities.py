@@ -1,4 +1,4 @@
-"""Deleting who people are, while what they answered stays."""
+"""Delete annotators' identities; their answers stay."""
 
 from django.db import transaction
 
@@ -14,9 +14,9 @@ from studies.services.studies import lock_study, record
 
 @transaction.atomic
 def purge_identities(*, study_id: int) -> int:
-    """Delete the platform's ids of everybody in a study and return of how many.
+    """Delete the platform's ids of every annotator in a study and return how many.
 
-    The keyed hash stays, so that nobody enters a second time. It cannot be undone: bonuses and
+    The keyed hash stays, so that nobody enters a second time. This cannot be undone: bonuses and
     messages through the platform are impossible afterwards.
     """
     study = lock_study(study_id)
@@ -31,10 +31,10 @@ def purge_identities(*, study_id: int) -> int:
 
 
 def forget_person(annotator: Annotator) -> None:
-    """Delete who somebody is and what they wrote, when they withdraw.
+    """Delete an annotator's identity and the texts they wrote, when they withdraw.
 
-    The keyed hash stays, so that they do not enter a second time, and the number of their
-    submission, without which they could not be paid.
+    Two things stay: the keyed hash, so that they do not enter a second time, and the number of
+    their submission, without which they could not be paid.
     """
     annotator.feedback, annotator.demographics = "", {}
     annotator.save(update_fields=["feedback", "demographics"])
@@ -43,7 +43,7 @@ def forget_person(annotator: Annotator) -> None:
 
 
 def forget_withdrawn(study_id: int) -> None:
-    """Delete again what a platform has told since of people who withdrew."""
+    """Delete data again that a platform has sent since annotators withdrew."""
     ProlificSubmission.objects.filter(
         prolific_study__study=study_id, annotator__state=Annotator.State.WITHDREW
     ).exclude(participant="", demographics={}).update(participant="", demographics={})

@@ -1,4 +1,4 @@
-"""Giving back what is held by people who have answered nothing, on a researcher's word."""
+"""Release seats and places of annotators who have not answered, when a researcher asks."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -13,10 +13,10 @@ from studies.services.studies import lock_study, record
 
 @transaction.atomic
 def release_unanswered(*, study_id: int, user: User | None = None) -> int:
-    """Release what people hold who have never answered; return how many people it was.
+    """Release the seats and places of annotators who never answered; return how many annotators.
 
-    They may go on: with their first answer they take seats again, as far as those are free.
-    Raises `PlacesError` on a platform, where people have a place and a time of their own.
+    They may continue: with their first answer they take seats again, if those are free. Raises
+    `PlacesError` on a platform, where every annotator has their own place and time.
     """
     study = lock_study(study_id)
     if study.entry == Study.Entry.PROLIFIC:

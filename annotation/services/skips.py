@@ -1,4 +1,4 @@
-"""Passing over an item that somebody does not want to judge; it costs them nothing."""
+"""Skip an item that an annotator does not want to judge; it costs them nothing."""
 
 from django.db import transaction
 from django.db.models import Q
@@ -13,10 +13,10 @@ _SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.St
 
 @transaction.atomic
 def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
-    """Store that the person skipped an item and give its seat back; repeats change nothing.
+    """Store that the annotator skipped an item and give its seat back; repeats change nothing.
 
-    A skipped item counts as done on the way to completion. Raises `Assignment.DoesNotExist`
-    (not this annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).
+    A skipped item counts as done for completion. Raises `Assignment.DoesNotExist` (not this
+    annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).
     """
     annotator = flow.lock(annotator_id)
     if annotator.state not in _SKIPPING:

@@ -1,4 +1,4 @@
-"""The steps before the items. Repeating a step that is done changes nothing."""
+"""The steps before the items. Repeating a finished step changes nothing."""
 
 from django.db import transaction
 
@@ -15,9 +15,9 @@ State = Annotator.State
 
 @transaction.atomic
 def consent(*, annotator_id: int, version: str) -> Annotator:
-    """Store that the person agreed to the text with this version hash (texts.consent_text).
+    """Store that the annotator agreed to the text with this version hash (texts.consent_text).
 
-    Where the study asks nothing about the person, they go on to the instructions at once.
+    If the study has no questions about the annotator, they continue to the instructions.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.ARRIVED):
@@ -43,9 +43,9 @@ def decline(*, annotator_id: int) -> Annotator:
 def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> Annotator:
     """Store the answers of “About you” and reserve a quota place; state screened or quota_full.
 
-    On Prolific a full group never turns away somebody the platform admitted: they do surplus
-    work and are paid in full. Raises `InvalidAnswer` when a question of the study is missing or
-    its value unknown, `WrongStep` before consent.
+    On Prolific a full group never rejects an annotator whom the platform admitted: they do surplus
+    work and are paid in full. Raises `InvalidAnswer` when a question of the study is missing or its
+    value unknown, `WrongStep` before consent.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.CONSENTED):
@@ -67,8 +67,8 @@ def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> A
 def finish_instructions(*, annotator_id: int) -> Annotator:
     """Leave the instructions for the next step that the study has.
 
-    Without a comprehension check and practice that is the items: the person gets seats.
-    Raises `WrongStep` before, `NoItems` when the study has nothing to judge.
+    Without a comprehension check and practice these are the items: the annotator gets seats. Raises
+    `WrongStep` before, `NoItems` when the study has nothing to judge.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.SCREENED):
@@ -78,7 +78,7 @@ def finish_instructions(*, annotator_id: int) -> Annotator:
 
 
 def go_on(annotator: Annotator) -> Annotator:
-    """Pass every step that is done or that the study does not have; seats come last.
+    """Skip every step that is done or that the study does not have; seats come last.
 
     The annotator is locked together with the study. Raises `NoItems`.
     """
@@ -94,9 +94,9 @@ def go_on(annotator: Annotator) -> Annotator:
 
 @transaction.atomic
 def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
-    """Store what the person wants to say; the last text wins.
+    """Store the annotator's comments; the last text replaces earlier ones.
 
-    What they declare about AI assistants is logged as it was said and decides nothing.
+    Their statement about AI assistants is logged as given and decides nothing.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state not in (State.ANNOTATING, State.COMPLETED):
@@ -110,7 +110,7 @@ def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
 
 
 def is_at(annotator: Annotator, state: str) -> bool:
-    """True at this step, False when it is done already.
+    """Whether the annotator is at this step; False when the step is done already.
 
     Raises `WrongStep` before it, `AlreadyEnded` after an ending, `StudyNotOpen` when closed.
     """
@@ -125,11 +125,11 @@ def is_at(annotator: Annotator, state: str) -> bool:
 
 
 def _screen(annotator: Annotator) -> None:
-    """Reserve a quota place and go on, or end when the group is full."""
-    # Those whose time is over hold places too.
+    """Reserve a quota place and continue, or end when the group is full."""
+    # Annotators whose time is over hold places too.
     expire_due(annotator.study)
     if annotator.works_surplus or is_doubtful(annotator):
-        # The platform does not know them yet, or gave their place away: it is somebody else's.
+        # The platform does not know them yet, or gave their place to someone else.
         quotas.find_group(annotator)
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])

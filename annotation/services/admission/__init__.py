@@ -1,1 +1,1 @@
-"""Who may enter a study: links, invitations, related studies, limits, confirmation."""
+"""Admission to a study: links, invitations, related studies, limits, confirmation."""

@@ -1,7 +1,7 @@
-"""People whom the recruiting platform does not know: they hold nothing until it does.
+"""Annotators unknown to the recruiting platform: they hold nothing until it knows them.
 
-Anybody can open a link with an invented id. A place that is seconds old may be unknown as well, so
-nobody is sent away: who is unknown works on without a seat, and takes seats once they are known.
+Anyone can open a link with an invented id. A place that is seconds old may be unknown as well, so
+nobody is rejected: an unknown annotator works without a seat, and takes seats once they are known.
 """
 
 import datetime as dt
@@ -13,15 +13,15 @@ from django.utils import timezone
 from annotation.models import AnnotatorEvent, ProlificIdentity
 from annotation.seats import flow
 
-# Somebody unknown for so long gives back the seats that they took before it was known.
+# An annotator unknown for this long gives back the seats that they took before this was known.
 PATIENCE = dt.timedelta(minutes=5)
 
 
 @transaction.atomic
 def doubt(*, annotator_id: int) -> None:
-    """The platform has answered that it does not know the person's session.
+    """Record that the platform does not know the annotator's session.
 
-    Only such an answer counts: a platform that cannot be read says nothing of anybody.
+    Only such an answer counts: a platform that cannot be read says nothing about anyone.
     """
     annotator = flow.lock(annotator_id)
     identity = _identity(annotator_id)
@@ -39,7 +39,7 @@ def doubt(*, annotator_id: int) -> None:
 
 @transaction.atomic
 def confirm(*, annotator_id: int) -> None:
-    """The platform knows the person after all; repeats change nothing."""
+    """Record that the platform knows the annotator after all; repeats change nothing."""
     annotator = flow.lock(annotator_id)
     identity = _identity(annotator_id)
     if identity is None or identity.unknown_since is None:
@@ -51,7 +51,7 @@ def confirm(*, annotator_id: int) -> None:
 
 
 def note_signed(*, annotator_id: int) -> None:
-    """The platform itself has signed the link that the person opened."""
+    """Record that the platform itself has signed the link that the annotator opened."""
     ProlificIdentity.objects.filter(annotator=annotator_id).update(is_signed=True)
     confirm(annotator_id=annotator_id)
 

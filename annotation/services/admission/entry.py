@@ -1,4 +1,4 @@
-"""Arriving, and coming back."""
+"""Entering a study, and coming back."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,11 +15,11 @@ from studies.models import Study
 def enter(
     *, study_id: int, pid: str, prolific_study_id: str = "", session_id: str = ""
 ) -> Annotator:
-    """Find or make the annotator who is `pid` in the study; every session id is kept.
+    """Find or create the annotator who is `pid` in the study; every session id is kept.
 
-    Idempotent: reload, second tab and second device get the same person. Somebody new needs an
-    open study; who is known comes back at any time and is shown where they stand.
-    Raises `EntryRefused` (malformed or not invited) and, for somebody new, `StudyNotOpen` and
+    Idempotent: reload, second tab and second device get the same annotator. A new annotator needs
+    an open study; a known annotator can return at any time and sees their current step. Raises
+    `EntryRefused` (malformed or not invited) and, for a new annotator, `StudyNotOpen` and
     `TookPartBefore`: nothing is stored then.
     """
     study = Study.objects.get(pk=study_id)
@@ -41,11 +41,12 @@ def enter(
 def enter_by_link(
     *, study_id: int, resume_code: str = "", fresh_code: str = "", address: str = ""
 ) -> Annotator:
-    """Make an annotator with a random resume code, or find the one whose code is given.
+    """Create an annotator with a random resume code, or find the one whose code is given.
 
     `fresh_code` is a random code that a start page was made with: a second press of its button
-    finds whom the first one made. Starts are limited by `address`, where one is given. Raises
-    `EntryRefused` when the code is unknown; for somebody new `StudyNotOpen` and `TooManyStarts`.
+    finds the annotator that the first one created. Starts are limited by `address`, if one is
+    given. Raises `EntryRefused` when the code is unknown; for a new annotator `StudyNotOpen` and
+    `TooManyStarts`.
     """
     study = Study.objects.get(pk=study_id)
     if study.entry != Study.Entry.LINK:
@@ -64,10 +65,10 @@ def enter_by_link(
 
 @transaction.atomic
 def resume(*, annotator_id: int) -> Annotator:
-    """Take up again what timed out: the person is where they were, seats are taken if free.
+    """Resume a timed-out part: the annotator is where they were, and takes seats that are free.
 
-    Repeats change nothing. Raises `AlreadyEnded` after any other ending and `StudyNotOpen` when
-    the study is closed.
+    Repeats change nothing. Raises `AlreadyEnded` after any other ending and `StudyNotOpen` when the
+    study is closed.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state in flow.ACTIVE:
@@ -79,7 +80,7 @@ def resume(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def _arrive(study: Study, **identity: str) -> Annotator:
-    """Make the annotator, unless a second tab did so at the same moment."""
+    """Create the annotator, unless a second tab did so at the same moment."""
     if study.state != Study.State.OPEN:
         raise StudyNotOpen(study.state)
     annotator, created = Annotator.objects.get_or_create(
@@ -95,7 +96,7 @@ def _arrive(study: Study, **identity: str) -> Annotator:
 
 
 def _keep_session(annotator: Annotator, session_id: str) -> None:
-    """Keep a session id that is new. After the identity was deleted nothing is stored."""
+    """Store a session id that is new. After the identity was deleted nothing is stored."""
     identity = ProlificIdentity.objects.filter(annotator=annotator).first()
     if identity is None or not session_id or session_id in identity.session_ids:
         return
@@ -107,9 +108,10 @@ def _keep_session(annotator: Annotator, session_id: str) -> None:
 
 
 def _come_back(annotator: Annotator, study: Study) -> Annotator:
-    """Let somebody go on whose time ran out, where that costs nobody anything.
+    """Let an annotator whose time ran out continue, if that takes nothing from others.
 
-    On Prolific, who ran out of time in mid-work sees that first: they may no longer be paid.
+    On Prolific, an annotator whose time ran out in the middle of the work sees that first: they may
+    no longer be paid.
     """
     unbound = study.entry != Study.Entry.PROLIFIC or annotator.started_at is None
     reopened = annotator.state == Annotator.State.CLOSED and study.state == Study.State.OPEN

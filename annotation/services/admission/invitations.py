@@ -1,4 +1,4 @@
-"""The ids that may enter a study whose entry is a list."""
+"""The ids that may enter a study that is open only to a list of ids."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _BETWEEN = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True)
 class Invited:
-    """What adding ids did."""
+    """The result of adding ids."""
 
     added: int
     known: int
@@ -25,9 +25,9 @@ class Invited:
 
 @transaction.atomic
 def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
-    """Put the ids in `text`, between spaces, commas or lines, on a study's list; all or none.
+    """Add the ids in `text`, separated by spaces, commas or lines, to a study's list; all or none.
 
-    Ids that are on it already stay. The log counts them and names none. Raises `InvitationError`.
+    Ids already on the list stay. The log counts the ids and names none. Raises `InvitationError`.
     """
     keys = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
     if not keys:

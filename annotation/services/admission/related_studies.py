@@ -1,4 +1,4 @@
-"""Studies whose people a study does not take, because they know its material."""
+"""Related studies whose annotators a study excludes, because they know its material."""
 
 from collections.abc import Collection
 
@@ -11,9 +11,9 @@ from studies.services.studies import lock_study, record
 
 
 def took_part_before(study: Study, hashes: Collection[str]) -> bool:
-    """Whether the person with one of these identity hashes agreed to take part in a related study.
+    """Whether the annotator with one of these hashes consented to a related study.
 
-    The hash is the same in every study and stays when the platform's ids are deleted.
+    The hash is the same in every study and remains when the platform's ids are deleted.
     """
     related = RelatedStudy.objects.filter(study=study).values("related")
     return Annotator.objects.filter(
@@ -25,9 +25,9 @@ def took_part_before(study: Study, hashes: Collection[str]) -> bool:
 def set_related_studies(
     *, study_id: int, related_ids: Collection[int], user: User | None = None
 ) -> None:
-    """Take in nobody who took part in one of these studies; who is in already stays.
+    """Exclude annotators of these studies from now on; annotators who have entered stay.
 
-    The study itself is passed over. Repeats change nothing.
+    The study itself is skipped. Repeats change nothing.
     """
     study = lock_study(study_id)
     wanted = set(related_ids) - {study_id}

@@ -1,4 +1,4 @@
-"""How many people may start by an open link from one network address."""
+"""The limit on starts by an open link from one network address."""
 
 import datetime as dt
 import logging
@@ -19,9 +19,9 @@ _KEPT_FOR = dt.timedelta(hours=12)
 
 
 def count_start(study: Study, address: str) -> None:
-    """Count somebody who starts from `address`; raises `TooManyStarts`, and then counts nothing.
+    """Count a start from `address`; raises `TooManyStarts`, and then counts nothing.
 
-    Only a keyed hash of the address is stored, apart from the person, and for hours alone.
+    Only a keyed hash of the address is stored, separate from the annotator, and only for hours.
     """
     if not settings.LINK_STARTS_PER_HOUR:
         return
@@ -29,7 +29,7 @@ def count_start(study: Study, address: str) -> None:
         "annotation.starts", f"{study.pk} {address}", secret=settings.SECRET_KEY, algorithm="sha256"
     ).hexdigest()
     LinkStart.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
-    # Stored before it is compared, so that starts that arrive together see each other.
+    # Stored before it is compared, so that simultaneous starts see each other.
     own = LinkStart.objects.create(study=study, address=hashed)
     others = LinkStart.objects.filter(study=study, address=hashed).exclude(pk=own.pk)
     if wait := Limit(settings.LINK_STARTS_PER_HOUR, _HOUR).wait(others):
