@@ -1,4 +1,4 @@
-"""The one researcher's account that this installation speaks for."""
+"""The single researcher's account that this installation uses."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
@@ -20,13 +20,13 @@ Read = TypeVar("Read")
 IN_WORKER = 60.0
 _NO_WORKSPACE = "Choose the plan's workspace first."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-# A claim ends by itself after a crash. Each request renews it before it is sent.
+# A claim ends by itself after a crash. It is renewed before each request.
 _CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
 _ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
 
 def connect(*, patience: float | None = None) -> Client:
-    """A client with the token of the settings. Raises `NotConfigured` without one."""
+    """A client with the token of the settings. Raises `NotConfigured` without a token."""
     return Client(
         base_url=settings.PROLIFIC_BASE_URL,
         token=settings.PROLIFIC_API_TOKEN,
@@ -37,15 +37,15 @@ def connect(*, patience: float | None = None) -> Client:
 
 
 def is_local() -> bool:
-    """Whether the server that we speak with is on this machine, and so a simulated one."""
+    """Whether the server that we use is on this machine, and so a simulated one."""
     return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
 
 
 @dataclass(frozen=True)
 class Account:
-    """A workspace's money and the platform's floor, in minor units; None where it says nothing.
+    """A workspace's balance and the platform's least pay, in minor units; None where unknown.
 
-    Both are advice: what could not be read is a sentence, and stops nothing.
+    Both are advice: a value that could not be read becomes a sentence, and stops nothing.
     """
 
     currency: str = ""
@@ -75,9 +75,9 @@ class Account:
 
 
 def read_account(client: Client, currency: str, workspace: str) -> Account:
-    """What the workspace's wallet holds, and what an hour has to pay at least in `currency`.
+    """The balance of the workspace's wallet, and the least hourly pay in `currency`.
 
-    Never raises a `ProlificError`: what cannot be read is a problem of the account.
+    Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
     """
     held, balance_problem = _advice(
         "The workspace's balance could not be read.",
@@ -103,7 +103,7 @@ def read_account(client: Client, currency: str, workspace: str) -> Account:
 
 
 def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read | None, str]:
-    """What was read, or None and the sentence that says why not."""
+    """The value that was read, or None and a sentence with the reason."""
     if not workspace:
         return None, f"{words} {_NO_WORKSPACE}"
     try:
@@ -113,7 +113,7 @@ def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read 
 
 
 class Claim:
-    """Who may change a study on Prolific now. It lasts three minutes and is renewed."""
+    """The exclusive right to change a study on Prolific. It lasts three minutes and is renewed."""
 
     def __init__(self, recruitment_id: int, until: dt.datetime) -> None:
         self._recruitment_id = recruitment_id
@@ -122,8 +122,8 @@ class Claim:
     def renew(self) -> None:
         """Hold the claim for another three minutes.
 
-        Raises `NotAllowed` when it ended meanwhile and somebody else has taken it: what was about
-        to be sent must not be sent any more.
+        Raises `NotAllowed` when it has ended and somebody else has taken it: the request that was
+        about to be sent must then not be sent.
         """
         now = timezone.now()
         if self._until - now > _CLAIM - _RENEWED_AFTER:
@@ -145,16 +145,16 @@ class Claim:
 
 @contextmanager
 def alone(study_id: int, client: Client | None = None) -> Iterator[Recruitment]:
-    """Hold a study's recruitment while something is sent that must not be sent twice.
+    """Claim a study's recruitment while something is sent that must not be sent twice.
 
-    No transaction is open meanwhile: the claim is a time in the row, so that what a crash leaves
-    behind ends by itself. Every request of `client` renews it first, so that it holds however
-    long the work takes. Raises `NotAllowed` while somebody else holds it.
+    No transaction is open meanwhile: the claim is a time in the row, so that a claim left by a
+    crash ends by itself. Every request of `client` renews it first, so that it holds however long
+    the work takes. Raises `NotAllowed` while somebody else holds it.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
     now = timezone.now()
     until = now + _CLAIM
-    # One conditional UPDATE: of two who come at once, one changes the row.
+    # One conditional UPDATE: if two arrive at once, only one changes the row.
     claimed = Recruitment.objects.filter(
         Q(busy_until=None) | Q(busy_until__lt=now), pk=recruitment.pk
     ).update(busy_until=until)

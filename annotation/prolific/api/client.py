@@ -1,7 +1,8 @@
 """Prolific's researcher API, version 1: typed calls, without the database.
 
-Repeated is only what may be done twice: reading, writing an absolute value, and the transitions
-that Prolific documents as idempotent. Creating a study and paying a bonus are sent once.
+Only calls that may be done twice are repeated: reading, writing an absolute value, and the
+transitions that Prolific documents as idempotent. Creating a study and paying a bonus are sent
+once.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ MAX_BULK_BONUS = 200
 
 
 class Client(Transport):
-    """Everything that is asked of Prolific, by name."""
+    """One method for each request to Prolific."""
 
     # Account
 
@@ -32,7 +33,7 @@ class Client(Transport):
         return self._dict("GET", "users/me/")
 
     def workspaces(self) -> dict[str, str]:
-        """The workspaces that the token opens: title by id."""
+        """The workspaces that the token can access: title by id."""
         rows = list(self._slices("workspaces/", {}))
         return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
 
@@ -42,13 +43,13 @@ class Client(Transport):
         return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
 
     def create_project(self, workspace: str, title: str) -> str:
-        """Make a project and return its id. Sent once: look for the title first."""
+        """Create a project and return its id. Sent once: look for the title first."""
         path = f"workspaces/{workspace}/projects/"
         body = self._dict("POST", path, json={"title": title})
         return shaped(lambda: str(body["id"]))
 
     def balance(self, workspace: str) -> tuple[int | None, str]:
-        """What the workspace's wallet can spend, in minor units, and its currency."""
+        """The balance that the workspace's wallet can spend, in minor units, and its currency."""
         body = self._dict("GET", f"workspaces/{workspace}/balance/")
         amount = body.get("available_balance")
         return shaped(
@@ -64,7 +65,7 @@ class Client(Transport):
         return shaped(lambda: [Filter.of(row) for row in rows])
 
     def eligible(self, filters: list[dict[str, Any]], *, workspace: str = "") -> int:
-        """How many people the filters leave; 0 means fewer than 25."""
+        """How many participants match the filters; 0 means fewer than 25."""
         body: dict[str, Any] = {"filters": filters}
         if workspace:
             body["workspace_id"] = workspace
@@ -72,13 +73,13 @@ class Client(Transport):
         return shaped(lambda: int(answer["count"]))
 
     def calculate_cost(self, *, reward: int, places: int) -> int:
-        """What a study would cost in all, with fees and tax; minor units."""
+        """The total cost of a study, with fees and tax; minor units."""
         body = {"reward": reward, "total_available_places": places}
         answer = self._dict("POST", "study-cost-calculator/", json=body, again=True)
         return shaped(lambda: minor(answer["total_cost"]))
 
     def least_pay(self, currency: str, *, workspace: str) -> tuple[int, int] | None:
-        """Least and recommended pay an hour in `currency`, or None where Prolific names none.
+        """Least and recommended hourly pay in `currency`, or None where Prolific states none.
 
         The first entry in the currency is the current one.
         """
@@ -97,7 +98,7 @@ class Client(Transport):
     # Studies
 
     def studies(self, project: str = "") -> Iterator[RemoteStudy]:
-        """The studies of a project, or all that the token opens."""
+        """The studies of a project, or all that the token can access."""
         for row in self._pages(f"projects/{project}/studies/" if project else "studies/", {}):
             yield _study(row)
 
@@ -105,7 +106,7 @@ class Client(Transport):
         return _study(self._dict("GET", f"studies/{study_id}/"))
 
     def create_study(self, payload: dict[str, Any]) -> RemoteStudy:
-        """Make a draft. Never repeated: after `OutcomeUnknown` look for the internal name."""
+        """Create a draft. Never repeated: after `OutcomeUnknown` look for the internal name."""
         return _study(self._dict("POST", "studies/", json=payload))
 
     def set_places(self, study_id: str, places: int) -> RemoteStudy:
@@ -114,23 +115,23 @@ class Client(Transport):
         return _study(self._dict("PATCH", f"studies/{study_id}/", json=body, again=True))
 
     def transition_study(self, study_id: str, action: str) -> RemoteStudy:
-        """PUBLISH, PAUSE, START or STOP. Sent once: the caller reads the status after a doubt."""
+        """PUBLISH, PAUSE, START or STOP. Sent once: if in doubt, the caller reads the status."""
         path = f"studies/{study_id}/transition/"
         return _study(self._dict("POST", path, json={"action": action}))
 
     def cost(self, study_id: str) -> Cost:
-        """What the study will cost in all once every place is filled; without bonuses."""
+        """The total cost of the study once every place is filled; without bonuses."""
         return self.costs(study_id, is_projected=True).rewards
 
     def costs(self, study_id: str, *, is_projected: bool) -> Costs:
-        """What the study will cost, or what it has cost by now; bonuses apart."""
+        """The cost of the study once it is filled, or so far; bonuses are separate."""
         path = f"studies/{study_id}/cost/"
         params = {"is_projected": "true"} if is_projected else {}
         body = self._dict("GET", path, params=params)
         return shaped(lambda: Costs.of(body))
 
     def delete_study(self, study_id: str) -> None:
-        """Delete a draft; only drafts can be."""
+        """Delete a draft; other studies cannot be deleted."""
         self._send("DELETE", f"studies/{study_id}/", again=True)
 
     def groups(self, *, workspace: str) -> dict[str, str]:
@@ -139,7 +140,7 @@ class Client(Transport):
         return shaped(lambda: {str(row.get("name")): str(row["id"]) for row in rows})
 
     def create_group(self, name: str, *, workspace: str) -> str:
-        """Make a participant group and return its id. Sent once: look for the name first."""
+        """Create a participant group and return its id. Sent once: look for the name first."""
         sent = {"name": name, "workspace_id": workspace}
         body = self._dict("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
@@ -161,7 +162,7 @@ class Client(Transport):
         return _submission(self._dict("GET", f"submissions/{submission_id}/"))
 
     def approve(self, submission_ids: Sequence[str]) -> None:
-        """Approve up to 1,000 submissions; Prolific does it afterwards, so read them again."""
+        """Approve up to 1,000 submissions; Prolific does it later, so read them again."""
         if not 0 < len(submission_ids) <= MAX_BULK_APPROVE:
             raise ValueError(f"from 1 to {MAX_BULK_APPROVE} ids")
         body = {"submission_ids": list(submission_ids)}
@@ -173,7 +174,7 @@ class Client(Transport):
         return _submission(self._dict("POST", path, json=body, again=True))
 
     def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
-        """Ask a person to return. Sent once: each one is a message to them."""
+        """Ask a participant to return. Sent once: each request is a message to them."""
         body = {"request_return_reasons": list(reasons)}
         self._send("POST", f"submissions/{submission_id}/request-return/", json=body)
 
@@ -185,14 +186,14 @@ class Client(Transport):
         return shaped(lambda: BonusSetup.of(answer))
 
     def pay_bonuses(self, bulk_id: str) -> None:
-        """Pay what was set up. Twice is paid twice: never repeated without reading first."""
+        """Pay a set-up payment. A repeat pays twice: never repeated without reading first."""
         self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
 
     def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
         """The demographic export of a study as CSV text, with the columns of these filters.
 
-        Prolific takes filters as a study does: each with all of its choices leaves nobody out.
-        A filter that is not in the live list is not asked for.
+        Prolific accepts filters as for a study: each with all of its choices excludes nobody.
+        Filters that are not in the live list are not requested.
         """
         live = {one.id: one for one in self.filters()} if filters else {}
         body = {"filters": [live[name].everybody() for name in filters if name in live]}
@@ -212,7 +213,7 @@ class Client(Transport):
         return list(self._slices("hooks/secrets/", {"workspace_id": workspace}))
 
     def create_secret(self, workspace: str) -> str:
-        """Make the workspace's signing secret. It replaces the one before: list them first."""
+        """Create the workspace's signing secret. It replaces the previous one: list them first."""
         body = {"workspace_id": workspace}
         answer = self._dict("POST", "hooks/secrets/", json=body)
         return shaped(lambda: str(answer["value"]))

@@ -1,4 +1,4 @@
-"""What can go wrong between us and Prolific, each named by its cause.
+"""Errors of the communication with Prolific, each named by its cause.
 
     ProlificError
       ├ NotConfigured     no token
@@ -12,7 +12,7 @@
       └ NotAllowed        the state of the study or submission does not allow it
           └ ChooseWorkspace   the plan has to name one of the account's workspaces
 
-Messages name no token and no person.
+Messages contain no token and no participant.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ from annotation.errors import AnnotationError
 
 
 class ProlificError(AnnotationError):
-    """Base of everything here. `outcome_unknown` says that a repeat could do it twice."""
+    """Base of all errors here. `outcome_unknown` says that a repeat could do it twice."""
 
     outcome_unknown = False
 
 
 class NotConfigured(ProlificError):
-    """There is no token to speak with."""
+    """No token is configured."""
 
 
 class Answered(ProlificError):
@@ -41,15 +41,15 @@ class Answered(ProlificError):
 
 
 class Unauthorized(Answered):
-    """The token is not valid, or may not see this."""
+    """The token is not valid, or has no access to this."""
 
 
 class NotFound(Answered):
-    """No such thing, or one that the token may not see."""
+    """The resource does not exist, or the token has no access to it."""
 
 
 class Rejected(Answered):
-    """The request is understood and refused: repeating it unchanged is of no use."""
+    """The request is understood and refused: repeating it unchanged does not help."""
 
 
 class RateLimited(Answered):
@@ -61,17 +61,17 @@ class RateLimited(Answered):
 
 
 class Unreachable(ProlificError):
-    """The connection could not be made, so nothing was asked."""
+    """The connection could not be made, so nothing was sent."""
 
 
 class OutcomeUnknown(Answered):
-    """No readable answer came: what was asked may have been done. Read before repeating."""
+    """No readable answer arrived: the request may have been carried out. Read before repeating."""
 
     outcome_unknown = True
 
 
 class LaunchRefused(ProlificError):
-    """A check that blocks is open; `problems` are the sentences that say how to mend it."""
+    """A blocking check is open; `problems` are the sentences that say how to fix it."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__(" ".join(problems))
@@ -79,11 +79,11 @@ class LaunchRefused(ProlificError):
 
 
 class NotAllowed(ProlificError):
-    """What is asked does not fit the state that things are in."""
+    """The request does not fit the current state."""
 
 
 class ChooseWorkspace(NotAllowed):
-    """The account has several workspaces, and a person has to say which one pays."""
+    """The account has several workspaces, and a researcher has to say which one pays."""
 
     def __init__(self, problem: str, known: Mapping[str, str]) -> None:
         named = ", ".join(f"{title} ({one})" for one, title in known.items())
@@ -92,7 +92,7 @@ class ChooseWorkspace(NotAllowed):
 
 
 def describe(body: Any) -> str:
-    """The sentence in an error's body, whichever of the three shapes it has.
+    """The sentence in an error's body, in any of its three forms.
 
     {"error": {…}}, the same object without its wrapper, or {"message", "detail"}.
     """

@@ -1,6 +1,6 @@
-"""Filters by what they say: ids of the live list change without notice, labels do not.
+"""Filters by their labels: ids of the live list change without notice, labels do not.
 
-A filter or a choice that is not found refuses the launch; nothing is ever dropped.
+If a filter or a choice is not found, the launch is refused; nothing is ever dropped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ SEX = "sex"
 POLITICS = "us-political-affiliation"
 GROUP_BLOCKLIST = "participant_group_blocklist"
 
-# The title under which a filter is looked for when its id is not in the list any more.
+# The title to look for when the filter's id is not in the list any more.
 _TITLES = {
     COUNTRY: "Current country of residence",
     LANGUAGE: "Fluent languages",
@@ -32,7 +32,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """A filter as a researcher means it: labels, or a range; `weights` balance the labels."""
+    """A filter in the researcher's terms: labels, or a range; `weights` balance the labels."""
 
     filter_id: str
     labels: Sequence[str] = ()
@@ -43,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Resolved:
-    """The filters to send, and the sentences that say what could not be found."""
+    """The filters to send, and sentences about those that could not be found."""
 
     filters: list[dict[str, Any]]
     problems: list[str]
@@ -78,7 +78,7 @@ def resolve(wanted: Sequence[Wanted], live: Sequence[Filter]) -> Resolved:
 
 
 def _find(filter_id: str, live: Sequence[Filter]) -> Filter | None:
-    """By id, and where that is gone by the title, if exactly one has it."""
+    """The filter by its id, or if that is gone by its title, if exactly one has it."""
     for one in live:
         if one.id == filter_id:
             return one
@@ -88,7 +88,7 @@ def _find(filter_id: str, live: Sequence[Filter]) -> Filter | None:
 
 
 def _choices(labels: Sequence[str], found: Filter) -> tuple[dict[str, str], list[str]]:
-    """The id of each label, and the labels that name no choice or more than one."""
+    """The id of each label, and the labels that match no choice or more than one."""
     ids, missing = {}, []
     for label in labels:
         matching = [key for key, text in found.choices.items() if _fold(text) == _fold(label)]
@@ -107,7 +107,7 @@ def _select(one: Wanted, found: Filter, ids: Mapping[str, str]) -> dict[str, Any
 
 
 def _range(one: Wanted, found: Filter) -> tuple[str, dict[str, int]]:
-    """The bounds to send; an open end takes the filter's own."""
+    """The bounds to send; an open end uses the filter's own bound."""
     low = one.low if one.low is not None else found.low
     high = one.high if one.high is not None else found.high
     if found.kind != "range" or low is None or high is None:

@@ -24,13 +24,13 @@ _PATH = "/.well-known/study/jwks.json"
 _KEYS, _KEPT_FOR = "prolific-jwk-set", 12 * 3600
 # An unknown key id makes us read the published keys again, at most once in this many seconds.
 _READ_AGAIN_AFTER = 60
-# Clocks differ a little; the token itself is good for two minutes.
+# Clocks differ a little; the token itself is valid for two minutes.
 _LEEWAY = 30
 _LONGEST = 8000
 
 
 class BadToken(ValueError):
-    """The token is forged, for another study or person, or too old."""
+    """The token is forged, for another study or participant, or too old."""
 
 
 class KeysUnavailable(Exception):
@@ -55,7 +55,7 @@ def check(token: str, *, query: Mapping[str, str]) -> None:
 
 
 def _verified_claims(token: str, *, session: str) -> dict[str, Any]:
-    """What the token claims, once signature, time, issuer and session have been verified."""
+    """The claims of the token, after its signature, time, issuer and session were verified."""
     import jwt  # Here, because it loads the cryptography library.
     from jwt.exceptions import InvalidSubjectError
 

@@ -1,6 +1,7 @@
-"""Requests to Prolific and back: the token, retries with back-off, errors by cause, pages.
+"""Requests to Prolific: the token, retries with back-off, errors by cause, pages.
 
-Retried is only what may be done twice: reading, and what a caller marks with `again`.
+Only requests that may be done twice are retried: reading, and those that a caller marks with
+`again`.
 """
 
 import logging
@@ -44,7 +45,7 @@ def api_base(url: str) -> str:
 
 @dataclass(frozen=True)
 class _Token(requests.auth.AuthBase):
-    """Puts the token into the header, whatever a .netrc file says; shows only its end."""
+    """Adds the token to the header, even if a .netrc file exists; shows only the token's end."""
 
     value: str = field(repr=False)
 
@@ -56,8 +57,8 @@ class _Token(requests.auth.AuthBase):
 class Transport:
     """One researcher's account over HTTP.
 
-    `patience` is how many seconds retries may wait in all: little for a page that somebody
-    waits for, more in a worker.
+    `patience` is how many seconds retries may wait in total: little for a page that a user is
+    waiting for, more in a worker.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Transport:
         self._patience = patience
         self._timeout = timeout
         self._sleep = sleep
-        # Called before each request, and able to stop it.
+        # Called before each request; it can stop the request.
         self.before_request: Callable[[], None] | None = None
         self._session = requests.Session()
         self._session.auth = _Token(token)
@@ -104,13 +105,13 @@ class Transport:
 
     @property
     def token_fragment(self) -> str:
-        """Enough of the token to tell two apart, too little to use."""
+        """Enough of the token to distinguish two tokens, too little to use one."""
         return f"…{self._token[-4:]}" if len(self._token) >= 16 else "…"
 
     # Lists
 
     def _pages(self, path: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Rows of every page. The end is a page without a next one, or a 404 past the last."""
+        """Rows of every page. The end is a page without a next one, or a 404 after the last."""
         page, before = 1, None
         while True:
             try:
@@ -121,7 +122,7 @@ class Transport:
                     raise
                 return
             if rows == before:
-                return  # whoever does not know pages sends the same one for ever
+                return  # A server without pages repeats the same rows for ever.
             yield from rows
             if not more:
                 return
@@ -166,7 +167,7 @@ class Transport:
     def _send(
         self, method: str, path: str, *, again: bool | None = None, **options: Any
     ) -> requests.Response:
-        """Send a request; `again` allows repeats, as every GET does."""
+        """Send a request; `again` allows repeats, as for every GET."""
         again = method == "GET" if again is None else again
         deadline = time.monotonic() + self._patience
         for attempt in range(1, _ATTEMPTS + 1):
@@ -186,7 +187,7 @@ class Transport:
             self.before_request()
         url = f"{self._base}{path}"
         try:
-            # A redirect would turn a POST into a GET: the base URL is wrong then.
+            # A redirect would turn a POST into a GET: if there is one, the base URL is wrong.
             response = self._session.request(
                 method, url, timeout=self._timeout, allow_redirects=False, **options
             )
@@ -221,7 +222,7 @@ def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
 
 
 def shaped(read: Callable[[], Shape]) -> Shape:
-    """What `read` finds in an answer; an answer without it counts as unreadable."""
+    """The result of `read` on an answer; an answer that it cannot read counts as unreadable."""
     try:
         return read()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
@@ -229,14 +230,14 @@ def shaped(read: Callable[[], Shape]) -> Shape:
 
 
 def _was_refused(error: requests.exceptions.ConnectionError) -> bool:
-    """Whether the connection was never made, so that nothing can have been asked."""
+    """Whether the connection was never made, so that nothing can have been sent."""
     reason = getattr(error.args[0] if error.args else None, "reason", None)
     name = type(reason).__name__
     return name in {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"}
 
 
 def _wait(error: ProlificError, attempt: int) -> float:
-    """How long Prolific asks to wait, otherwise exponential back-off with full jitter."""
+    """The wait that Prolific asks for, otherwise exponential back-off with full jitter."""
     if isinstance(error, RateLimited) and error.retry_after is not None:
         return error.retry_after
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)

@@ -1,4 +1,4 @@
-"""What Prolific answers, read tolerantly: the same thing has several names in several places."""
+"""Prolific's answers, read tolerantly: the same value has several names in several places."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ UNPUBLISHED = "UNPUBLISHED"
 
 
 def minor(amount: Any) -> int:
-    """An amount as Prolific writes it, with decimals or without, in whole minor units.
+    """An amount as Prolific writes it, with or without decimals, in whole minor units.
 
     >>> minor(1234.9999999), minor("12.5"), minor(None)
     (1235, 13, 0)
@@ -28,13 +28,13 @@ def minor(amount: Any) -> int:
 
 
 def status_name(value: Any) -> str:
-    """One spelling of a status: AWAITING_REVIEW and TIMED OUT occur as well."""
+    """One spelling of a status: Prolific also writes AWAITING_REVIEW and TIMED OUT."""
     name = str(value or "").upper().replace("_", " ")
     return TIMED_OUT if name.replace("-", " ") == "TIMED OUT" else name
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """A time in ISO 8601; None where there is none or it cannot be read."""
+    """A time in ISO 8601; None if there is none or it cannot be read."""
     try:
         found = dt.datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -44,7 +44,7 @@ def moment(value: Any) -> dt.datetime | None:
 
 @dataclass(frozen=True)
 class RemoteStudy:
-    """A study as Prolific holds it."""
+    """A study as Prolific stores it."""
 
     id: str
     internal_name: str
@@ -73,7 +73,7 @@ class RemoteStudy:
 
 @dataclass(frozen=True)
 class RemoteSubmission:
-    """A person's submission; the list and the single answer name its fields differently."""
+    """A participant's submission; the list and the single answer name its fields differently."""
 
     id: str
     participant: str
@@ -89,7 +89,7 @@ class RemoteSubmission:
 
     @classmethod
     def of(cls, body: dict[str, Any], *, study_id: str = "") -> "RemoteSubmission":
-        """`study_id` is the study whose list this came from, where the body names none."""
+        """Read a submission; `study_id` is the study of the list, used if the body names none."""
         return cls(
             id=str(body["id"]),
             participant=str(body.get("participant_id") or body.get("participant") or ""),
@@ -128,7 +128,7 @@ class Filter:
         )
 
     def everybody(self) -> dict[str, Any]:
-        """The filter as it is sent when nobody is to be left out."""
+        """The filter in the form that excludes nobody."""
         if self.kind == "range":
             return {"filter_id": self.id, "selected_range": {"lower": self.low, "upper": self.high}}
         return {"filter_id": self.id, "selected_values": list(self.choices)}
@@ -156,7 +156,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a study costs: rewards for its places, and bonuses."""
+    """The cost of a study: rewards for its places, and bonuses."""
 
     rewards: Cost
     bonuses: Cost
@@ -168,7 +168,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class BonusSetup:
-    """A payment that is set up and not yet sent; minor units, None where Prolific names none."""
+    """A payment that is set up but not sent; minor units, None where Prolific states none."""
 
     id: str
     amount: int

@@ -1,18 +1,18 @@
-"""The content warnings of a study's items, as Prolific shows them before people take a place."""
+"""The content warnings of a study's items, which Prolific shows before anyone takes a place."""
 
 from typing import Any
 
 from studies.models import Item, Study
 
-# A flag about the form of an item, not about what it says.
+# A flag about the form of an item, not about its content.
 _NO_CONTENT = {"identical_responses"}
-# Prolific has two kinds, of which a study names one; these words ask for the stronger one.
+# Prolific has two kinds, and a study names one of them; these words require the stronger one.
 _EXPLICIT = ("explicit", "sexual", "nudity", "porn", "gore", "graphic")
 _LONGEST = 500
 
 
 def content_warnings(study: Study) -> dict[str, Any]:
-    """The fields of a draft that warn of what its items touch on; none without flags."""
+    """The fields of a draft with warnings about the content of its items; none without flags."""
     flagged = Item.everything.filter(study=study).exclude(warnings=[])
     flags = {flag for found in flagged.values_list("warnings", flat=True) for flag in found}
     touched = sorted(flags - _NO_CONTENT)

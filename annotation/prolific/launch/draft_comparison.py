@@ -1,4 +1,4 @@
-"""A draft as it was sent beside the draft as Prolific shows it, field by field."""
+"""A draft as it was sent and as Prolific shows it, compared field by field."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ _DEVICES = ["desktop", "mobile", "tablet"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A field that came back otherwise than it was sent."""
+    """A field that came back with another value than was sent."""
 
     name: str
     sent: str
@@ -23,7 +23,7 @@ class Difference:
 def compare(
     sent: Mapping[str, Any], read: Mapping[str, Any]
 ) -> tuple[list[str], list[Difference], list[str]]:
-    """Fields that are the same, that differ, and that Prolific does not show; each by name."""
+    """The names of the fields that are equal, that differ, and that Prolific does not show."""
     same, differences, unseen = [], [], []
     for name, value in sent.items():
         if name not in read:
@@ -36,12 +36,12 @@ def compare(
 
 
 def meaning(name: str, value: Any) -> Any:
-    """What a field says, whatever is reordered, spelled out or added on the way."""
+    """The meaning of a field, without differences in order, spelling or added defaults."""
     return _MEANINGS.get(name, _plain)(value)
 
 
 def _plain(value: Any) -> Any:
-    """Numbers by their value, text without space around it, nothing as nothing."""
+    """Numbers by their value, text without surplus spaces, empty values as None."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
@@ -68,12 +68,12 @@ def _codes(value: Any) -> Any:
 
 
 def _devices(value: Any) -> Any:
-    """No device named means every one."""
+    """The devices; an empty list means every device."""
     return sorted(value or _DEVICES)
 
 
 def _config(value: Any) -> Any:
-    """How often people may take part; what is left out has the platform's default."""
+    """How often participants may take part; omitted fields have the platform's default."""
     given = {name: one for name, one in (value or {}).items() if one not in (None, [])}
     return {"max_submissions_per_participant": 1, "max_concurrent_submissions": -1} | given
 

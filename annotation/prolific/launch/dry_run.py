@@ -1,8 +1,8 @@
-"""A rehearsal against the real account: make the drafts, read them back, compare, delete them.
+"""A dry run in the real account: create the drafts, read them back, compare, delete them.
 
-A draft costs nothing and nobody sees it. What Prolific drops, changes or refuses shows here
-before a launch depends on it. Nothing stays behind: the drafts are deleted also when something
-fails in between, and those that a crash has left are deleted by the next rehearsal.
+A draft costs nothing and nobody sees it. Fields that Prolific drops, changes or refuses become
+visible before a launch depends on them. Nothing stays behind: the drafts are also deleted when an
+error occurs, and drafts left by a crash are deleted by the next dry run.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _SALT = "annotation.prolific.dry-run"
 
 @dataclass(frozen=True)
 class Tried:
-    """One draft as it came back: which fields are as sent, and which are not."""
+    """One draft as it came back: the fields that are as sent, and those that are not."""
 
     label: str
     same: list[str]
@@ -44,7 +44,7 @@ class Tried:
 
 @dataclass
 class DryRun:
-    """What a rehearsal found. `left_behind` names drafts that could not be deleted."""
+    """The result of a dry run. `left_behind` names drafts that could not be deleted."""
 
     workspace: Workspace
     currency: str
@@ -57,10 +57,10 @@ class DryRun:
 
 
 def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
-    """Rehearse the launch of a study. Publishes nothing, and deletes what it made.
+    """Try the launch of a study. Publishes nothing, and deletes what it created.
 
     Raises `LaunchRefused` when the plan's filters are not found, `NotAllowed` without a workspace,
-    and any `ProlificError`; the drafts made until then are deleted first.
+    and any `ProlificError`; the drafts created until then are deleted first.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
@@ -87,7 +87,7 @@ def _bodies(
     workspace: Workspace,
     group_id: str,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a launch would send, under names of the rehearsal."""
+    """The requests of a launch, under names of the dry run."""
     plan = LaunchPlan.of(recruitment.plan)
     live = client.filters(workspace=workspace.id)
     drafts = resolve_drafts(study, plan, live, group_id=group_id)
@@ -115,7 +115,7 @@ def _try(client: Client, label: str, body: Mapping[str, Any]) -> Tried:
 
 
 def _name(study_id: int) -> str:
-    """The beginning of the names of a study's rehearsed drafts: by it they are found again."""
+    """The start of the names of a study's dry-run drafts, by which they are found again."""
     key = salted_hmac(_SALT, str(study_id), algorithm="sha256").hexdigest()
     return f"thirdperson-dry-run-{key[:16]}"
 
@@ -124,9 +124,9 @@ def _name(study_id: int) -> str:
 def _nothing_stays(
     client: Client, study: Study, recruitment: Recruitment, found: DryRun
 ) -> Iterator[str]:
-    """Delete what is left of earlier rehearsals, and what this one makes, however it ends.
+    """Delete what is left of earlier dry runs, and what this one creates, however it ends.
 
-    Gives the id of the participant group that the drafts name; empty where they need none.
+    Yields the id of the participant group that the drafts name; empty if they need none.
     """
     left = _delete_drafts(client, study, found.workspace)
     if left:
@@ -155,7 +155,7 @@ def _nothing_stays(
 
 
 def _clean(client: Client, study: Study, found: DryRun, *, with_group: bool) -> None:
-    """Delete everything by its name, so that what was made and not heard is found as well."""
+    """Delete everything by its name, to include objects whose creation was never confirmed."""
     found.left_behind += _delete_drafts(client, study, found.workspace)
     if with_group and not found.left_behind:
         _forget_group(client, study, found)
@@ -175,13 +175,13 @@ def _find_group(client: Client, study: Study, workspace: Workspace, *, make: boo
 
 
 def _forget_group(client: Client, study: Study, found: DryRun) -> None:
-    """Delete the participant group that was made for the rehearsal alone."""
+    """Delete the participant group that was created only for the dry run."""
     name = group_name(study.pk)
     try:
         if group := _find_group(client, study, found.workspace, make=False):
             client.delete_group(group)
     except NotFound:
-        # It may be gone, or hidden for a moment: the list knows.
+        # It may be gone, or hidden for a moment: the list shows which.
         with contextlib.suppress(ProlificError):
             if not _find_group(client, study, found.workspace, make=False):
                 return
@@ -191,7 +191,7 @@ def _forget_group(client: Client, study: Study, found: DryRun) -> None:
 
 
 def _delete_drafts(client: Client, study: Study, workspace: Workspace) -> list[str]:
-    """Delete the study's rehearsed drafts; return the names of those that are still there."""
+    """Delete the study's dry-run drafts; return the names of those that are still there."""
     beginning = _name(study.pk)
     try:
         ours = [s for s in client.studies(workspace.project) if _is_ours(s, beginning)]

@@ -1,4 +1,4 @@
-"""Whether the places left on Prolific and in the groups fill every seat that is open."""
+"""Whether the remaining places on Prolific and in the quota groups fill every open seat."""
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api import types
@@ -8,20 +8,20 @@ from studies.models import Study
 
 
 def look_ahead(study: Study) -> Forecast:
-    """The forecast of a study with what Prolific still fills, from what was last read.
+    """The forecast of a study with the places that Prolific still fills, as last read.
 
-    Before there is a draft nothing is known of its places. The pay is without Prolific's fee: ask
-    its cost of so many places for the whole sum.
+    Before a draft exists, nothing is known of its places. The pay is without Prolific's fee: for
+    the whole sum, ask Prolific what this number of places costs.
     """
     rows = list(ProlificStudy.objects.filter(study=study))
     return forecast_of(study, places_left=sum(map(_places_left, rows)) if rows else None)
 
 
 def _places_left(row: ProlificStudy) -> int:
-    """Places that nobody has, and those of people who have not opened the link yet."""
+    """Places that nobody has, and places of participants who have not opened the link yet."""
     coming = row.submissions.filter(
         annotator=None, status__in=[types.ACTIVE, types.RESERVED]
     ).count()
-    # Nobody new is let in once it has ended.
+    # No new participant is admitted once it has ended.
     free = 0 if row.status == types.COMPLETED else max(0, row.places - good_submissions(row))
     return free + coming

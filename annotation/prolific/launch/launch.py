@@ -1,4 +1,4 @@
-"""From a plan to a running study on Prolific, and what can be done to it there."""
+"""From a launch plan to a running study on Prolific, and the actions on it there."""
 
 import contextlib
 import math
@@ -36,20 +36,20 @@ _GROUP_SALT = "annotation.prolific.group"
 
 
 def plan_of(study: Study) -> LaunchPlan:
-    """The study's plan; the empty one where none was made."""
+    """The study's launch plan; the empty one if there is none."""
     found = Recruitment.objects.filter(study=study).first()
     return LaunchPlan.of(found.plan) if found else LaunchPlan()
 
 
 @transaction.atomic
 def save_plan(*, study_id: int, plan: LaunchPlan, user: User | None = None) -> Recruitment:
-    """Store whom the study wants. Raises `NotAllowed` once drafts are made of the plan."""
+    """Store the launch plan. Raises `NotAllowed` once drafts were created from it."""
     study = lock_study(study_id)
     if ProlificStudy.objects.filter(study=study).exists():
         raise NotAllowed("The draft is made: delete it on Prolific and forget it here first.")
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     recruitment.plan = plan.stored()
-    recruitment.account = {}  # it may be another workspace's
+    recruitment.account = {}  # It may be another workspace's account.
     recruitment.save(update_fields=["plan", "account"])
     record(study, "recruitment plan", user=user)
     return recruitment
@@ -57,7 +57,7 @@ def save_plan(*, study_id: int, plan: LaunchPlan, user: User | None = None) -> R
 
 @transaction.atomic
 def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
-    """Set exactly what the study behind the paper asked for, its pay by the hour included."""
+    """Set exactly the settings of the study behind the paper, including its hourly pay."""
     study = lock_study(study_id)
     study.reward = math.ceil(study.minutes * PAPER_PAY_PER_HOUR / 60)
     study.currency = PAPER_CURRENCY
@@ -68,7 +68,7 @@ def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
 
 
 def look(study: Study) -> Preview:
-    """The checks and the cost of launching the study as it stands."""
+    """The checks and the cost of launching the study in its current state."""
     client = connect()
     recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
     workspace, problem = None, ""
@@ -80,10 +80,10 @@ def look(study: Study) -> Preview:
 
 
 def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
-    """Make the study's drafts on Prolific; what is there already is found, never made again.
+    """Create the study's drafts on Prolific; existing ones are found and never created again.
 
-    Raises `LaunchRefused` while a check blocks, and any `ProlificError`; calling it again goes
-    on where it stopped.
+    Raises `LaunchRefused` while a check blocks, and any `ProlificError`; calling it again continues
+    where it stopped.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
@@ -120,12 +120,12 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
 
 
 def study_name(study: Study, label: str) -> str:
-    """What people see on Prolific; studies apart add their group."""
+    """The name shown on Prolific; studies for separate groups add the group."""
     return f"{study.title} ({label})"[:200] if label else study.title
 
 
 def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:
-    """Store where the drafts go. A group of another workspace is of no use there."""
+    """Store the workspace of the drafts. A participant group of another workspace is discarded."""
     if Workspace.of(recruitment.workspace).id != workspace.id:
         recruitment.group_id = ""
     recruitment.workspace = workspace.stored()
@@ -140,9 +140,9 @@ def group_name(study_id: int) -> str:
 
 
 def _group(client: Client, recruitment: Recruitment) -> str:
-    """The participant group that keeps people from taking part in two groups' studies.
+    """The participant group that prevents taking part in the studies of two quota groups.
 
-    Where the answer to its making was lost, its name finds it.
+    If the answer to its creation was lost, its name finds it.
     """
     if not recruitment.group_id:
         name, workspace = group_name(recruitment.study_id), str(recruitment.workspace["id"])
@@ -154,7 +154,7 @@ def _group(client: Client, recruitment: Recruitment) -> str:
 
 
 def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
-    """Make a draft once. Where an earlier answer was lost, the internal name finds it."""
+    """Create a draft once. If an earlier answer was lost, the internal name finds it."""
     name, project = body["internal_name"], body["project"]
     if not is_new and (found := find(client, name, project)):
         return found
@@ -165,14 +165,14 @@ def create(client: Client, body: dict[str, Any], *, is_new: bool) -> RemoteStudy
             return found
         raise
     except Rejected as error:
-        # Some accounts want this field with weighted filters, others do not know it.
+        # Some accounts require this field with weighted filters, others do not know it.
         if "study_type" not in error.detail or "study_type" not in body:
             raise
         return create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
 
 
 def find(client: Client, name: str, project: str) -> RemoteStudy | None:
-    """The study of this internal name: in the project, otherwise anywhere in the account."""
+    """Find the study with this internal name: in the project, otherwise anywhere in the account."""
     for where in dict.fromkeys([project, ""]):
         for study in client.studies(where):
             if study.internal_name == name:
@@ -189,7 +189,7 @@ def _adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
 
 
 def mirror(row: ProlificStudy, remote: RemoteStudy) -> None:
-    """Store what Prolific says of a study."""
+    """Store Prolific's data on a study."""
     row.status, row.places, row.reward = remote.status, remote.places, remote.reward
     row.currency, row.seen_at = remote.currency[:3], timezone.now()
     row.save(update_fields=["status", "places", "reward", "currency", "seen_at"])
@@ -219,7 +219,7 @@ def forget_drafts(*, study_id: int, user: User | None = None) -> int:
 
 
 def _find_id(client: Client, row: ProlificStudy, project: str) -> str:
-    """The id of a draft whose creation was not heard; empty where none was made."""
+    """The id of a draft whose creation was not confirmed; empty if none was created."""
     found = find(client, row.internal_name, project)
     return found.id if found else ""
 
@@ -231,7 +231,7 @@ def _refuse_if_published(client: Client, remote_id: str) -> None:
 
 
 def delete_draft(client: Client, remote_id: str) -> None:
-    """Delete a draft there. One that is gone is no problem; one that is still there is."""
+    """Delete a draft there. A missing draft is not an error; one that is still there is."""
     try:
         client.delete_study(remote_id)
     except NotFound:

@@ -1,4 +1,4 @@
-"""What is looked at before a launch: what blocks, what is advice, what it costs."""
+"""The checks before a launch: what blocks, what is advice, and the cost."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ from studies.services.launch_checks import LaunchCheck, checks_of_other_apps
 
 @dataclass(frozen=True)
 class Draft:
-    """One study as it would be made on Prolific."""
+    """One study as it would be created on Prolific."""
 
     label: str
     places: int
@@ -38,7 +38,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a launch would do."""
+    """The effects of a launch."""
 
     checks: list[LaunchCheck]
     drafts: list[Draft]
@@ -60,9 +60,9 @@ class Preview:
 def preview(
     study: Study, plan: LaunchPlan, client: Client, workspace: Workspace | None, problem: str = ""
 ) -> Preview:
-    """Look at everything that a launch depends on. Reads from Prolific and changes nothing.
+    """Check everything that a launch depends on. Reads from Prolific and changes nothing.
 
-    Without a workspace `problem` says why, and blocks.
+    Without a workspace `problem` gives the reason, and blocks.
     """
     where = workspace.id if workspace else ""
     account = read_account(client, study.currency, where) if where else Account()
@@ -100,14 +100,14 @@ def preview(
 
 
 def _urgency(check: LaunchCheck) -> int:
-    """What blocks comes first, then advice, then what is in order."""
+    """The sort order: blocking checks first, then advice, then passed checks."""
     return 2 if not check.is_open else 0 if check.blocks else 1
 
 
 def resolve_drafts(
     study: Study, plan: LaunchPlan, live: list[Filter], *, group_id: str = ""
 ) -> list[tuple[str, int, Resolved]]:
-    """Label, places and filters of every study that the plan makes on Prolific."""
+    """Label, places and filters of every study that the plan creates on Prolific."""
     shared = resolve(plan.wanted(), live)
     if not plan.apart:
         return [("", places_of(plan, study), shared)]
@@ -117,7 +117,7 @@ def resolve_drafts(
         own = resolve(wanted, live)
         filters = [*shared.filters, *own.filters]
         if group_id:
-            # People enter this group with their code: nobody is paid for two groups.
+            # Participants are added to this group with their code: nobody is paid for two groups.
             filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
         found = Resolved(filters, [*shared.problems, *problems, *own.problems])
         drafts.append((str(group), group.target, found))
@@ -125,7 +125,7 @@ def resolve_drafts(
 
 
 def _eligible(client: Client, resolved: Resolved, workspace: str) -> int | None:
-    """How many people fit, or None when the filters are not known."""
+    """How many participants match, or None when the filters are not known."""
     if resolved.problems:
         return None
     plain = [{k: v for k, v in f.items() if k != "weightings"} for f in resolved.filters]

@@ -1,4 +1,4 @@
-"""Whom a study wants and how many: from settings to what Prolific is sent."""
+"""Launch plans: which participants a study needs and how many, and the request to Prolific."""
 
 import math
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ _LONGEST = 24 * 60 - 1
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """The settings of a recruitment; what is empty or None asks for nothing.
+    """The settings of a recruitment; an empty or None setting requests nothing.
 
-    `places` None means as many as the items need. `balance` gives the labels of each filter
-    whose groups get equally many places; several filters are crossed. `apart` makes one study
-    for each quota group instead; `signed_links` is for workspaces that have them. `workspace` and
-    `project` are ids; empty takes the only workspace and its first project.
+    `places` None means as many as the items need. `balance` gives the labels of each filter whose
+    groups get equally many places; several filters are crossed. `apart` creates one study for each
+    quota group instead; `signed_links` is for workspaces that have them. `workspace` and `project`
+    are ids; empty means the only workspace and its first project.
     """
 
     places: int | None = None
@@ -66,7 +66,7 @@ class LaunchPlan:
         return {**asdict(self), "devices": list(self.devices)}
 
     def wanted(self) -> list[Wanted]:
-        """The filters of everybody; groups that are recruited apart add theirs."""
+        """The filters for all participants; groups that are recruited separately add their own."""
         found = []
         if self.country:
             found.append(Wanted(COUNTRY, [self.country]))
@@ -86,11 +86,11 @@ class LaunchPlan:
 
     @property
     def groups(self) -> int:
-        """Into how many groups of one size the balance divides people."""
+        """The number of groups of equal size into which the balance divides participants."""
         return math.prod(len(labels) for labels in self.balance.values())
 
 
-# What the study behind the paper asked of its annotators.
+# The settings that the study behind the paper used for its annotators.
 PAPER = LaunchPlan(
     places=30,
     country="United States",
@@ -102,24 +102,24 @@ PAPER = LaunchPlan(
 )
 PAPER_PAY_PER_HOUR, PAPER_CURRENCY = 1350, "USD"
 
-# Which of our questions asks what a filter knows, and our values for its labels.
+# The keys of our questions that match a filter, and our values for its labels.
 _QUESTIONS = {SEX: ("gender", "sex"), POLITICS: ("politics", "political_affiliation", "party")}
 _SAME = {"male": {"man", "male", "m"}, "female": {"woman", "female", "f"}}
 
 
 def seats(study: Study) -> int:
-    """How many answers the study's items need in all."""
+    """How many answers the study's items need in total."""
     found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
     return int(found or 0)
 
 
 def needed_places(study: Study) -> int:
-    """How many people fill every seat."""
+    """How many participants fill every seat."""
     return math.ceil(seats(study) / study.items_per_annotator)
 
 
 def places_of(plan: LaunchPlan, study: Study) -> int:
-    """The places to ask for: those of the plan, otherwise those needed, rounded to the groups."""
+    """The places to request: those of the plan, otherwise those needed, rounded to the groups."""
     if plan.places is not None:
         return plan.places
     needed = needed_places(study)
@@ -138,12 +138,12 @@ def label_for(value: str, labels: list[str]) -> str | None:
 
 
 def question_of(filter_id: str, keys: set[str]) -> str | None:
-    """The key of our question that asks what the filter knows."""
+    """The key of our question that matches the filter."""
     return next((key for key in _QUESTIONS.get(filter_id, ()) if key in keys), None)
 
 
 def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], list[str]]:
-    """The filters that admit one group alone, and what stands against it."""
+    """The filters that admit only one group, and the problems found."""
     if group.is_everyone_else:
         return [], [
             "The group “everyone else” cannot be recruited by a filter. "
@@ -163,7 +163,7 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[Wanted], li
     return found, problems
 
 
-# What Prolific does with each code. No ending is ever rejected by itself.
+# Prolific's action for each code. No ending is ever rejected automatically.
 _REVIEW = [{"action": "MANUALLY_REVIEW"}]
 _CODES: dict[Ending, tuple[str, str]] = {
     Ending.COMPLETED: ("COMPLETED", ""),
@@ -179,7 +179,7 @@ _CODES: dict[Ending, tuple[str, str]] = {
 
 
 def completion_codes(study: Study, *, group_id: str = "") -> list[dict[str, Any]]:
-    """Every ending's code with its actions: review by a person, or a request to return."""
+    """Every ending's code with its actions: review by a researcher, or a request to return."""
     codes = codes_of(study.pk)
     group = [{"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group_id}]
     return [
@@ -213,7 +213,7 @@ def payload(
     project: str,
     group_id: str = "",
 ) -> dict[str, Any]:
-    """The body of a draft; `name` is the internal name that it is found by.
+    """The body of a draft; `name` is the internal name by which it is found.
 
     `project` decides which workspace's wallet pays.
     """
@@ -247,12 +247,12 @@ def payload(
 
 
 def allowed_minutes(study: Study) -> int:
-    """How long Prolific may let a person take: our own limit, below the platform's."""
+    """The time limit on Prolific in minutes: our own limit, at most the platform's maximum."""
     return min(_LONGEST, round(time_limit(study).total_seconds() / 60))
 
 
 def description(study: Study) -> str:
-    """What people read on Prolific before they take a place."""
+    """The description that is shown on Prolific before anyone takes a place."""
     task = (
         f"You read {study.items_per_annotator} short questions with two responses each and choose "
         "the one that a described person would choose."

@@ -1,4 +1,4 @@
-"""What stands against a launch: entry, places, pay and money."""
+"""Launch checks of entry, places, pay and balance."""
 
 from urllib.parse import urlsplit
 
@@ -146,7 +146,7 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
 
 
 def balance_checks(account: Account, cost: int, currency: str) -> list[LaunchCheck]:
-    """Whether the workspace can pay; a wallet that is not shown is not doubted."""
+    """Check whether the workspace can pay; an unknown balance is not a problem."""
     if account.balance is None:
         return [LaunchCheck(account.balance_problem, True)] if account.balance_problem else []
     held, needed = format_money(account.balance, currency), format_money(cost, currency)
@@ -159,7 +159,7 @@ def balance_checks(account: Account, cost: int, currency: str) -> list[LaunchChe
 
 
 def workspace_checks(workspace: Workspace | None, problem: str) -> list[LaunchCheck]:
-    """Where the drafts go and what pays for them."""
+    """Check which workspace and project hold the drafts and pay for them."""
     if workspace is None:
         return [LaunchCheck(problem, True, True)]
     if not workspace.project:

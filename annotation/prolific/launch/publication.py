@@ -1,4 +1,4 @@
-"""What is done to a study on Prolific once its draft is there: publish, pause, add, refill."""
+"""Actions on a study on Prolific once its draft exists: publish, pause, add, refill."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ from studies.services.studies import record
 
 @dataclasses.dataclass(frozen=True)
 class Sum:
-    """What is to be paid in all."""
+    """The total to be paid."""
 
     amount: int
     currency: str
@@ -36,12 +36,12 @@ class Sum:
 
     @property
     def plain(self) -> str:
-        """The number as a person types it."""
+        """The number as a user types it."""
         return f"{major_units(self.amount, self.currency):f}"
 
 
 def cost_of_publishing(study: Study) -> Sum:
-    """What Prolific will charge for the drafts; what is published already costs nothing more."""
+    """Prolific's charge for the drafts; studies that are published already cost nothing more."""
     client = connect()
     return _sum(study, _costs(client, _drafts(client, study)))
 
@@ -64,17 +64,17 @@ def _costs(
 
 
 def _sum(study: Study, costs: Mapping[ProlificStudy, Cost]) -> Sum:
-    """The sum of what Prolific says itself."""
+    """The sum of the amounts that Prolific states."""
     named = next((cost.currency for cost in costs.values() if cost.currency), "")
     return Sum(sum(cost.total for cost in costs.values()), named or study.currency)
 
 
 def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
-    """Publish the drafts and spend the money; `confirmed` is the sum that a person typed.
+    """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
 
-    The sum counts the drafts that are not published yet; with none left nothing is done. Raises
-    `NotAllowed` when the sum is another one, when the study takes no answers, or when a draft is
-    not what the plan says, for example because Prolific dropped a filter.
+    The sum counts the drafts that are not published yet; if none is left, nothing is done. Raises
+    `NotAllowed` when the sum differs, when the study takes no answers, or when a draft differs from
+    the plan, for example because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
@@ -151,7 +151,7 @@ def _compare(
 
 
 def essence(filters: Any) -> list[Any]:
-    """What a list of filters means, whatever is added or reordered on the way."""
+    """The meaning of a list of filters, without differences in order or added defaults."""
     return sorted(
         (
             str(one.get("filter_id")),
@@ -164,7 +164,7 @@ def essence(filters: Any) -> list[Any]:
 
 
 def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
-    """PAUSE, START or STOP the study on Prolific, wherever that is possible there now."""
+    """PAUSE, START or STOP the study on Prolific, where that is currently possible."""
     ways = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
     study = Study.objects.get(pk=study_id)
     client = connect()
@@ -192,10 +192,10 @@ def add_places(
 ) -> ProlificStudy:
     """Add places: read, add, write the absolute number; one at a time.
 
-    `seen` is how many there were when a person agreed to the cost, as `places_seen` says. If there
-    are `extra` more by now, it was done before and is not done again. What is wanted is stored
-    before it is sent: after a crash the same call ends at the same number. Raises `NotAllowed`,
-    `ProlificError`.
+    `seen` is how many there were when a user agreed to the cost, as `places_seen` returns it. If
+    there are already `extra` more, they were added before and are not added again. The request is
+    stored before it is sent: after a crash the same call ends at the same number. Raises
+    `NotAllowed`, `ProlificError`.
     """
     if not 1 <= extra <= 10_000:
         raise NotAllowed("Enter how many places to add, from 1 to 10,000.")
@@ -230,7 +230,7 @@ def add_places(
 
 
 def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | None:
-    """What places cost with fees and tax; None where Prolific does not say it now."""
+    """The cost of places with fees and tax; None if Prolific does not state it at the moment."""
     try:
         return client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError:
@@ -238,7 +238,7 @@ def _cost_of_places(client: Client, row: ProlificStudy, extra: int) -> int | Non
 
 
 def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
-    """Write the number of places; after a lost answer it is read whether they are there."""
+    """Write the number of places; after a lost answer, read whether the change was made."""
     try:
         mirror(row, client.set_places(str(row.prolific_id), wanted))
     except ProlificError as error:
@@ -251,16 +251,17 @@ def _set_places(client: Client, row: ProlificStudy, wanted: int) -> None:
 
 
 def places_seen(row: ProlificStudy, client: Client, *, extra: int) -> int:
-    """The number of places now, or before an earlier request for `extra` more broke off."""
+    """The current number of places, or that before an unfinished request for `extra` more."""
     remote = client.study(str(row.prolific_id))
     earlier = open_request(row, remote, extra=extra)
     return earlier.before if earlier else remote.places
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:
-    """Start a study again whose places were given back after it had ended; return how many.
+    """Restart an ended study whose places were given back; return the number of places.
 
-    While it is active Prolific fills such places by itself, and after a rejection it may too.
+    While the study is active Prolific fills such places by itself, and after a rejection it may
+    too.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
@@ -278,7 +279,7 @@ def refill(*, study_id: int, user: User | None = None) -> int:
 
 
 def good_submissions(row: ProlificStudy) -> int:
-    """Submissions that hold a place for good or for now."""
+    """Submissions that hold a place, permanently or for now."""
     lost = ["RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT", "UNKNOWN", ""]
     return row.submissions.exclude(status__in=lost).count()
 
@@ -293,7 +294,7 @@ def _bound(study: Study) -> list[ProlificStudy]:
 def _transition(client: Client, row: ProlificStudy, action: str, *, unless: str) -> None:
     """Send a transition once; after a lost answer the status says whether it was done.
 
-    It was not while the status is still `unless`.
+    It was not done while the status is still `unless`.
     """
     try:
         remote = client.transition_study(str(row.prolific_id), action)

@@ -1,6 +1,6 @@
-"""More places that somebody asked for: stored before they are sent, and until they are there.
+"""Requests for more places: stored before they are sent, and until they are fulfilled.
 
-Whoever asks for as many again after a crash gets those, and none besides.
+Repeating the same request after a crash adds these places once, and no others.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from annotation.prolific.api.types import RemoteStudy
 
 @dataclass(frozen=True)
 class PlacesRequest:
-    """From so many places to so many."""
+    """A request to change the number of places, from one number to another."""
 
     before: int
     wanted: int
 
 
 def open_request(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> PlacesRequest | None:
-    """An earlier request for as many places whose end nobody saw; None where there is none.
+    """An earlier request for the same places whose outcome is unknown; None if there is none.
 
     It is void when Prolific shows neither the number before it nor the one after it: then the
-    places were changed there meanwhile.
+    places were changed on Prolific in the meantime.
     """
     if row.places_before is None or row.places_wanted is None:
         return None
@@ -31,7 +31,7 @@ def open_request(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> Plac
 
 
 def store(row: ProlificStudy, request: PlacesRequest | None) -> None:
-    """Keep a request before it is sent; None once it is fulfilled or refused."""
+    """Store a request before it is sent; None once it is fulfilled or refused."""
     row.places_before = request.before if request else None
     row.places_wanted = request.wanted if request else None
     row.save(update_fields=["places_before", "places_wanted"])

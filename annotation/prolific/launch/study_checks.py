@@ -1,4 +1,4 @@
-"""Whether a study is ready for people: its texts, attention checks, codes and items."""
+"""Launch checks of the study itself: its texts, attention checks, codes and items."""
 
 from django.urls import reverse
 
@@ -7,9 +7,9 @@ from annotation.seats.completion_codes import codes_of
 from studies.models import Item, Study
 from studies.services.launch_checks import LaunchCheck
 
-# From this many minutes on, the platform wants two failed checks before a rejection.
+# From this many minutes on, the platform requires two failed checks before a rejection.
 _LONG_STUDY = 5
-# A share of first places outside of this is no balance.
+# A share of first positions outside this range is not balanced.
 _BALANCED = (0.4, 0.6)
 _FEWEST = 10
 
@@ -44,7 +44,7 @@ def _contact(study: Study) -> LaunchCheck:
 
 
 def _codes(study: Study) -> LaunchCheck:
-    # They are made on first sight, and the table refuses two that are alike.
+    # Codes are created when they are first read, and the table refuses two equal ones.
     return LaunchCheck(
         f"Each of the {len(codes_of(study.pk))} endings has its own completion code.", False
     )

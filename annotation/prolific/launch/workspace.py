@@ -1,8 +1,8 @@
 """The workspace that pays for a study, and the project in it that holds the drafts.
 
-Prolific puts a draft that names no project into the account's first one, and takes the money from
-that project's workspace. So both are looked up once, before the first draft, and sent with
-every call that takes them.
+Prolific puts a draft without a project into the account's first project, and charges that project's
+workspace. So both are looked up once, before the first draft, and sent with every call that accepts
+them.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from annotation.prolific.api.client import Client
 from annotation.prolific.api.errors import ChooseWorkspace, NotAllowed, OutcomeUnknown
 from annotation.prolific.launch.launch_plan import LaunchPlan
 
-# The title of the project that is taken first, and made where a workspace has none.
+# The title of the project that is preferred, and created if a workspace has none.
 PROJECT = "Thirdperson"
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A workspace and its project, by id and title. `project` is empty where none exists yet."""
+    """A workspace and its project, by id and title. `project` is empty if none exists yet."""
 
     id: str = ""
     title: str = ""
@@ -40,10 +40,10 @@ class Workspace:
 
 
 def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
-    """Where the study's drafts are; before there are any, where the plan puts them.
+    """The workspace of the study's drafts; before there are any, the workspace of the plan.
 
-    Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that
-    the token does not open, and any `ProlificError`.
+    Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that the
+    token cannot access, and any `ProlificError`.
     """
     stored = Workspace.of(recruitment.workspace)
     if stored.id and recruitment.study.prolific_studies.exists():
@@ -52,7 +52,7 @@ def workspace_of(recruitment: Recruitment, client: Client) -> Workspace:
 
 
 def find_workspace(client: Client, plan: LaunchPlan) -> Workspace:
-    """The plan's workspace, otherwise the only one, and its project. Changes nothing."""
+    """Find the plan's workspace, otherwise the only one, and its project. Changes nothing."""
     known = client.workspaces()
     if plan.workspace and plan.workspace not in known:
         raise ChooseWorkspace(
@@ -76,7 +76,7 @@ def find_workspace(client: Client, plan: LaunchPlan) -> Workspace:
 
 
 def with_project(client: Client, workspace: Workspace) -> Workspace:
-    """The workspace with a project in it, made where there is none. Safe to repeat."""
+    """The workspace with a project in it, created if there is none. Safe to repeat."""
     if workspace.project:
         return workspace
     try:

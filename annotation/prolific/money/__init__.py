@@ -1,1 +1,1 @@
-"""What was paid and set aside on Prolific, next to what Prolific says of it."""
+"""Payments and reservations on Prolific, by our records and by Prolific's."""

@@ -1,10 +1,10 @@
-"""Paying bonuses once. Prolific pays again when it is asked again, so every step is stored first.
+"""Pay bonuses once. Prolific pays every time it is asked, so every step is stored first.
 
     prepared → ready → sent → paid
-                 ↑______|    only when Prolific refused, or a person looks and nothing arrived
+                 ↑______|    only when Prolific refused, or a user checks and nothing arrived
 
-A payment whose answer was lost stays `sent`: it is resolved by reading what people were paid,
-never by paying again.
+A payment whose answer was lost stays `sent`: it is resolved by reading the bonuses that
+participants have received, never by paying again.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ from studies.money import format_money, major_units
 from studies.services.studies import lock_study, record
 
 State = BonusPayment.State
-# Prolific carries payments out after it has answered: until then a missing one says nothing.
+# Prolific carries payments out after it has answered: until then a missing one means nothing.
 SETTLES_WITHIN = dt.timedelta(minutes=15)
 
 
@@ -40,16 +40,16 @@ class Line:
 
 
 def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
-    """The largest of these shares of a reward, in whole minor units and never more than all."""
+    """The largest of these shares of a reward, in whole minor units, never more than the reward."""
     share = min(Decimal(1), max(shares, default=Decimal(0)))
     return int((Decimal(reward) * share).quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
 @transaction.atomic
 def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -> BonusPayment:
-    """Store who is to get what. Nothing is sent.
+    """Store a payment and its bonuses. Nothing is sent.
 
-    Raises `NotAllowed` when somebody has such a bonus already, or while a payment is unclear.
+    Raises `NotAllowed` when a participant already has such a bonus, or while a payment is unclear.
     """
     study = lock_study(study_id)
     if not 0 < len(lines) <= MAX_BULK_BONUS:
@@ -92,7 +92,7 @@ def prepare(*, study_id: int, lines: Sequence[Line], user: User | None = None) -
 
 
 def set_up(*, payment_id: int) -> BonusPayment:
-    """Tell Prolific of the payment; no money moves. Repeats change nothing once it is ready."""
+    """Announce the payment to Prolific; no money moves. Repeats change nothing once it is ready."""
     payment = _payment(payment_id)
     client = connect()
     with alone(payment.prolific_study.study_id, client):
@@ -101,13 +101,13 @@ def set_up(*, payment_id: int) -> BonusPayment:
             return payment
         row = payment.prolific_study
         currency = row.currency or row.study.currency
-        # The one place where the platform wants major units: 450 cents are 4.50.
+        # The only place where the platform uses major units: 450 cents are 4.50.
         lines = [
             (line.submission.submission_id, f"{major_units(line.amount, currency):f}")
             for line in payment.lines.select_related("submission")
             if line.submission is not None
         ]
-        # An answer that is lost leaves something set up and never paid: that costs nothing.
+        # A lost answer leaves a payment that is set up and never paid: that costs nothing.
         made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
         payment.bulk_id, payment.total, payment.state = made.id, made.total, State.READY
         payment.fees, payment.tax = made.fees, made.tax
@@ -116,11 +116,11 @@ def set_up(*, payment_id: int) -> BonusPayment:
 
 
 def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
-    """Pay what is set up, once; `confirmed` is the total that a person saw and agreed to.
+    """Pay a set-up payment once; `confirmed` is the total that a user saw and agreed to.
 
-    Raises `NotAllowed` when it was sent before, the total is another one or the user is no
-    owner of the study, and a `ProlificError`. After one with `outcome_unknown` the payment stays
-    sent and is looked up.
+    Raises `NotAllowed` when it was sent before, the total differs or the user is no owner of the
+    study, and a `ProlificError`. After one with `outcome_unknown` the payment stays sent and is
+    looked up.
     """
     payment = _payment(payment_id)
     study: Study = payment.prolific_study.study
@@ -133,7 +133,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
                 f"The total is {format_money(payment.total, study.currency)} now. Confirm it."
             )
         _note_what_was_paid(payment, client)
-        # Stored before it is sent, and only from ready: nobody can send it a second time.
+        # Stored before it is sent, and only from ready, so that it cannot be sent a second time.
         now = timezone.now()
         taken = BonusPayment.objects.filter(pk=payment.pk, state=State.READY).update(
             state=State.SENT, sent_at=now
@@ -152,7 +152,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
 
 
 def confirm_sent(*, study_id: int, client: Client) -> int:
-    """Look up payments whose answer was lost and return how many turn out to be paid."""
+    """Look up payments whose answer was lost and return how many were paid."""
     confirmed = 0
     for payment in BonusPayment.objects.filter(prolific_study__study=study_id, state=State.SENT):
         if all(_arrivals(payment, client)):
@@ -165,7 +165,7 @@ def confirm_sent(*, study_id: int, client: Client) -> int:
 def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
     """Make a payment ready again that was sent long enough ago and has reached nobody.
 
-    Raises `NotAllowed` while that cannot be said.
+    Raises `NotAllowed` while that is not certain.
     """
     payment = _payment(payment_id)
     study = payment.prolific_study.study
@@ -191,7 +191,7 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
 
 @transaction.atomic
 def cancel(*, payment_id: int) -> BonusPayment:
-    """Give up a payment that was not sent."""
+    """Cancel a payment that was not sent."""
     payment = _payment(payment_id)
     cancelled = BonusPayment.objects.filter(
         pk=payment_id, state__in=[State.PREPARED, State.READY]
@@ -213,7 +213,7 @@ def _back_to_ready(payment_id: int) -> None:
 
 
 def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
-    """Read what each person has been paid so far, so that an arrival shows afterwards."""
+    """Store each participant's bonuses so far, so that an arrival is visible afterwards."""
     if payment.state != State.READY:
         return
     for line in payment.lines.select_related("submission"):
@@ -223,7 +223,7 @@ def _note_what_was_paid(payment: BonusPayment, client: Client) -> None:
 
 
 def _arrivals(payment: BonusPayment, client: Client) -> list[bool]:
-    """For each line, whether one more bonus of its amount shows than before."""
+    """For each line, whether there is one more bonus of its amount than before."""
     arrived = []
     for line in payment.lines.select_related("submission"):
         if line.submission is not None:

@@ -1,4 +1,4 @@
-"""Who may decide about people's money: the owners of the study."""
+"""Permission to decide about participants' money: only owners of the study have it."""
 
 from django.contrib.auth.models import User
 
@@ -12,13 +12,13 @@ def is_owner(user: User, study: Study) -> bool:
 
 
 def owners_only(user: User | None, study: Study) -> None:
-    """Raise `NotAllowed` for a user who is no owner; without a user it is a command's."""
+    """Raise `NotAllowed` for a user who is no owner; commands pass no user and are allowed."""
     if user is not None and not is_owner(user, study):
         raise NotAllowed(why_not(study))
 
 
 def why_not(study: Study) -> str:
-    """Why somebody who is no owner cannot go on, and whom to ask."""
+    """The reason why a user who is no owner cannot continue, and whom to ask."""
     owned = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
     names = ", ".join(owned.order_by("pk").values_list("user__username", flat=True))
     owners = names or "an administrator"

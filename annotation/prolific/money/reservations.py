@@ -1,4 +1,4 @@
-"""What was set aside on Prolific, noted as it happens: publishing, and places added later."""
+"""Reservations on Prolific, stored when they are made: publishing, and places added later."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -16,9 +16,9 @@ def note_reservation(
     total: int | None,
     user: User | None = None,
 ) -> None:
-    """Note that the last `places` of a study are paid for; a repeat notes nothing twice.
+    """Store that the last `places` of a study are paid for; a repeat stores nothing twice.
 
-    `total` is the whole cost with fees and tax, None where Prolific did not say it.
+    `total` is the whole cost with fees and tax, None if Prolific did not state it.
     """
     ProlificReservation.objects.get_or_create(
         prolific_study=row,
@@ -33,9 +33,9 @@ def note_reservation(
 
 
 def with_fees(study: Study, rewards: int) -> int | None:
-    """What rewards cost with fees and tax, at the rate of the study's newest reservation.
+    """The cost of rewards with fees and tax, at the rate of the study's newest reservation.
 
-    None before Prolific has told a rate.
+    None before Prolific has stated a rate.
     """
     newest = (
         ProlificReservation.objects.filter(

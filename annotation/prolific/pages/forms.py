@@ -1,4 +1,4 @@
-"""Forms of the recruiting pages: shape alone; services decide."""
+"""Forms of the recruiting pages: they check only the format; services decide."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def _labels(text: str) -> list[str]:
 
 
 class PlanForm(forms.Form):
-    """Whom the study wants. Empty fields ask for nothing."""
+    """The launch plan. Empty fields request nothing."""
 
     places = forms.IntegerField(
         required=False,

@@ -1,4 +1,4 @@
-"""The money of a study's recruiting: the ledger beside Prolific's figures, and its file."""
+"""The money of a study's recruiting: the ledger, Prolific's figures, and the ledger as a file."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,7 +24,7 @@ _SHOWN = 200
 @require_http_methods(["GET", "POST"])
 @editor_page
 def money(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every sum that we sent or know of; posting asks Prolific for its own figures."""
+    """Every amount that we sent or know of; posting asks Prolific for its own figures."""
     if request.method == "POST":
         attempt(
             request,
@@ -71,5 +71,5 @@ def _entry(entry: Entry, ledger: Ledger) -> dict[str, object]:
 @require_http_methods(["GET"])
 @editor_page
 def money_file(request: HttpRequest, study: Study) -> HttpResponse:
-    """The ledger as CSV, every entry of it."""
+    """Every entry of the ledger as CSV."""
     return csv_response(f"{study.slug}-money", COLUMNS, csv_rows(ledger_of(study)))

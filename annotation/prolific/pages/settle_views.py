@@ -1,4 +1,4 @@
-"""Settling: approving, asking to return, rejecting one at a time, paying bonuses."""
+"""Settling: approve, ask to return, reject one at a time, pay bonuses."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from studies.pages.numbers import whole_number
 
 
 def _ids(request: HttpRequest) -> list[int]:
-    """The submissions that were ticked."""
+    """The selected submissions."""
     numbers = {whole_number(text) for text in request.POST.getlist("submission")}
     return sorted(number for number in numbers if number is not None)
 
@@ -57,7 +57,7 @@ def _money(study: Study, amount: int) -> str:
 
 
 def _bonus_text(study: Study, row: SettlementRow) -> str:
-    """The bonus that is proposed, otherwise what Prolific shows as paid."""
+    """The proposed bonus, otherwise the amount that Prolific shows as paid."""
     if row.bonus:
         return _money(study, row.bonus)
     paid = sum(row.submission.bonuses)
@@ -65,13 +65,13 @@ def _bonus_text(study: Study, row: SettlementRow) -> str:
 
 
 def _owner_context(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """Whether this person may decide about money, and why not."""
+    """Whether this user may decide about money, and the reason if not."""
     may_decide = is_owner(user_of(request), study)
     return {"may_decide": may_decide, "why_not": "" if may_decide else why_not(study)}
 
 
 def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
-    """Back to the list, with the reason, for who is no owner."""
+    """Redirect a user who is no owner back to the list, with the reason."""
     if is_owner(user_of(request), study):
         return None
     messages.error(request, why_not(study))
@@ -81,7 +81,7 @@ def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
 @require_http_methods(["GET"])
 @editor_page
 def settle(request: HttpRequest, study: Study) -> HttpResponse:
-    """Everybody, our side beside Prolific's, with a proposal and its reason."""
+    """All submissions, our data and Prolific's, with a proposal and its reason."""
     found = settlement(study)
     context = {
         "unknown": found.unknown,
@@ -106,7 +106,7 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
-    """Approve who is ticked, after their number and the sum were seen."""
+    """Approve the selected submissions, after the user has seen their number and the sum."""
     if refused := _refused(request, study):
         return refused
     ids = _ids(request)
@@ -143,7 +143,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask who is ticked to return, after the reason was written."""
+    """Ask the selected participants to return, after the user has written the reason."""
     ids, reason = _ids(request), request.POST.get("reason")
     if reason is not None and reason.strip():
         attempt(
@@ -170,7 +170,7 @@ def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
-    """Reject one person: the ground, the rule and the message on a page of its own."""
+    """Reject one submission: the ground, the rule and the message on a separate page."""
     if refused := _refused(request, study):
         return refused
     ids = _ids(request)
@@ -209,7 +209,7 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
-    """The payments of the study; posting ticked people prepares one more."""
+    """The payments of the study; posting selected participants prepares one more."""
     if request.method == "POST":
         rows = [row for row in _chosen(request, study) if row.bonus]
         lines = [Line(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
@@ -243,7 +243,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
-    """Pay once, look again, or give up."""
+    """Pay once, check again, or cancel."""
     number, action = whole_number(request.POST.get("payment", "")), request.POST.get("action", "")
     if number is None:
         raise Http404

@@ -1,4 +1,4 @@
-"""Recruiting on Prolific, for editors: launching, watching, ending."""
+"""Recruiting on Prolific, for editors: launch, monitor, end."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ UNPROCESSABLE = 422
 
 
 def editor_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Call `view(request, study)` for who may edit the study; others see that it is not there."""
+    """Call `view(request, study)` for users who may edit the study; others get a 404."""
 
     @never_cache
     @login_required
@@ -52,7 +52,7 @@ def user_of(request: HttpRequest) -> User:
 
 
 def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[Any], str]) -> bool:
-    """Do something on Prolific and tell the person what came of it; False when it failed."""
+    """Do something on Prolific and show the user the result; False when it failed."""
     try:
         result = action()
     except LaunchRefused as error:
@@ -78,7 +78,7 @@ def show(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """A recruiting page; each says so where study or Prolific are simulated."""
+    """Render a recruiting page; each says whether study or Prolific are simulated."""
     shared = {"study": study, "is_local": is_local()}
     template = f"annotation/prolific/{page}.html"
     return render(request, template, shared | dict(context or {}), status=status)
@@ -91,7 +91,7 @@ def to_home(study: Study) -> HttpResponse:
 @require_http_methods(["GET"])
 @editor_page
 def home(request: HttpRequest, study: Study) -> HttpResponse:
-    """Where the recruiting stands, from what was last read; asks Prolific nothing."""
+    """The state of the recruiting, as last read; asks Prolific nothing."""
     try:
         client = connect()
         account, problem = f"{client.origin}, token {client.token_fragment}", ""
@@ -125,7 +125,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _outlook(study: Study) -> dict[str, Any]:
-    """Which seats the places left cannot fill, and what the missing places cost in all."""
+    """The seats that the remaining places cannot fill, and the total cost of the missing places."""
     ahead = look_ahead(study)
     cost = with_fees(study, ahead.pay) if ahead.missing else None
     return {
@@ -140,7 +140,7 @@ def _is_old(row: ProlificStudy) -> bool:
 
 
 def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
-    """What people earn an hour as it turns out, beside the platform's floor, and the balance."""
+    """The actual hourly pay, the platform's least pay, and the balance."""
     known = Account.of(recruitment.account if recruitment else {})
     pace = pace_of(study)
 
@@ -161,7 +161,7 @@ def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Whom the study wants."""
+    """Show and store the launch plan."""
     if request.method == "POST" and "paper" in request.POST:
         attempt(
             request,
@@ -186,7 +186,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
-    """The checks and the cost, asked of Prolific now; the button makes the draft."""
+    """The checks and the cost, read from Prolific now; the button creates the draft."""
     if request.method == "POST":
         made = attempt(
             request,
@@ -217,7 +217,7 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
-    """A dry run: drafts that are made, read back, compared and deleted."""
+    """A dry run: create drafts, read them back, compare them and delete them."""
     found: list[DryRun] = []
     done = attempt(
         request,
@@ -234,7 +234,7 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
-    """Spend the money, after its sum was typed."""
+    """Spend the money, after the user has typed its sum."""
     if request.method == "POST":
         typed = request.POST.get("sum", "")
         done = attempt(
@@ -286,7 +286,7 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def places(request: HttpRequest, study: Study) -> HttpResponse:
-    """Add places, after their cost was seen."""
+    """Add places, after the user has seen their cost."""
     label, extra = request.POST.get("label", ""), _number(request.POST.get("extra", ""))
     if request.POST.get("sure") == "yes":
         attempt(
@@ -324,14 +324,14 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _number(text: str) -> int:
-    """What was typed into a field for a small number; 0 where it is none."""
+    """A small number that was typed into a field; 0 if it is none."""
     return whole_number(text, most=99_999) or 0
 
 
 @require_http_methods(["POST"])
 @editor_page
 def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
-    """Subscribe to Prolific's events, and show the secret that the server has to be given."""
+    """Subscribe to Prolific's events, and show the secret to set on the server."""
     secrets: list[str] = []
     done = attempt(
         request,
@@ -347,7 +347,7 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def act(request: HttpRequest, study: Study) -> HttpResponse:
-    """What spends nothing: read again, refill what was given back, forget a draft."""
+    """Actions that spend nothing: read again, refill returned places, delete a draft."""
     actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
         "sync": (
             lambda: follow(study_id=study.pk),

@@ -1,4 +1,4 @@
-"""Where Prolific posts its webhooks."""
+"""The address to which Prolific posts its webhooks."""
 
 import logging
 
@@ -12,11 +12,11 @@ from annotation.tasks import handle_prolific_event
 logger = logging.getLogger(__name__)
 
 
-# Prolific's server has no form of ours: what counts is the signature.
+# Prolific's server has no form of ours: the signature protects this view.
 @csrf_exempt
 @require_http_methods(["POST"])
 def webhook(request: HttpRequest) -> HttpResponse:
-    """Keep the event, queue it, and answer at once; a repeat is answered the same."""
+    """Store the event, queue it, and answer immediately; a repeat gets the same answer."""
     try:
         event = keep(
             event_id=request.headers.get("X-Event-ID", ""),
@@ -28,6 +28,6 @@ def webhook(request: HttpRequest) -> HttpResponse:
         logger.warning("a webhook was refused: %s", problem)
         return HttpResponse(status=403)
     if event is not None:
-        # Without a broker the look that comes every minute reads the study anyway.
+        # Without a broker, the reading every minute covers the study anyway.
         handle_prolific_event.delay_on_commit(event.pk)  # type: ignore[attr-defined]
     return HttpResponse(status=204)

@@ -1,6 +1,6 @@
-"""What a person decides about people: approving many, asking to return, rejecting one.
+"""Decisions of researchers on submissions: approve many, ask to return, reject one.
 
-Nothing here rejects anybody by itself, and agreement, accuracy and certainty are never looked at.
+Nothing here rejects automatically, and agreement, accuracy and certainty are never used.
 """
 
 import datetime as dt
@@ -24,7 +24,7 @@ from studies.models import Study
 from studies.services.studies import record
 
 LEAST_MESSAGE = 100
-# The platform's grounds. Disagreement, accuracy and certainty are none.
+# The platform's grounds. Disagreement, accuracy and certainty are not grounds.
 GROUNDS = {
     "TOO_QUICKLY": "Exceptionally fast: three standard deviations below the mean",
     "FAILED_CHECK": "Failed the attention checks",
@@ -35,7 +35,7 @@ GROUNDS = {
 
 @dataclass(frozen=True)
 class Approved:
-    """What became of an approval in bulk."""
+    """The result of an approval in bulk."""
 
     asked: int
     approved: int
@@ -45,11 +45,11 @@ class Approved:
 def approve(
     *, study_id: int, submission_ids: Sequence[int], confirmed: int, user: User | None = None
 ) -> Approved:
-    """Approve these submissions; `confirmed` is how many a person agreed to pay.
+    """Approve these submissions; `confirmed` is how many a user agreed to pay.
 
-    What Prolific shows as anything but awaiting review is left out and told. The wish is stored
-    before it is sent: what gets lost is asked for again. Raises `NotAllowed`, also for
-    a user who is no owner of the study, and `ProlificError`.
+    Submissions that Prolific does not show as awaiting review are skipped and reported. The request
+    is stored before it is sent, and a lost one is sent again. Raises `NotAllowed`, also for a user
+    who is no owner of the study, and `ProlificError`.
     """
     if len(set(submission_ids)) != confirmed or not confirmed:
         raise NotAllowed("The list of submissions changed meanwhile. Check it, then approve again.")
@@ -82,10 +82,10 @@ def approve(
 def reject(
     *, study_id: int, submission_id: int, category: str, message: str, user: User | None
 ) -> ProlificSubmission:
-    """Reject one submission, on a ground that the platform allows and that holds.
+    """Reject one submission, on a ground that the platform allows and that applies.
 
-    Only an owner of the study rejects. Raises `NotAllowed` with the rule that stands against it,
-    and `ProlificError`.
+    Only an owner of the study can reject. Raises `NotAllowed` with the rule that forbids it, and
+    `ProlificError`.
     """
     submission = ProlificSubmission.objects.select_related(
         "annotator", "prolific_study__study"
@@ -121,7 +121,7 @@ def reject(
 
 
 def _against(category: str, submission: ProlificSubmission) -> str:
-    """Why the ground does not hold for this person; empty where it does."""
+    """The reason why the ground does not apply to this participant; empty if it does."""
     annotator = submission.annotator
     work = work_of([submission.annotator_id]).get(submission.annotator_id or 0, Work())
     if category == "FAILED_CHECK" and (annotator is None or not annotator.failed_attention):
@@ -159,7 +159,7 @@ def _is_exceptionally_fast(submission: ProlificSubmission) -> bool:
 def request_returns(
     *, study_id: int, submission_ids: Sequence[int], reason: str, user: User | None = None
 ) -> int:
-    """Ask people to return, each once; return how many were asked. Raises `ProlificError`."""
+    """Ask participants to return, each once; return how many were asked. Raises `ProlificError`."""
     study = Study.objects.get(pk=study_id)
     if not reason.strip():
         raise NotAllowed("Enter a reason for the return.")
@@ -172,7 +172,7 @@ def request_returns(
         return_requested_at=None,
     ).order_by("pk")
     for submission in waiting:
-        # Stored first: a lost answer must not send the person the same message again.
+        # Stored first: after a lost answer the participant must not get the same message again.
         taken = ProlificSubmission.objects.filter(
             pk=submission.pk, return_requested_at=None
         ).update(return_requested_at=timezone.now())

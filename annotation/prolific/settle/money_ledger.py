@@ -1,8 +1,8 @@
-"""What recruiting costs: every sum that we sent or know of, beside Prolific's own figures.
+"""The cost of recruiting: every amount that we sent or know of, and Prolific's own figures.
 
-Reservations are noted as they are made, bonuses are our own records, rewards follow from the
+Reservations are stored as they are made, bonuses are our own records, rewards are computed from the
 submissions as last read. Prolific's figures are those of its cost endpoint, as last read. Amounts
-are in minor units; None is a sum that nobody has told us.
+are in minor units; None is an unknown amount.
 """
 
 import datetime as dt
@@ -39,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Entry:
-    """One sum. `amount` goes to people, `fees` to Prolific with its tax."""
+    """One sum. `amount` goes to participants, `fees` to Prolific with its tax."""
 
     when: dt.datetime | None
     kind: str
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def difference(self) -> int | None:
-        """Theirs less ours; None where one side is unknown."""
+        """Prolific's figure minus ours; None if one of them is unknown."""
         if self.ours is None or self.theirs is None:
             return None
         return self.theirs - self.ours
@@ -88,10 +88,10 @@ class Ledger:
 
 
 def read_costs(*, study_id: int) -> int:
-    """Ask Prolific what the study costs and keep it; return for how many of its studies there.
+    """Ask Prolific for the study's costs and store them; return for how many of its studies there.
 
-    Its people are read as well, and those whom we paid a bonus one by one where the list does not
-    show it. Raises `ProlificError`.
+    Also reads its submissions. Participants to whom we paid a bonus are read one by one if the list
+    does not show it. Raises `ProlificError`.
     """
     client = connect()
     follow(study_id=study_id, client=client)
@@ -111,7 +111,7 @@ def read_costs(*, study_id: int) -> int:
 
 
 def _bonuses_unseen(study_id: int) -> list[str]:
-    """Submissions whose bonuses, as last read, are not those that we have paid."""
+    """Submissions whose bonuses, as last read, differ from those that we have paid."""
     paid = ProlificSubmission.objects.filter(
         prolific_study__study=study_id, bonus_lines__payment__state=_State.PAID
     ).annotate(ours=Sum("bonus_lines__amount", filter=Q(bonus_lines__payment__state=_State.PAID)))
@@ -119,7 +119,7 @@ def _bonuses_unseen(study_id: int) -> list[str]:
 
 
 def ledger_of(study: Study) -> Ledger:
-    """The ledger from what is stored here; a handful of queries."""
+    """The ledger from the stored data; a handful of queries."""
     rows = list(ProlificStudy.objects.filter(study=study))
     reservations = list(
         ProlificReservation.objects.filter(prolific_study__in=rows).select_related("prolific_study")
@@ -154,7 +154,7 @@ def ledger_of(study: Study) -> Ledger:
     )
 
 
-# Who was paid a reward, or a part of it that Prolific does not tell.
+# Statuses of participants who were paid a reward, or a part of it that Prolific does not state.
 _PAID = (types.APPROVED, types.PARTIALLY_APPROVED, types.SCREENED_OUT)
 
 
@@ -199,7 +199,7 @@ def _bonuses(payment: BonusPayment) -> list[Entry]:
 
 
 def fees_of(payment: BonusPayment) -> int:
-    """Prolific's fees and tax of a payment: what it takes beyond the people's bonuses."""
+    """Prolific's fees and tax of a payment: its total minus the participants' bonuses."""
     if payment.fees is not None and payment.tax is not None:
         return payment.fees + payment.tax
     return max(0, payment.total - sum(line.amount for line in payment.lines.all()))
@@ -216,7 +216,7 @@ def _compare(
     rewards: Sequence[Entry],
     payments: Sequence[BonusPayment],
 ) -> list[Line]:
-    """Our sums beside Prolific's, over all of the study's rows that are published."""
+    """Compare our sums with Prolific's, over all of the study's rows that are published."""
     published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
     paid = [payment for payment in payments if payment.state == _State.PAID]
     projected = _theirs(published, "projected")
@@ -257,13 +257,13 @@ def _compare(
 
 
 def _total(amounts: Iterable[int | None]) -> int | None:
-    """The sum, or None where a part of it is unknown."""
+    """The sum, or None if a part of it is unknown."""
     known = list(amounts)
     return None if None in known else sum(one for one in known if one is not None)
 
 
 def _theirs(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
-    """Prolific's figures over all rows, or None where they were never read for one of them."""
+    """Prolific's figures over all rows, or None if they were never read for one of them."""
     if not all(row.costs for row in rows):
         return None
     found = [_costs(row.costs[name]) for row in rows]
@@ -286,7 +286,7 @@ def _add(costs: Iterable[Cost]) -> Cost:
 def _bonuses_by_person(
     submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
 ) -> list[Line]:
-    """People whom Prolific shows other bonuses for than we have paid; only those."""
+    """The participants for whom Prolific shows other bonuses than we have paid."""
     paid: dict[int | None, int] = {}
     for payment in payments:
         for line in payment.lines.all() if payment.state == _State.PAID else ():
@@ -299,7 +299,7 @@ def _bonuses_by_person(
 
 
 def csv_rows(ledger: Ledger) -> Iterator[list[str]]:
-    """Every entry as a row of a file: amounts in major units, empty where unknown, oldest first."""
+    """Every entry as a row of a file: amounts in major units, empty if unknown, oldest first."""
 
     def money(amount: int | None) -> str:
         return "" if amount is None else f"{major_units(amount, ledger.currency):f}"

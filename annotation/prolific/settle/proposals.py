@@ -1,6 +1,6 @@
-"""Our records beside Prolific's, and what to do about each person. Nothing is done here.
+"""Our records and Prolific's, with a proposal for each participant. Nothing is done here.
 
-Agreement, accuracy and certainty are never looked at.
+Agreement, accuracy and certainty are never used.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bon
 
 @dataclass(frozen=True)
 class Work:
-    """What somebody did here."""
+    """An annotator's work in this study."""
 
     answers: int = 0
     items: int = 0
@@ -46,7 +46,7 @@ class Work:
 
 @dataclass(frozen=True)
 class SettlementRow:
-    """One submission with our side of it, and the proposal with its reason."""
+    """One submission with our data on it, and the proposal with its reason."""
 
     submission: ProlificSubmission
     annotator: Annotator | None
@@ -76,7 +76,7 @@ class Settlement:
 
 
 def settlement(study: Study) -> Settlement:
-    """Every submission with its proposal, from what was last read; a handful of queries."""
+    """Every submission with its proposal, as last read; a handful of queries."""
     submissions = list(
         ProlificSubmission.objects.filter(prolific_study__study=study)
         .select_related("annotator", "prolific_study")
@@ -140,7 +140,7 @@ def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
 
 
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
-    """Who has a bonus under way or paid for their work."""
+    """The annotators who have a bonus in progress or paid for their work."""
     lines = Bonus.objects.filter(
         submission__in=submissions, is_open=True, reason__in=[PARTIAL, IN_FULL]
     )
@@ -148,7 +148,7 @@ def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
 
 
 def _best_of_each(submissions: Sequence[ProlificSubmission]) -> dict[int | None, int]:
-    """For people with several submissions, the one that is to be paid: the first that may be."""
+    """For participants with several submissions, the one to pay: the first that may be paid."""
     several: defaultdict[int | None, list[ProlificSubmission]] = defaultdict(list)
     for submission in submissions:
         if submission.annotator_id:
@@ -205,9 +205,9 @@ def _propose_review(
 
 
 def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[int, str]:
-    """What the work is worth that no approval pays, and why.
+    """The value of the work that no approval pays, and the reason.
 
-    The share of the items or of the stated time, whichever is more.
+    The share of the items or of the stated time, whichever is larger.
     """
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
     partial = submission.status == types.AWAITING_REVIEW and not work.is_whole
@@ -224,7 +224,7 @@ def _bonus(study: Study, submission: ProlificSubmission, work: Work) -> tuple[in
 
 
 def totals(study: Study) -> Counter[str]:
-    """How many submissions have each status, as last read."""
+    """The number of submissions of each status, as last read."""
     rows = ProlificStudy.objects.filter(study=study).values_list("submissions__status")
     return Counter(
         {status: n for status, n in rows.annotate(n=Count("submissions")) if status is not None}
@@ -233,7 +233,7 @@ def totals(study: Study) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long people take by Prolific's clock, and what an hour pays them then; minor units."""
+    """The time that participants take by Prolific's clock, and their hourly pay; minor units."""
 
     people: int
     minutes: float
@@ -241,7 +241,7 @@ class Pace:
 
 
 def pace_of(study: Study) -> Pace | None:
-    """The median of those who came back with their work; None while nobody has."""
+    """The median pace of annotators who completed; None until one has."""
     came_back = ProlificSubmission.objects.filter(
         prolific_study__study=study,
         status__in=[types.AWAITING_REVIEW, types.APPROVED],

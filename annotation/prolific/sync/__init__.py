@@ -1,1 +1,1 @@
-"""Keeping our records the same as Prolific's."""
+"""Synchronise our records with Prolific's."""

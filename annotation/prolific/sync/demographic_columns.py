@@ -1,4 +1,4 @@
-"""Which column of Prolific's export answers a question of ours, and what its words mean here."""
+"""The column of Prolific's export that answers a question of ours, and its values here."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from annotation.prolific.api.filters import POLITICS, SEX
 from annotation.prolific.api.types import Filter
 from annotation.prolific.launch.launch_plan import label_for, question_of
 
-# Columns by the filter that asks for them, where they are named otherwise than our questions.
+# Columns by their filter, where their names differ from our questions.
 _FILTERED = {
     SEX: ("sex",),
     POLITICS: (
@@ -17,7 +17,7 @@ _FILTERED = {
         "political affiliation",
     ),
 }
-# Columns that every export has, and the keys that questions about the same thing have.
+# Columns that every export has, and the keys of questions on the same subject.
 _USUAL = {
     "age": {"age", "age group", "age band", "age range"},
     "ethnicity simplified": {"ethnicity", "ethnic group", "race"},
@@ -34,12 +34,12 @@ _BELOW = re.compile(r"(?:under|below|younger than|less than)\s*(\d+)")
 
 
 def filter_of(question: DemographicQuestion) -> str | None:
-    """The filter that is known to ask what the question asks."""
+    """The filter known to ask the same as the question."""
     return next((f for f in _FILTERED if question_of(f, {question.key})), None)
 
 
 def filters_for(questions: Sequence[DemographicQuestion], live: Iterable[Filter]) -> list[str]:
-    """The filters whose answers the export has to be asked for; `live` may be empty."""
+    """The filters whose answers to request with the export; `live` may be empty."""
     known = list(live)
     wanted = []
     for question in questions:
@@ -57,7 +57,7 @@ def needs_live_filters(questions: Sequence[DemographicQuestion]) -> bool:
 
 
 def column_of(question: DemographicQuestion, columns: Iterable[str]) -> str | None:
-    """The column of an export that answers the question; None where there is none."""
+    """The column of an export that answers the question; None if there is none."""
     there = list(columns)
     if known := filter_of(question):
         return next((name for name in _FILTERED[known] if name in there), None)
@@ -68,7 +68,7 @@ def column_of(question: DemographicQuestion, columns: Iterable[str]) -> str | No
 
 
 def value_of(question: DemographicQuestion, text: str) -> str | None:
-    """The value of our question that Prolific's answer means; None where it means none of them."""
+    """The value of our question that matches Prolific's answer; None if none does."""
     known = filter_of(question)
     for option in question.options:
         value, label = str(option["value"]), str(option["label"])
@@ -82,7 +82,7 @@ def value_of(question: DemographicQuestion, text: str) -> str | None:
 
 
 def _holds(option: str, number: int) -> bool:
-    """Whether an option such as 18-24, 65+ or “under 18” holds a number."""
+    """Whether an option such as 18-24, 65+ or “under 18” includes a number."""
     words = option.casefold().replace("_", "-")
     if span := _SPAN.search(words):
         return int(span[1]) <= number <= int(span[2])
@@ -102,6 +102,6 @@ def _names(question: DemographicQuestion) -> set[str]:
 
 
 def _fold(text: str) -> str:
-    """Words alone: “What is your student status?” and student-status name the same thing."""
+    """Only the words: “What is your student status?” and student-status are the same."""
     words = " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
     return words.removeprefix("what is your ").removeprefix("your ")

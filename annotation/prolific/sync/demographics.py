@@ -1,7 +1,7 @@
-"""What people told Prolific about themselves, from its export: shown, never a ground to reject.
+"""Participants' demographics from Prolific's export: shown, never a ground to reject.
 
-Quota places follow what people say in the study. The export is set beside them, so that a group
-that Prolific fills otherwise than the study does can be seen.
+Quota places follow the answers in the study. The export is compared with them, to show groups that
+Prolific fills differently from the study.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ from studies.importers.files.lines import BadLine
 from studies.importers.files.table import records
 from studies.models import Study
 
-# What the platform writes where a person's answer is not to be had.
+# The platform's text where a participant's answer is not available.
 _ABSENT = {"", "DATA_EXPIRED", "CONSENT_REVOKED", "N/A", "PREFER NOT TO SAY"}
 _ID = "submission id"
-# Columns of the submission rather than of the person.
+# Columns about the submission, not about the participant.
 _NOT_ABOUT_PEOPLE = {
     _ID,
     "participant id",
@@ -48,7 +48,7 @@ _HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY
 
 
 def fetch(*, study_id: int) -> int:
-    """Read the export of a study's people and keep it with their submissions."""
+    """Read the export of a study's participants and store it with their submissions."""
     client = connect()
     wanted = _filters(client, list(DemographicQuestion.objects.filter(study=study_id)))
     kept = 0
@@ -57,7 +57,7 @@ def fetch(*, study_id: int) -> int:
         people = read_export(text)
         if people is None:
             raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
-        # What people said who have withdrawn is not read again.
+        # The answers of annotators who have withdrawn are not read again.
         for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
             about = people.get(submission.submission_id)
             if about is not None and about != submission.demographics:
@@ -68,17 +68,17 @@ def fetch(*, study_id: int) -> int:
 
 
 def _filters(client: Client, questions: Sequence[DemographicQuestion]) -> list[str]:
-    """The filters that our questions need; the live list is read only where it has to be."""
+    """The filters that our questions need; the live list is read only if necessary."""
     live: Sequence[Filter] = ()
     if demographic_columns.needs_live_filters(questions):
-        # Without the list fewer columns are compared: no reason to read none.
+        # Without the list fewer columns are compared, but the others can still be read.
         with contextlib.suppress(Rejected, NotFound):
             live = client.filters()
     return demographic_columns.filters_for(questions, live)
 
 
 def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
-    """The export with the columns that our questions ask; without them where they are refused."""
+    """The export with the columns of our questions, or without them if they are refused."""
     if wanted:
         try:
             return client.demographics(study_id, filters=wanted)
@@ -88,9 +88,9 @@ def _export(client: Client, study_id: str, wanted: Sequence[str]) -> str:
 
 
 def read_export(text: str) -> dict[str, dict[str, str]] | None:
-    """What the export says of each submission, by column name; the columns vary.
+    """The export's data on each submission, by column name; the columns vary.
 
-    None where it names no submissions, or breaks off within its last row.
+    None if the export names no submissions, or is cut off within its last row.
     """
     columns: set[str] = set()
 
@@ -116,7 +116,7 @@ def read_export(text: str) -> dict[str, dict[str, str]] | None:
 
 
 def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQuestion]) -> str:
-    """Where somebody's answers here and on Prolific differ; empty where they agree."""
+    """The differences between answers here and on Prolific; empty if there are none."""
     if submission.annotator is None:
         return ""
     stated = submission.annotator.demographics
@@ -126,7 +126,7 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
         if not here or not there or here == DemographicQuestion.PREFER_NOT_TO_SAY:
             continue
         means = demographic_columns.value_of(question, there)
-        # Words that none of our values has say nothing, unless we know the filter's own.
+        # Words that match none of our values mean nothing, unless we know the filter's own words.
         if means != here and (means is not None or demographic_columns.filter_of(question)):
             differing.append(f"{question.key}: here “{here}”, on Prolific “{there}”")
     return "; ".join(differing)
@@ -139,7 +139,7 @@ def _prolific_value(submission: ProlificSubmission, question: DemographicQuestio
 
 @dataclass(frozen=True)
 class Group:
-    """A quota group: its places, and who fills them by either side's answers."""
+    """A quota group: its places, and how many fill it by our answers and by Prolific's."""
 
     name: str
     places: int
@@ -150,10 +150,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Groups:
-    """The quota groups beside Prolific's answers; `unknown` people have none there.
+    """The quota groups by our answers and by Prolific's; `unknown` annotators have none there.
 
-    `unasked` are the questions of the groups that nobody's answers there say anything about:
-    without them nobody can be put into a group by Prolific's answers.
+    `unasked` are the questions of the groups that no answers on Prolific cover: without them nobody
+    can be assigned to a group by Prolific's answers.
     """
 
     rows: list[Group]
@@ -162,7 +162,7 @@ class Groups:
 
 
 def groups_of(study: Study) -> Groups | None:
-    """Every quota group with its people here and on Prolific; None without groups or export."""
+    """Every quota group with its annotators here and on Prolific; None without groups or export."""
     groups = list(study.quota_groups.all())
     people = list(
         ProlificSubmission.objects.filter(
@@ -203,10 +203,10 @@ def _group(
 def _in_our_words(
     submission: ProlificSubmission, questions: Sequence[DemographicQuestion]
 ) -> dict[str, str] | None:
-    """Prolific's answers as values of our questions; None where one of them is not known.
+    """Prolific's answers as values of our questions; None if one of them is not known.
 
-    An answer to a filter whose words we know, and that none of our values means, is kept as it
-    is: it fits no group. Other words that we cannot read are no answer.
+    An answer to a filter whose words we know, and that matches none of our values, is kept
+    unchanged: it fits no group. Other words that we cannot read count as no answer.
     """
     stated = {}
     for question in questions:

@@ -31,7 +31,7 @@ _OVER = {types.RETURNED, types.TIMED_OUT, types.REJECTED, types.APPROVED, types.
 
 
 class Verification(enum.Enum):
-    """What we know about a link when somebody opens it."""
+    """The facts known about a link when it is opened."""
 
     SIGNED = "signed by Prolific"
     UNKNOWN = "of a session that Prolific does not know"
@@ -73,7 +73,7 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> Verification:
 
 
 def note_entry(annotator: Annotator, verification: Verification) -> None:
-    """Store with a new annotator what we know about their link."""
+    """Store the facts about the link with a new annotator."""
     if verification == Verification.SIGNED:
         services.note_signed(annotator_id=annotator.pk)
     elif verification == Verification.UNKNOWN:
@@ -124,9 +124,9 @@ def _ask(study: Study, pid: str, session: str, client: Client) -> Verification:
 
 
 def _is_short(study: Study) -> bool:
-    """Whether one more person might find no seats or a full group, as far as is known here.
+    """Whether one more annotator might find no seats or a full group, as far as is known here.
 
-    Those who have come so far as to get neither yet will take theirs first.
+    Annotators who have started but have no seats or place yet will take theirs first.
     """
     under_way = Annotator.objects.filter(study=study, state__in=ACTIVE)
     without_seats = under_way.filter(assignments=None, works_surplus=False).count()
@@ -141,7 +141,7 @@ def _is_short(study: Study) -> bool:
 
 
 def _follow_who_left(study: Study, client: Client) -> None:
-    """Read who has gone, so that what they held is free before it is given out."""
+    """Read who has left, so that their seats and places are free before others get them."""
     try:
         for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
             read_submissions(row, client)

@@ -1,4 +1,4 @@
-"""Looking up sessions that came in by the link and stand in no list of Prolific's."""
+"""Look up sessions of opened links that are in none of Prolific's lists."""
 
 import datetime as dt
 import logging
@@ -17,21 +17,21 @@ from studies.models import Study
 
 logger = logging.getLogger(__name__)
 
-# Looks up one session and applies it; False where Prolific does not know it.
+# Looks up one session and applies it; False if Prolific does not know it.
 Refresh = Callable[..., bool]
 
-# Somebody who has left is given up: their submission is not looked for any more.
+# After this time a submission is not looked for any more: the participant has left.
 _LOOKED_FOR = dt.timedelta(days=2)
 _FIRST_WAIT = dt.timedelta(minutes=1)
 _LONGEST_WAIT = dt.timedelta(hours=6)
-# A page that somebody loads again and again asks Prolific no more often.
+# The shortest wait between two requests to Prolific for a page that is loaded repeatedly.
 _PAGE_WAIT = dt.timedelta(seconds=20)
-# Somebody is waiting for the page.
+# Short, because a participant is waiting for the page.
 PAGE_SECONDS = 4.0
 
 
 def page_client() -> Client:
-    """A client that gives up soon, for a page that somebody waits for."""
+    """A client that gives up soon, for a page that a participant is waiting for."""
     return Client(
         base_url=settings.PROLIFIC_BASE_URL,
         token=settings.PROLIFIC_API_TOKEN,
@@ -41,15 +41,15 @@ def page_client() -> Client:
 
 
 def is_watched(study: Study) -> bool:
-    """Whether the people of a study can be looked up: it was launched from here."""
+    """Whether a study's participants can be looked up: it was launched from here."""
     launched = ProlificStudy.objects.filter(study=study, prolific_id__isnull=False)
     return bool(settings.PROLIFIC_API_TOKEN) and launched.exists()
 
 
 def look_up_unlisted(study: Study, client: Client, refresh: Refresh) -> int:
-    """Look up who is in no list, each less and less often; return how many were found.
+    """Look up annotators who are in no list, less and less often; return how many were found.
 
-    So are the people of a quota study found, whose submissions may belong to a child of it.
+    This also finds participants of a quota study, whose submissions may belong to a child of it.
     """
     listed = ProlificSubmission.objects.filter(prolific_study__study=study)
     known = set(listed.values_list("submission_id", flat=True))
@@ -70,20 +70,20 @@ def look_up_unlisted(study: Study, client: Client, refresh: Refresh) -> int:
 
 
 def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
-    """Whether it is time to look somebody up again: after 1, 2, 4, 8 and so on minutes."""
+    """Whether it is time for the next look-up: after 1, 2, 4, 8 and so on minutes."""
     if identity.looked_at is None:
         return True
     wait = min(_FIRST_WAIT * 2 ** min(max(0, identity.looks - 1), 12), _LONGEST_WAIT)
-    # Less by a little, so that a look once a minute meets it.
+    # Slightly less, so that the look-up once a minute meets it.
     return now >= identity.looked_at + wait - dt.timedelta(seconds=5)
 
 
 def _look(identity: ProlificIdentity, client: Client, refresh: Refresh, sessions: list[str]) -> int:
-    """Look up a person's sessions; who is not found is in doubt from now on."""
+    """Look up an annotator's sessions; an annotator who is not found is in doubt from then on."""
     found = sum(refresh(session, client=client) for session in sessions)
     person = ProlificIdentity.objects.filter(pk=identity.pk)
     if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
-        # A further session of somebody who is known.
+        # A further session of a known annotator.
         person.update(looked_at=timezone.now(), looks=identity.looks + 1)
     else:
         doubt(annotator_id=identity.annotator_id)
@@ -91,10 +91,10 @@ def _look(identity: ProlificIdentity, client: Client, refresh: Refresh, sessions
 
 
 def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
-    """Whether a completion code may be shown: Prolific does not say that it knows nobody like that.
+    """Whether a completion code may be shown: Prolific does not say that the annotator is unknown.
 
-    Who is in no list yet is looked up now. When Prolific cannot be read, its outage is not held
-    against anybody who was never unknown.
+    An annotator who is in no list yet is looked up now. When Prolific cannot be read, its outage
+    does not affect annotators who were never unknown.
     """
     identity = ProlificIdentity.objects.filter(annotator=annotator).first()
     is_known = (

@@ -1,6 +1,6 @@
-"""Keeping in step with Prolific: every event is a hint, what counts is what is read afterwards.
+"""Synchronisation with Prolific: an event is only a hint, and the data read afterwards counts.
 
-Webhooks make it quick, and `follow_all` once a minute makes up for every one that was lost.
+Webhooks make it fast, and `follow_all` once a minute makes up for every lost webhook.
 """
 
 import datetime as dt
@@ -46,9 +46,9 @@ FINAL = frozenset(
         types.PARTIALLY_APPROVED,
     }
 )
-# An approval that does not show after this is asked for again: that costs nothing twice.
+# An approval that is not visible after this time is requested again: a repeat costs nothing.
 _ASK_AGAIN = dt.timedelta(minutes=2)
-# What was launched longer ago changes seldom. It is read less often, and never given up.
+# Studies launched longer ago change seldom. They are read less often, but never skipped.
 OLD_AFTER = dt.timedelta(days=60)
 _OLD_READ_EVERY = dt.timedelta(hours=1)
 
@@ -56,7 +56,7 @@ _OLD_READ_EVERY = dt.timedelta(hours=1)
 def follow_all() -> int:
     """Read every recruitment that may still change; return how many studies were read.
 
-    What goes wrong with one study does not keep the others from being read.
+    An error with one study does not prevent the others from being read.
     """
     due = _due(ProlificStudy.objects.filter(prolific_id__isnull=False))
     study_ids = sorted(set(due.values_list("study", flat=True)))
@@ -78,9 +78,9 @@ def follow_all() -> int:
 
 
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
-    """All but completed studies whose people are all settled and were read since.
+    """All but completed studies whose submissions are all settled and were read since.
 
-    Old ones are read once an hour. A simulated study is asked of a simulated Prolific alone.
+    Old ones are read once an hour. A simulated study is read only from a simulated Prolific.
     """
     if not is_local():
         rows = rows.filter(study__is_simulated=False)
@@ -91,10 +91,10 @@ def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
 
 
 def follow(*, study_id: int, client: Client | None = None) -> int:
-    """Read a study and all of its submissions and apply what they say; return how many.
+    """Read a study and all of its submissions and apply the changes; return how many.
 
-    Safe to run twice and at the same time as anything else. Raises `ProlificError`; what was
-    read before is applied.
+    Safe to run twice and at the same time as anything else. Raises `ProlificError`; data read
+    before the error is applied.
     """
     client = client or connect()
     study = Study.objects.get(pk=study_id)
@@ -124,9 +124,9 @@ def read_submissions(row: ProlificStudy, client: Client) -> int:
 
 
 def _follow_account(study: Study, client: Client) -> None:
-    """Keep what the workspace holds and what an hour has to pay, read every few minutes.
+    """Store the workspace's balance and the least hourly pay, read every few minutes.
 
-    Both are advice: what cannot be read is kept as a sentence and stops nothing.
+    Both are advice: a value that cannot be read is stored as a sentence and stops nothing.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     if Account.of(recruitment.account).is_fresh:
@@ -144,7 +144,7 @@ def _follow_account(study: Study, client: Client) -> None:
 def refresh_submission(submission_id: str, *, client: Client | None = None) -> bool:
     """Read one submission and apply it; False when it is unknown there or not ours.
 
-    A fresh submission may not be found at once: the next look finds it.
+    A fresh submission may not be found immediately: the next reading finds it.
     """
     client = client or connect(patience=IN_WORKER)
     read_at = timezone.now()
@@ -180,9 +180,10 @@ def _remember_child(row: ProlificStudy, child: str) -> None:
 def apply(
     row: ProlificStudy, remote: RemoteSubmission, *, read_at: dt.datetime
 ) -> ProlificSubmission:
-    """Store what Prolific says of a submission and let the person's part follow it.
+    """Store Prolific's data on a submission and update the annotator's part.
 
-    What was read earlier never replaces what was read later, whoever comes first.
+    Data that was read earlier never replaces data that was read later, in whatever order they
+    arrive.
     """
     if remote.study_id not in (row.prolific_id, *row.child_ids):
         _remember_child(row, remote.study_id)
@@ -211,7 +212,7 @@ def _store(
         defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
     )
     if not created:
-        # Conditional, so that of two readers the later reading stays.
+        # Conditional, so that of two readings the later one stays.
         ProlificSubmission.objects.filter(
             Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
         ).update(**seen)
@@ -227,14 +228,14 @@ def _store(
 
 
 def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None:
-    """Who this is, by their id; None when they never opened the study."""
+    """The annotator with the participant's id; None if they never opened the study."""
     return Annotator.objects.filter(
         study=row.study_id, identity_hash__in=identity_hashes(remote.participant)
     ).first()
 
 
 def _is_latest(submission: ProlificSubmission) -> bool:
-    """Whether this is the person's last submission: an earlier one says nothing of them now."""
+    """Whether this is the participant's last submission: earlier ones are no longer relevant."""
     newest = (
         ProlificSubmission.objects.filter(annotator=submission.annotator_id)
         .order_by("-started_at", "-pk")
@@ -245,9 +246,10 @@ def _is_latest(submission: ProlificSubmission) -> bool:
 
 
 def _move(submission: ProlificSubmission) -> None:
-    """Let the person's part follow; what does not fit the state they are in changes nothing.
+    """Update the annotator's part; a change that does not fit their state has no effect.
 
-    Who left there may go on here afterwards: a return or time-out is followed once.
+    Participants who left on Prolific may continue here afterwards: a return or time-out is applied
+    once.
     """
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
@@ -272,14 +274,14 @@ def _move(submission: ProlificSubmission) -> None:
         ):
             services.complete(annotator_id=annotator_id)
     except (WrongStep, Unfinished) as error:
-        # They ended another way here, or the work is not whole: settling shows both sides.
+        # Their part ended differently here, or the work is not complete: settling shows both.
         logger.info("submission %s is %s: %s", submission.pk, status, error)
-    # Afterwards: a crash before this line is made up for by the next look.
+    # Stored last: after a crash before this line, the next reading does it.
     ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
 
 
 def _ask_again(study: Study, client: Client) -> None:
-    """Ask once more for approvals that a person gave and Prolific does not show."""
+    """Request approvals again that a researcher confirmed and Prolific does not show."""
     waiting = list(
         ProlificSubmission.objects.filter(
             prolific_study__study=study,

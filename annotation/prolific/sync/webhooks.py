@@ -1,4 +1,4 @@
-"""Webhooks: checked over the raw bytes, kept once, answered at once, worked off in Celery."""
+"""Webhooks: verified over the raw bytes, stored once, answered immediately, handled in Celery."""
 
 import base64
 import binascii
@@ -29,14 +29,14 @@ _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class BadWebhook(ValueError):
-    """It is not signed with our secret, or is no event."""
+    """The webhook is not signed with our secret, or is no event."""
 
 
 def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bool:
     """Whether `signature` is base64(HMAC-SHA256(secret, timestamp + body)), in constant time.
 
-    The timestamp is part of what is signed and of no other use: repeats may carry an old one,
-    and are recognised by their event id.
+    The timestamp is part of the signed data and has no other use: repeats may carry an old one, and
+    are recognised by their event id.
     """
     expected = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     try:
@@ -47,7 +47,7 @@ def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bo
 
 
 def keep(*, event_id: str, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None:
-    """Check a webhook and store its event; None when it was stored before.
+    """Verify a webhook and store its event; None when it was stored before.
 
     Raises `BadWebhook`.
     """
@@ -57,7 +57,7 @@ def keep(*, event_id: str, timestamp: str, signature: str, body: bytes) -> Proli
     if not is_signed(secret=secret, timestamp=timestamp, body=body, signature=signature):
         raise BadWebhook("the signature is not ours")
     event = _read(body)
-    # Without its id an event is known by its content.
+    # An event without an id is identified by its content.
     event_id = event_id or hashlib.sha256(timestamp.encode() + body).hexdigest()
     stored, created = ProlificEvent.objects.get_or_create(
         event_id=event_id[:100],
@@ -80,9 +80,10 @@ def _read(body: bytes) -> dict[str, Any]:
 
 
 def handle(*, event_id: int) -> bool:
-    """Read again what an event is about; False when it is not ours. Safe to run twice.
+    """Read again the data that an event is about; False when it is not ours. Safe to run twice.
 
-    Raises `ProlificError`: the event stays unhandled, and the next look at the study makes up.
+    Raises `ProlificError`: the event stays unhandled, and the next reading of the study makes up
+    for it.
     """
     event = ProlificEvent.objects.get(pk=event_id)
     if event.handled_at is not None:
@@ -103,8 +104,8 @@ def handle(*, event_id: int) -> bool:
 def subscribe(*, study_id: int, user: User | None = None) -> str:
     """Subscribe the workspace's events to this installation and return its signing secret.
 
-    A secret that the workspace has is kept: a new one would silence whoever else uses it.
-    What is subscribed already stays as it is. Raises `NotAllowed`, `ProlificError`.
+    An existing secret of the workspace is kept: a new one would break other installations that use
+    it. Existing subscriptions stay as they are. Raises `NotAllowed`, `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
     if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
@@ -122,10 +123,10 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
 
 
 def _subscribe_events(client: Client, workspace: str) -> None:
-    """One confirmed subscription for each event.
+    """Ensure one confirmed subscription for each event.
 
-    One whose answer was lost can never be confirmed: as long as no subscribing has come to its
-    end here, what is found is made anew.
+    A subscription whose answer was lost can never be confirmed: until subscribing has succeeded
+    once here, existing subscriptions are deleted and created again.
     """
     address = f"{settings.PUBLIC_BASE_URL}{reverse('prolific-webhook')}"
     ours = [row for row in client.subscriptions(workspace) if row.get("target_url") == address]
