@@ -10,12 +10,12 @@ class BadParameters(AnalysisError):
 
 
 class PlanIsFrozen(AnalysisError):
-    """A plan was to be frozen for a study that has one."""
+    """A study already has a frozen plan."""
 
 
 class ForeignFiles(AnalysisError):
-    """A folder holds, under names that were to be written, what this program did not make."""
+    """A folder already has a file of this name that this program did not make."""
 
 
 class NotShareable(AnalysisError):
-    """A report was to be shared that is not done, or whose files are gone."""
+    """A report cannot be shared: it is not finished, or its files are deleted."""

@@ -1,4 +1,4 @@
-"""What no study of this kind can bear, in the same words in its report and on its dataset card."""
+"""Limits of every study of this kind, in the same words in its report and on its dataset card."""
 
 from studies.prompts.language import is_prompt_language, language_name
 
@@ -27,7 +27,7 @@ def language_limit(language: str) -> str:
 
 
 def certainty_limit(threshold: float) -> str:
-    """What high certainty does not mean; at 80 the threshold lies inside a band."""
+    """The sentence on what high certainty does not mean; at 80 the threshold lies inside a band."""
     high = f"A certainty of {threshold:g} or more counts as high"
     if threshold == 80:
         return f"{high}; one of exactly 80 is high and still only in the band “Confident”."

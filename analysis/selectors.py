@@ -32,5 +32,5 @@ def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
 def get_report(
     user: User | AnonymousUser, slug: str, public_id: str, *, role: str = Membership.Role.VIEWER
 ) -> Report:
-    """One report; 404 if it does not exist or the user may not see it."""
+    """One report; 404 if it does not exist or the user cannot see it."""
     return get_object_or_404(reports_for(user, slug, role=role), public_id=public_id)

@@ -1,6 +1,6 @@
-"""What a worker does for this app.
+"""Tasks of this app for the worker.
 
-Pages queue these tasks: what computes is imported when a task runs.
+Pages queue these tasks, so modules that compute are imported when a task runs.
 """
 
 from celery import shared_task
@@ -35,7 +35,7 @@ def write_export(export_id: int) -> None:
 
 @shared_task
 def tidy_report_jobs() -> None:
-    """Restart what a killed worker left behind; delete expired exports and old drafts."""
+    """Restart jobs that a killed worker left behind; delete expired exports and old drafts."""
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=folder_of)
     tidy_jobs(Export, write_export, folder_of=storage.folder_of)

@@ -1,8 +1,8 @@
 """One answer per item of all annotators together and of each run, counted by the database.
 
 The rules are those of the report: the majority of the answers that count, a shared maximum is no
-verdict, the certainty is the mean of those who chose it, and an own answer “tie” is not scored
-where no tie was offered.
+verdict, the certainty is the mean of those who chose it, and the answer “tie” is not scored where
+no tie was offered.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ _CHUNK = 2_000
 
 
 def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """First the annotators together, then every run; an item without any answer has no row."""
+    """Yield the annotators' verdicts, then each run's; an item without any answer has no row."""
     return chain(annotator_aggregates(study), run_aggregates(study))
 
 
 def annotator_aggregates(study: Study) -> Iterator[dict[str, Any]]:
-    """The majority of annotators at every item that has an answer, by item key."""
+    """Yield the majority of annotators at every item that has an answer, by item key."""
     answers = Annotation.objects.filter(
         assignment__annotator__study=study,
         assignment__annotator__excluded_at=None,
@@ -50,7 +50,7 @@ def annotator_aggregates(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def run_aggregates(study: Study, items: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Every run's verdict on every item, or on those with the keys `items`, by judge and run.
+    """Yield every run's verdict on every item, or on those with the keys `items`, by judge and run.
 
     An item without a readable reply has a row without a verdict.
     """
@@ -81,7 +81,7 @@ def run_aggregates(study: Study, items: Sequence[str] | None = None) -> Iterator
 
 
 def _counts() -> dict[str, Any]:
-    """For each choice how many chose it, and their mean certainty."""
+    """Count who chose each choice, with their mean certainty."""
     counts: dict[str, Any] = {}
     for choice in Choice.values:
         chose = Q(choice=choice)

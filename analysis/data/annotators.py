@@ -84,7 +84,7 @@ def withdrawn_answers() -> Coalesce:
 
 
 def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
-    """Withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
+    """Return the withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
     people = Annotator.objects.filter(study__slug=slug)
     withdrawn = (
         Annotation.objects.filter(
@@ -103,7 +103,7 @@ def answers_of(
 ) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
     """Raters, their demographics, and their answers that count.
 
-    Of excluded annotators, or of all others; raters are numbered from `after`.
+    Either of excluded annotators or of all others; raters are numbered from `after`.
     """
     people = dict(Annotator.objects.filter(study=study).values_list("pseudonym", "demographics"))
     found = Annotation.objects.filter(

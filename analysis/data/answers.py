@@ -10,7 +10,7 @@ from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, DemographicQuestion
 from studies.models import Item, Persona, Study
 
-# Answers that fill a seat of their item, or were read from a file.
+# Answers that fill a seat of their item, or were imported from a file.
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 
 
@@ -36,9 +36,9 @@ def annotator_rows(
 def demographics(
     study: Study, *, with_withdrawn: bool
 ) -> tuple[list[tuple[int, str, Mapping[str, str]]], list[str]]:
-    """Id, pseudonym and demographics of each annotator, and the keys of the questions in order.
+    """Ids, pseudonyms and demographics of the annotators, and the keys of the questions in order.
 
-    Those who did not consent or withdrew are there only `with_withdrawn`.
+    Annotators who did not consent or withdrew are included only `with_withdrawn`.
     """
     found = Annotator.objects.filter(study=study)
     if not with_withdrawn:
@@ -48,7 +48,7 @@ def demographics(
 
 
 def counted_pseudonyms(study: Study) -> list[str]:
-    """The annotators of whom the report counts at least one answer."""
+    """Pseudonyms of the annotators with at least one answer that the report counts."""
     counts = Annotation.objects.filter(
         assignment__annotator=OuterRef("pk"),
         assignment__item__split=Item.Split.MAIN,

@@ -1,7 +1,7 @@
 """The data of a study as plain arrays, from which a report is computed.
 
-No database ids and no clock times: equal answers give an equal report, whenever and wherever they
-were stored. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
+It holds no database ids and no clock times, so equal answers give an equal report on any machine
+at any time. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ class StudyFacts:
 
 @dataclass(frozen=True)
 class FrozenPlan:
-    """The analysis as it was announced; `answers` and `judgments` were there by then.
+    """A frozen analysis plan, with the number of `answers` and `judgments` at that time.
 
     `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
     """
@@ -112,7 +112,7 @@ class Answers:
     seconds : ndarray of float, shape (n,)
         Active time; NaN where it is unknown.
     position : ndarray of int, shape (n,)
-        Where the item stood in the rater's own order.
+        Position of the item in the rater's own order.
     """
 
     item: Index
@@ -170,7 +170,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The words of a run: the template as it reads now, its hash, and the hash the run stored."""
+    """The prompt of a run: the current template, its hash, and the hash that the run stored."""
 
     template: str
     sha256: str
@@ -196,8 +196,8 @@ class Run:
     state_reason: str
     cost: Cost
     judgments: Judgments
-    # Counts of answers by what was sent and by the model that the server named, the most first;
-    # and what a reader has to know of it, in sentences.
+    # Counts of answers by what was sent and by the model that the server named, largest first, and
+    # sentences with what a reader needs to know about them.
     sent: tuple[Mapping[str, Any], ...] = ()
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ class Dataset:
     """All data that a report of one study uses.
 
     `attention` holds the attention checks that each rater has seen and failed, in the order of
-    `raters`; it is empty where nothing is known of any.
+    `raters`; it is empty where no attention checks are known.
     """
 
     study: StudyFacts
@@ -229,7 +229,7 @@ class Dataset:
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[Run, ...] = ()
     plan: FrozenPlan | None = None
-    no_plan: str = "No analysis plan was frozen."  # why, where there is none
+    no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
     # Answers of annotators whom a researcher excluded: only the multiverse uses them. Their raters
     # are numbered after `raters`.
@@ -238,7 +238,7 @@ class Dataset:
 
     @cached_property
     def truth(self) -> Codes:
-        """The person's own answer to each item, shape (items,); -1 if unknown."""
+        """The persona's own answer to each item, shape (items,); -1 if unknown."""
         return np.array([CODE[item.truth] for item in self.items], dtype=np.int8)
 
     def scored_truth(self, *, offers_tie: bool) -> Codes:
@@ -251,7 +251,7 @@ class Dataset:
         """A hash of every value above; equal data have equal hashes on every machine."""
         digest = hashlib.sha256()
         _feed(digest, "study", asdict(self.study))
-        # Items are many, and flat: no need to copy each one deeply.
+        # Items are many and flat, so they need no deep copy.
         _feed(digest, "items", [vars(item) for item in self.items])
         _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         _feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
@@ -274,9 +274,9 @@ class Dataset:
 
 
 def without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a run; a server of the machine itself is stored without its port.
+    """The parameters of a run, without the port if the server is on the same machine.
 
-    The port is one that was free when the server started, and says nothing about the judge.
+    The port was free when the server started and does not describe the judge.
 
     >>> without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
     {'base_url': 'http://127.0.0.1/v1'}

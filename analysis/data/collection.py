@@ -1,4 +1,4 @@
-"""How annotators and models were asked, and how many answered: facts for a data card."""
+"""Facts for a data card: how annotators and models were asked, and how many answered."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Collection:
 
 
 def collection_of(study: Study, *, k: int) -> Collection:
-    """A dozen queries, however large the study is. Counts of groups below `k` stay unnamed."""
+    """Read the facts of a study in about twelve queries; groups of fewer than `k` are not named."""
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
     )
@@ -95,7 +95,7 @@ def owners(study: Study) -> list[str]:
 
 
 def table_sizes(study: Study) -> dict[str, int]:
-    """About how many rows each table of the study has; "main_items" are the items that count."""
+    """Estimate the rows of each table of the study; "main_items" are the items that count."""
     items = Item.objects.filter(study=study).count()
     asked = Judgment.objects.filter(run__study=study)
     return {

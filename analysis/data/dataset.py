@@ -66,7 +66,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside_raters=aside_raters,
         set_aside=aside if len(aside) else None,
     )
-    # Pages read plans and counts from here: statistics are imported where juries vote.
+    # Statistics are imported only for juries, because pages read plans and counts from here.
     from analysis.data.juries import with_juries
 
     return with_juries(data, juries_of(study))

@@ -77,7 +77,7 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[Run]) -> Judgments:
 
 
 def sum_of_costs(costs: Sequence[Cost]) -> Cost:
-    """The sum; unknown if one of its parts is."""
+    """The sum of costs; unknown if any part is unknown."""
 
     def total(parts: Sequence[T | None]) -> T | None:
         known = [part for part in parts if part is not None]

@@ -86,7 +86,8 @@ def _slug(waves: Sequence[Dataset]) -> str:
 def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
     """The pooled plan: the plan that all waves share, frozen with the last of them.
 
-    Or none, and why: what was planned of one wave alone was not planned of all.
+    If the plans differ, there is no pooled plan, and the reason is returned: a plan for one wave
+    does not cover the others.
     """
     plans = [wave.plan for wave in waves if wave.plan is not None]
     without = [wave.study.slug for wave in waves if wave.plan is None]
@@ -126,7 +127,7 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
 def _answers(
     waves: Sequence[Dataset], tables: Sequence[Answers], position: Mapping[str, int]
 ) -> Answers:
-    """Answers of all waves, sorted by item and then by rater; raters are renumbered."""
+    """The answers of all waves, sorted by item and then by rater; raters are renumbered."""
     before = np.cumsum([0, *(len(wave.raters) for wave in waves)])
     moved = [
         replace(table, item=_moved(wave, table.item, position), rater=table.rater + start)
@@ -150,7 +151,7 @@ def _set_aside(waves: Sequence[Dataset], position: Mapping[str, int], after: int
 def _moved(
     wave: Dataset, item: npt.NDArray[np.int64], position: Mapping[str, int]
 ) -> npt.NDArray[np.int64]:
-    """Positions in the items of one wave as positions in those of all waves."""
+    """Convert positions in the items of one wave to positions in the items of all waves."""
     return np.array([position[item.key] for item in wave.items], dtype=np.int64)[item]
 
 

@@ -79,7 +79,7 @@ def runs_of(study: Study, position: Mapping[int, int]) -> tuple[Run, ...]:
                 conditions=tuple(under.sentences),
             )
         )
-    # The whole persona first: runs with fewer features are compared with it.
+    # The whole persona comes first, because runs with fewer features are compared with it.
     return tuple(
         sorted(runs, key=lambda r: (r.judge, r.setting, r.features != "all", r.features, r.run))
     )
@@ -93,7 +93,7 @@ def _prompt(study: Study, run: JudgeRun) -> Prompt:
 def _judgments(
     study: Study, position: Mapping[int, int]
 ) -> dict[int, tuple[Judgments, tuple[str, ...]]]:
-    """The judgments and the reported model snapshots of each run, by the run's id."""
+    """The judgments and the model snapshots that the server reported, by the run's id."""
     found = Judgment.objects.filter(run__study=study, item__split=ItemRow.Split.MAIN).values_list(
         "run_id",
         "item_id",

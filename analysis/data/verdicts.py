@@ -1,4 +1,4 @@
-"""One answer per item for each side: the majority of people, and the verdict of a run."""
+"""One answer per item for each side: the majority of annotators, and the verdict of a run."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ class Verdicts:
     Attributes
     ----------
     answer : ndarray of int, shape (items,)
-        0, 1 or 2; -1 without a single answer.
+        0, 1 or 2; -1 without a verdict.
     certainty : ndarray of float, shape (items,)
         Mean certainty of the votes for the answer; NaN without one.
     correct : ndarray of int, shape (items,)
         1 right, 0 wrong, -1 where there is no answer or no truth to score it by.
     majority : MajorityVote
         The vote behind it.
-    excluded : dict of str to int
+    The vote that gives the answer.
         Items that do not count, each under one reason.
     """
 
@@ -105,8 +105,8 @@ def run_votes(data: Dataset, run: Run) -> Votes:
 def repeated_readings(data: Dataset, run: Run) -> Votes:
     """A run's valid judgments with each sample as a rater, to measure chance alone.
 
-    Of a run in both orders only those that show response 1 first: otherwise the order would
-    count as chance.
+    Of a run in both orders, only the readings that show response 1 first count. Otherwise a
+    difference between the orders would count as chance.
     """
     rows = run.judgments
     chosen = rows.shown_first == 0 if run.orders == "both" else np.ones(len(rows), dtype=np.bool_)
@@ -151,7 +151,7 @@ def probability_certainty(data: Dataset, run: Run, verdicts: Verdicts) -> Floats
     item = rows.item[known]
     share = rows.probabilities[known, verdicts.answer[item]]
     means = []
-    for first in (0, 1, MISSING):  # files of judgments do not always tell the order
+    for first in (0, 1, MISSING):  # files of judgments do not always state the order
         here = rows.shown_first[known] == first
         sums = np.bincount(item[here], weights=share[here], minlength=len(data.items))
         counts = np.bincount(item[here], minlength=len(data.items))

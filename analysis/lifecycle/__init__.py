@@ -1,1 +1,1 @@
-"""A stored report: request, build, versions, verification, plans, share links."""
+"""The life of a stored report: request, build, versions, verification, plans, share links."""

@@ -1,4 +1,4 @@
-"""A worker's part of a report: read the data, compute, write all files, then mark it done."""
+"""The worker's part of a report: read the data, compute, write all files, mark it as done."""
 
 import json
 import shutil
@@ -134,7 +134,7 @@ def _write(
         (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
         (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
         out.mkdir(exist_ok=True)
-        # report.json marks the folder as a report's, so it is moved first.
+        # report.json marks the folder as the folder of a report, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
             target = out / path.name
             if target.is_dir():
@@ -146,7 +146,7 @@ def _write(
 
 
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
-    """Write the page and the tables across studies, in place of old ones; returns the page."""
+    """Write the page and the tables across studies, replacing old ones, and return the page."""
     tables, folder, page = tables_across(results), out / "tables", out / "report.html"
     date = timezone.now().date()
     page.write_text(render_across(results, tables, date=date), encoding="utf-8")

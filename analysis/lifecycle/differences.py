@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# An entry of a list is known by the first of these that it has, so that one that is gone does not
-# move all that come after it.
+# The first of these keys identifies an entry of a list. Without it, a removed entry would shift all
+# later ones.
 NAMES = ("item", "rater", "run", "analysis", "limit", "value")
 ABSENT = "–"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not the same; `–` where one side has none."""
+    """A changed value; `–` if it is missing on one side."""
 
     path: str
     then: Any
@@ -35,7 +35,7 @@ def differences(then: Any, now: Any, path: str = "") -> Iterator[Difference]:
 
 
 def _named(entries: Sequence[Any]) -> dict[str, Any]:
-    """The entries of a list by what they are called, or by their places."""
+    """The entries of a list by name, or by position if they have none."""
     for key in NAMES:
         if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
             names = [str(entry[key]) for entry in entries]

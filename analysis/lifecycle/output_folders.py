@@ -1,4 +1,4 @@
-"""Output folders of commands: an earlier result is replaced, other files are not."""
+"""Output folders of commands: an earlier result is replaced, other files are kept."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a report can be built with, and the folder it is written to."""
+"""The parameters of a report, and the folder it is written to."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from analysis.models import Report
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000
 BOOTSTRAP_RANGE = (100, 100_000)
-# A seed survives every JSON reader up to here.
+# Every JSON reader keeps a seed up to this value exactly.
 SEED_RANGE = (0, 2**53)
 
 
 def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
-    """Raise `BadParameters` with what is wrong and what is allowed; None takes the default."""
+    """Raise `BadParameters` with the fault and the allowed range; None takes the default."""
     if threshold is not None and not 1 <= threshold <= 100:
         raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
     if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:

@@ -1,4 +1,4 @@
-"""Freezing a study's analysis plan: once, with a hash and a time, and never changed afterwards."""
+"""Freezing a study's analysis plan: once, with a hash and a time, without later changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ class Registered:
 
 
 def registered(study: Study) -> Registered:
-    """For pages and defaults. Building a report checks that the plan matches its seal."""
+    """Read the values for pages and defaults; only building a report checks the plan's seal."""
     plan = AnalysisPlan.objects.filter(study=study).first()
     fixed: Mapping[str, Any] = plan.content if plan else {}
     return Registered(
@@ -46,7 +46,7 @@ def registered(study: Study) -> Registered:
 
 def catalogue() -> dict[str, str]:
     """Code and label of every analysis that a plan can name."""
-    # The sections of a report load what computes and draws them: only where it is needed.
+    # Imported here because the sections of a report load what computes and draws them.
     from analysis.report.contents import analyses
 
     return {analysis.code: analysis.label for analysis in analyses()}
@@ -67,13 +67,13 @@ def freeze_plan(
     bootstrap: int = DEFAULT_BOOTSTRAP,
     dry_run: bool = False,
 ) -> FrozenPlan:
-    """Store the plan, with how many answers and judgments were there already.
+    """Store the plan, with the number of answers and judgments at this moment.
 
     Threshold and margin are the study's own unless given; empty `exclusions` mean that nobody is
-    excluded. Raises `PlanIsFrozen` where the study has a plan, `BadParameters` for values that
-    make no sense. `dry_run` checks and stores nothing.
+    excluded. Raises `PlanIsFrozen` if the study has a plan, `BadParameters` for invalid values.
+    `dry_run` checks and stores nothing.
     """
-    # The lock prevents two plans. Answers count as there once they are stored.
+    # The lock prevents two plans. Answers count as present once they are stored.
     study = lock_study(study_id)
     if (old := read_plan(study)) is not None:
         raise PlanIsFrozen(
@@ -114,7 +114,7 @@ def freeze_plan(
 
 
 def parse_judge(text: str) -> dict[str, str]:
-    """“NAME”, “NAME : SETTING” or “NAME : SETTING : FEATURES” of a planned run.
+    """Parse “NAME”, “NAME : SETTING” or “NAME : SETTING : FEATURES” of a planned run.
 
     The setting is `certainty` and the features are `all` unless given. Raises `BadParameters`.
     """

@@ -11,9 +11,9 @@ from analysis.report.render import render_replication
 
 
 def write_replication(found: Replication, out: Path) -> list[Path]:
-    """Write everything into the folder `out` and return the paths; makes it if need be.
+    """Write all files to the folder `out`, creating it if necessary, and return the paths.
 
-    Its folder of tables is replaced.
+    The folder of tables is replaced.
     """
     tables = all_tables(found.result, found.charts)
     figures = [chart.figure for chart in found.charts]

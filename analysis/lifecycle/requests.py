@@ -1,4 +1,4 @@
-"""Reports and rechecks are requested here; a worker does the work with `build_job`."""
+"""Requests for reports and rechecks; a worker does the work with `build_job`."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -21,12 +21,12 @@ def request_report(
     seed: int | None = None,
     bootstrap: int | None = None,
 ) -> Report:
-    """Queue a report; while the same one is being built, return that instead.
+    """Queue a report, or return the same one if it is already being built.
 
     A value that is not given comes from the study's plan, else from the defaults.
     Raises `BadParameters`.
     """
-    # The lock makes two presses of the button one report.
+    # The lock makes sure that pressing the button twice creates one report.
     study = lock_study(study_id)
     default = registered(study)
     parameters = {
@@ -52,9 +52,9 @@ def request_report(
 
 @transaction.atomic
 def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
-    """Queue computing a finished report again; while that is being done, return it instead."""
+    """Queue a recheck of a finished report, or return the one that is already in progress."""
     report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
-    # As above: two presses make one recheck.
+    # As above, pressing the button twice creates one recheck.
     study = lock_study(report.study_id)
     if recheck := same_job(report.rechecks.filter(state__in=Recheck.OPEN), recheck_report):
         return recheck

@@ -1,4 +1,4 @@
-"""Share links, by which a report is read without an account: made, opened, revoked.
+"""Share links open a report without an account; they are created, opened and revoked here.
 
 A link opens one report, in a copy without rows about single annotators or items. Its key is shown
 once and stored as a hash. Wrong, expired and revoked links all get the same answer.
@@ -31,7 +31,7 @@ SHARED_PAGE = "shared.html"
 def share_report(
     *, report_id: int, user: User, note: str = "", days: int = DEFAULT_DAYS
 ) -> tuple[ShareLink, str]:
-    """Make a link that opens the report for `days`; returns the link and its key.
+    """Create a link that opens the report for `days`; return the link and its key.
 
     The key cannot be read again. Raises `NotShareable` while the report has no files, and
     `BadParameters`.
@@ -62,7 +62,7 @@ def share_report(
 
 @transaction.atomic
 def revoke_link(*, link_id: int, user: User) -> bool:
-    """End a link now; False where it was revoked before."""
+    """Revoke a link immediately; return False if it was revoked before."""
     revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(
         revoked_at=timezone.now()
     )
@@ -82,7 +82,7 @@ def open_link(*, public_id: str, key: str) -> ShareLink | None:
 
 
 def count_opening(link: ShareLink) -> None:
-    """Count that the link was opened; nothing about the reader is stored."""
+    """Count one opening of the link; nothing about the reader is stored."""
     ShareLink.objects.filter(pk=link.pk).update(
         opened=F("opened") + 1, last_opened_at=timezone.now()
     )
@@ -113,7 +113,7 @@ def write_shared_page(report: Report) -> Path:
         try:
             text = render_html(redacted, date=report.finished_at.date(), number=report.number)
         except KeyError:
-            # Another version computed the result, and it lacks what this page needs.
+            # Another version computed the result, so values that this page needs are missing.
             raise NotShareable(
                 "An older version of Thirdperson built this report, and a copy of it cannot be "
                 "made. Build the report again and share the new one."

@@ -1,4 +1,4 @@
-"""Verification: a report is computed again and compared value by value."""
+"""Verification: compute a report again and compare it value by value."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,9 +49,9 @@ class Verification:
 
 
 def read_report(name: str) -> dict[str, Any]:
-    """The content of report.json: a file, a folder that holds it, or the id of a report here.
+    """Read report.json: from a file, from a folder that holds it, or by the id of a report here.
 
-    Raises `AnalysisError` with what is wrong with it.
+    Raises `AnalysisError` that states what is wrong with it.
     """
     path = Path(name)
     if path.is_dir():
@@ -75,7 +75,7 @@ def read_report(name: str) -> dict[str, Any]:
 def verify_report(
     report: Mapping[str, Any], *, on_progress: OnProgress = lambda percent, sentence: None
 ) -> Verification:
-    """Compute `report` again from the answers there are now. Raises `AnalysisError`."""
+    """Compute `report` again from the current answers. Raises `AnalysisError`."""
     slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
     waves = [load_dataset(slug) for slug in slugs]
     parameters = report["parameters"]
@@ -123,7 +123,7 @@ def _recheck(recheck: Recheck, progress: Progress) -> dict[str, Any]:
 
 
 def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
-    """As `people_now`; in a pooled report everybody is known by the name of their wave too."""
+    """As `people_now`; in a pooled report, annotators are also listed by the name of their wave."""
     if len(slugs) == 1:
         return people_now(slugs[0])
     withdrawn: dict[str, int] = {}
@@ -176,7 +176,7 @@ def _what_else(
     *,
     is_other_program: bool,
 ) -> str:
-    """The reason if the number of people and answers is the same."""
+    """The reason for a change if the number of annotators and answers is the same."""
     if report["inputs"]["hash"] == now["inputs"]["hash"]:
         return (
             "The answers are the same as in the report: another version of Thirdperson computes "

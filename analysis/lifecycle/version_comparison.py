@@ -28,7 +28,7 @@ class ComparedRow:
 class Comparison:
     """What changed: how the reports were made, their main numbers, and every value.
 
-    `n_items` counts items of which anything changed; they are not listed one by one.
+    `n_items` is the number of items with a change; they are not listed one by one.
     """
 
     made: list[ComparedRow]

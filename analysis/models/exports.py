@@ -50,5 +50,5 @@ class Export(Job):
 
     @property
     def names_people(self) -> bool:
-        """Whether only an owner of the study may have it."""
+        """Whether only an owner of the study can download it."""
         return self.identified or self.free_text

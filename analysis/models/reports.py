@@ -124,5 +124,5 @@ class ShareLink(models.Model):
 
     @property
     def is_valid(self) -> bool:
-        """Whether it still opens the report."""
+        """Whether the link still opens the report."""
         return self.revoked_at is None and timezone.now() < self.expires_at

@@ -1,6 +1,6 @@
-"""Errors and pace that annotators share with judges, as advice for the researcher.
+"""Errors that annotators share with judges, and their pace, as advice for the researcher.
 
-It is in analysis because annotation and judging do not import each other. It changes nothing.
+The module is in analysis because annotation and judging do not import each other. It only reads.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ class ErrorsWithJudge:
 class Likeness:
     """One annotator compared with every judge, the most similar first.
 
-    `probability` is the smallest over the judges, corrected for their number; None where none
-    is defined.
+    `probability` is the smallest over the judges, corrected for their number; None if no judge has
+    one.
     """
 
     rater: str
@@ -80,14 +80,14 @@ def likenesses(slug: str) -> list[Likeness]:
 
 
 def _whole_runs(data: Dataset) -> list[Run]:
-    """The runs in which a judge read what people read; juries only repeat their judges."""
+    """Runs in which a judge read the same text as annotators; juries only repeat their judges."""
     return [
         run for run in data.runs if run.features == "all" and not run.is_jury and len(run.judgments)
     ]
 
 
 def _errors(verdicts: Verdicts) -> npt.NDArray[np.int64]:
-    """1 wrong, 0 right, -1 unknown."""
+    """The errors of a side: 1 wrong, 0 right, -1 unknown."""
     return np.where(verdicts.scored, 1 - verdicts.correct, -1)
 
 

@@ -14,7 +14,7 @@ from studies.selectors import get_study
 @require_GET
 @login_required
 def annotators(request: HttpRequest, slug: str) -> HttpResponse:
-    """The errors of each annotator next to those of the most similar judge; only advice."""
+    """Show the errors of each annotator next to those of the most similar judge, as advice only."""
     study = get_study(request.user, slug)
     from analysis.pages.annotator_errors import likenesses
 
@@ -26,7 +26,7 @@ def annotators(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def annotator(request: HttpRequest, slug: str) -> HttpResponse:
-    """A fragment for the page of one annotator, `?rater=`."""
+    """Show a fragment for the page of one annotator, `?rater=`."""
     study = get_study(request.user, slug)
     asked = request.GET.get("rater", "")
     if not study.annotators.filter(pseudonym=asked).exists():

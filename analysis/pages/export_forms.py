@@ -12,7 +12,7 @@ from analysis.exports.tables.table_files import has_pyarrow
 from studies.models.studies import Study
 
 _USUAL = ("", "Default (JSON; CSV for matrices)")
-# Plain JSON is written for Label Studio alone, where it is the usual one.
+# Plain JSON is offered only for Label Studio, where it is the usual format.
 _CHOOSABLE = ("jsonl", "csv", "parquet")
 
 

@@ -1,4 +1,4 @@
-"""A study's exports: request one, follow the queue, download the file, delete it."""
+"""A study's exports: request, follow the queue, download, delete."""
 
 from collections.abc import Callable
 from functools import partial
@@ -39,7 +39,7 @@ def list_exports(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of a study's home that is about exports."""
+    """Show the part of a study's home that is about exports."""
     context = _context(request, get_study(request.user, slug))
     context["exports"] = context["exports"][:PANEL_EXPORTS]
     return render(request, "analysis/_exports_panel.html", context)
@@ -48,7 +48,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def table(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list that the page fetches while an export is being written."""
+    """Show the list that the page fetches while an export is being written."""
     study = get_study(request.user, slug)
     return render(request, "analysis/_exports_table.html", _context(request, study))
 
@@ -88,7 +88,7 @@ def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpR
 @require_GET
 @login_required
 def download(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """The finished file. Copies that name people are for owners only and are logged."""
+    """Send the finished file. Copies that name annotators are for owners only and are logged."""
     export = _export(request, slug, public_id, role=Membership.Role.VIEWER)
     path = export_dir(export.public_id) / export.filename
     if export.state != Export.State.DONE or not path.is_file():
@@ -113,7 +113,7 @@ def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 
 
 def _export(request: HttpRequest, slug: str, public_id: str, *, role: str) -> Export:
-    """An export that the user may have; one that names people needs an owner, not just `role`."""
+    """Find an export that the user can have; one that names annotators needs an owner."""
     study = get_study(request.user, slug, role=role)
     export = get_object_or_404(study.exports.select_related("study"), public_id=public_id)
     if export.names_people and not _may(request, study, Membership.Role.OWNER):

@@ -1,4 +1,4 @@
-"""What may be chosen for a report; everything has a default."""
+"""Forms for the parameters of a report, all with defaults, and for a plan and a comparison."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -48,7 +48,7 @@ class ReportForm(forms.Form):
         self.initial = {**self.defaults, **self.initial}
 
     def chosen(self) -> dict[str, int]:
-        """The values, with the default for each that was left empty."""
+        """The chosen values, with the default for each empty field."""
         return {
             name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
             for name, default in self.defaults.items()
@@ -56,7 +56,7 @@ class ReportForm(forms.Form):
 
 
 class PlanForm(forms.Form):
-    """An analysis plan; whether it makes sense as a whole, the service decides."""
+    """An analysis plan; the service checks whether its values fit together."""
 
     hypotheses = forms.CharField(
         label="Hypotheses",

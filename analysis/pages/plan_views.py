@@ -20,7 +20,7 @@ from studies.selectors import get_study, studies_for
 @login_required
 @require_http_methods(["GET", "POST"])
 def plan(request: HttpRequest, slug: str) -> HttpResponse:
-    """The frozen plan, or the form that freezes one."""
+    """Show the frozen plan, or the form that freezes one."""
     study = get_study(request.user, slug)
     if request.method == "POST":
         return _freeze(request, get_study(request.user, slug, role=Membership.Role.EDITOR))

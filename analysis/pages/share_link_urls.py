@@ -1,4 +1,4 @@
-"""Addresses of reports that are shared by link; no account is needed and no study is named."""
+"""Addresses of reports that are shared by link; they need no account and name no study."""
 
 from django.urls import path
 

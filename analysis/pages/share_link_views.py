@@ -43,7 +43,7 @@ def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
             except AnalysisError as error:
                 form.add_error(None, str(error))
             else:
-                # Shown in this answer and nowhere again: only its hash is stored.
+                # The key is shown in this response only: the database has only its hash.
                 address = reverse("shared:report", args=[link.public_id])
                 new = f"{settings.PUBLIC_BASE_URL}{address}?key={key}"
                 status, form = 200, ShareForm()
@@ -71,7 +71,7 @@ def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
 
 @require_GET
 def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
-    """Where a link leads: what the report found, and the report itself one step on."""
+    """Show the page of a link: a summary, and a link to the whole report."""
     link, report = _opened(request, link_id)
     count_opening(link)
     context = {
@@ -87,7 +87,7 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
 
 @require_GET
 def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
-    """The report without rows about single people or items, under its own policy."""
+    """Send the report without rows about single annotators or items, under its own policy."""
     _, report = _opened(request, link_id)
     path = shared_page(report)
     if not path.is_file():
@@ -99,7 +99,7 @@ def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
 
 
 def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
-    """The link and its report; 404 alike for what never was, has ended, or has another key."""
+    """The link and its report; the same 404 for an unknown or ended link and for a wrong key."""
     link = open_link(public_id=link_id, key=request.GET.get("key", ""))
     if link is None:
         raise Http404
@@ -107,7 +107,7 @@ def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
 
 
 def _guarded(response: HttpResponseBase) -> HttpResponseBase:
-    """Forbid caches and search engines, and send the address, which has the key, to nobody."""
+    """Forbid caches, search engines and referrers, because the address contains the key."""
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"

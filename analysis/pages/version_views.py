@@ -15,7 +15,7 @@ from studies.selectors import get_study
 @login_required
 @require_GET
 def compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """Two versions side by side, by default the last two."""
+    """Show two versions side by side, by default the last two."""
     study = get_study(request.user, slug)
     reports = list(reports_for(request.user, slug).filter(state=Report.State.DONE))
     form = CompareForm(request.GET or None, reports=reports)

@@ -1,4 +1,4 @@
-"""A study's reports: build one, follow it, open it, download its files."""
+"""A study's reports: build, follow the progress, open, download the files."""
 
 import io
 import zipfile
@@ -44,7 +44,7 @@ def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of a study's home that is about reports."""
+    """Show the part of a study's home that is about reports."""
     study = get_study(request.user, slug)
     context = {
         "study": study,
@@ -81,7 +81,7 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """The progress of a report, or its result and downloads."""
+    """Show the progress of a report, or its result and downloads."""
     report = get_report(request.user, slug, public_id)
     recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
@@ -110,7 +110,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @login_required
 @require_GET
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """The progress that the page asks for while a report is being built."""
+    """Show the progress that the page fetches while a report is being built."""
     report = get_report(request.user, slug, public_id)
     # The page of a finished report follows its recheck.
     return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
@@ -119,7 +119,7 @@ def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
 @login_required
 @require_POST
 def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Compute a finished report again in a worker; its page shows the result."""
+    """Compute a finished report again in a worker; the page of the report shows the result."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
     if report.state != Report.State.DONE:
         raise Http404("This report is not finished, so there is nothing to verify yet.")
@@ -130,7 +130,7 @@ def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """The report itself, under its own content security policy."""
+    """Send the report itself, under its own content security policy."""
     report, folder = _files(request, slug, public_id)
     response = FileResponse((folder / "report.html").open("rb"), content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"

@@ -1,6 +1,6 @@
-"""Counts the paper's released result files again and compares them with its published tables.
+"""Recount the paper's released result files and compare them with its published tables.
 
-It reads and writes files, without a database or Django.
+The package reads and writes files, without a database or Django.
 """
 
 from analysis.replication.errors import NothingToReplicate, ReplicationError, UnreadableFile

@@ -23,7 +23,7 @@ TITLES = {
 
 @cache
 def published() -> dict[str, Any]:
-    """What the paper prints, as far as it is recorded in this package."""
+    """The published cells that are recorded in this package."""
     content: dict[str, Any] = json.loads(Path(__file__).with_name("published.json").read_text())
     return content
 
@@ -48,7 +48,7 @@ def compare_cells(files: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def _cells_of(name: ResultName | None) -> list[dict[str, Any]]:
-    """The cells of Tables 1, 2, 4 and 8 that a file of this name fills, nothing published."""
+    """The cells of Tables 1, 2, 4 and 8 for a file of this name, without published values."""
     if name is None:
         return []
     rule = "all_rows" if name.with_tie else "drop_nonAB"
@@ -106,7 +106,7 @@ def _compared(
 
 
 def _disagreements(cell: Mapping[str, Any]) -> list[str]:
-    """What is printed and does not agree, each in a sentence; empty where all agrees."""
+    """One sentence for each printed value that does not agree; empty if all agree."""
     accuracy, correct, n = cell["computed"], cell["computed_correct"], cell["computed_n"]
     reasons = []
     if cell["published_n"] not in (None, n):
@@ -120,7 +120,7 @@ def _disagreements(cell: Mapping[str, Any]) -> list[str]:
 
 
 def _remarks(cell: Mapping[str, Any], file: Mapping[str, Any]) -> list[str]:
-    """What is known about a cell that differs."""
+    """Known reasons for a cell that differs."""
     remarks = [cell["note"]] if "note" in cell else []
     decided = file["without_tie_truth"]
     if cell["rule"] == "drop_nonAB" and cell["part"] == "overall" and file["answers"]["C"] == 0:
@@ -133,7 +133,7 @@ def _remarks(cell: Mapping[str, Any], file: Mapping[str, Any]) -> list[str]:
 
 
 def _numerator_reason(printed: int, counted: int, n: int) -> str:
-    """The authors multiply the rounded accuracy by n and cut, which may lose one."""
+    """The effect of multiplying the rounded accuracy by n and cutting, which can lose one."""
     if printed == int(n * round(counted / n, 3)):
         return (
             f"Counted, {counted} of {n} are right; the paper's {printed} is its rounded "

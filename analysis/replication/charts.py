@@ -1,7 +1,7 @@
-"""Figures 2 and 3: how right the answers are at each certainty, one panel per file.
+"""Figures 2 and 3: accuracy of the answers at each certainty, one panel per file.
 
-Bars as in the paper: tens, cut to 40 to 90, right answers below and wrong ones on top, accuracy
-above. Certainty on another scale keeps that scale.
+Bars are as in the paper: tens, cut to 40 to 90, right answers below and wrong ones on top,
+accuracy above. Certainty on another scale keeps that scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Bars:
-    """The bars of one file: label, right and wrong answers of each, and the words in the corner."""
+    """The bars of one file: label, right and wrong answers of each, and the text in the corner."""
 
     title: str
     summary: str
@@ -48,7 +48,7 @@ class Chart:
 
     @property
     def figure(self) -> Figure:
-        """As it is drawn."""
+        """The figure as the report draws it."""
         return Figure(
             self.name,
             *TITLES[self.name],
@@ -59,7 +59,7 @@ class Chart:
 
 
 def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[Chart, ...]:
-    """Figure 2 (whole personas) and Figure 3 (fewer features, or none), as far as there are any."""
+    """Figure 2 (whole personas) and Figure 3 (fewer or no features), if files for them exist."""
     panels: dict[str, list[Bars]] = {name: [] for name in TITLES}
     for file, rows in files.items():
         name = ResultName.parse(file)

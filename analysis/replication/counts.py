@@ -1,6 +1,6 @@
-"""Counts of one file, under the rules that the paper used and under ours.
+"""Counts of one file, under the rules of the paper and under ours.
 
-Numerators are counted, never made from a rounded rate.
+Numerators are counted, never computed from a rounded rate.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ RULES: dict[str, Callable[[ReleasedAnswer], bool]] = {
 
 
 def share(rows: Iterable[ReleasedAnswer]) -> dict[str, Any]:
-    """Right answers among `rows`; the accuracy of none is null.
+    """Right answers among `rows`; without rows the accuracy is null.
 
     >>> share([])
     {'n': 0, 'correct': 0, 'accuracy': None}
@@ -32,7 +32,7 @@ def share(rows: Iterable[ReleasedAnswer]) -> dict[str, Any]:
 
 
 def by_rule(rows: Sequence[ReleasedAnswer], rule: str) -> dict[str, Any]:
-    """Overall, high and low under a rule of the paper, where a missing certainty is low."""
+    """Counts overall, high and low under a rule of the paper; a missing certainty is low."""
     kept = [row for row in rows if RULES[rule](row)]
     high = [row for row in kept if is_high(row)]
     low = [row for row in kept if not is_high(row)]
@@ -46,7 +46,7 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
     with_certainty = [row for row in banded if has_certainty(row)]
     stated = [row.certainty for row in rows if row.certainty is not None]
     answers = Counter(row.answer or "unparseable" for row in rows)
-    # Certainty from 1 to 5 has no band at 80: nothing is counted, and the reason says why.
+    # Certainty from 1 to 5 has no band at 80, so nothing is counted and a reason is given.
     reason = "other_scale" if parsed and not banded else None
     return {
         "rows": len(rows),
@@ -78,7 +78,7 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
 
 
 def has_hundred_scale(row: ReleasedAnswer) -> bool:
-    """Whether a threshold of 80 means anything for the row's certainty."""
+    """Whether a threshold of 80 applies to the scale of the row's certainty."""
     return row.scale in (None, 100)
 
 

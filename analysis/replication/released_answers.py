@@ -21,21 +21,21 @@ class ReleasedAnswer:
     Attributes
     ----------
     answer : str or None
-        A, B or C (tie) as the first character of the reply; None where it is something else.
+        A, B or C (tie) as the first character of the reply; None for any other reply.
     raw_answer : str
-        What the file has there, cut to 20 characters; ``False`` where there was no reply.
+        The value in the file, cut to 20 characters; ``False`` where there was no reply.
     truth : str
         A, B or C.
     certainty : int or None
-        As stated; None where it is missing or no whole number from 0 up.
+        The stated value; None where it is missing or not a whole number from 0 up.
     raw_certainty : str
-        As the file has it, for example ``NA``.
+        The value in the file, for example ``NA``.
     scale : int or None
         Highest certainty that the prompt offered; None where it asked for none.
     tie_offered : bool
         Whether the prompt offered C.
     flag : bool or None
-        What the file itself says about right or wrong.
+        The file's own mark of right or wrong.
     prompt : str
     """
 
@@ -60,7 +60,7 @@ class ReleasedAnswer:
 
 
 def read_rows(path: Path) -> list[ReleasedAnswer]:
-    """Read a file whole, or raise `UnreadableFile` with the line at fault.
+    """Read a whole file, or raise `UnreadableFile` with the number of the faulty line.
 
     Lines end at a line feed alone: texts hold carriage returns and other separators.
     """
@@ -108,7 +108,7 @@ def _row(raw: Any) -> ReleasedAnswer:
 
 
 def _certainty(value: Any) -> int | None:
-    """A whole number from 0 up; false, "NA" and anything else is missing."""
+    """A whole number from 0 up; None for false, "NA" and anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

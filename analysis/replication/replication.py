@@ -26,7 +26,7 @@ class Replication:
     charts : tuple of Chart
         Figures 2 and 3.
     unreadable : tuple of str
-        Messages about files that are named like results and are none.
+        Messages about files that are named like results but cannot be read as such.
     """
 
     result: Mapping[str, Any]
@@ -55,8 +55,8 @@ def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: No
     """Count the released files among `files` and compare them with the published cells.
 
     Files of other names are skipped and listed. A file that is named like a result but cannot be
-    read as one is listed too; the others are compared all the same. `on_file` is called after
-    each file.
+    read as one is listed too, and the others are still compared. `on_file` is called after each
+    file.
     """
     rows, skipped, unreadable = {}, [], []
     for path in files:

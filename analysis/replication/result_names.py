@@ -28,7 +28,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class ResultName:
-    """A released file by its name.
+    """The parts of a released file's name.
 
     `features` are those that the prompt named; `edition` is the suffix of a repeated run.
     """
@@ -43,7 +43,7 @@ class ResultName:
 
     @classmethod
     def parse(cls, file: str) -> "ResultName | None":
-        """Read a file name; None where it is no result file.
+        """Read a file name; None if it is not the name of a result file.
 
         >>> name = ResultName.parse("prism_all_features_with_tie_all_features_gpt-4o.jsonl")
         >>> name.dataset, name.with_tie, name.features, name.model
@@ -67,7 +67,7 @@ class ResultName:
 
     @property
     def title(self) -> str:
-        """The file in words, for headings."""
+        """A readable title of the file, for headings."""
         parts = [self.dataset, self.model]
         if not self.with_persona:
             parts.append("no persona")

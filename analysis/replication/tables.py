@@ -1,6 +1,6 @@
 """The tables of a replication: files, published cells next to counted ones, and arithmetic checks.
 
-The page, the files for papers and the text on the terminal show these.
+The page, the saved files and the terminal show these tables.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def files(described: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def compared(cells: Sequence[Mapping[str, Any]], name: str) -> Table:
-    """Published beside computed, of one of the paper's tables."""
+    """Published values next to computed ones, for one of the paper's tables."""
     marks = {True: "equal", False: "different", None: ""}
     rows = [
         [

@@ -20,7 +20,7 @@ def as_text(result: Mapping[str, Any]) -> str:
 
 
 def _section(table: Table) -> str:
-    """A heading and a table with aligned columns; long cells go on below."""
+    """A heading and a table with aligned columns; long cells wrap."""
     head = [column.heading for column in table.columns]
     lines_of = [head, *([_words(cell) for cell in row] for row in table.cells)]
     rows = [[textwrap.wrap(cell, WIDEST) or [""] for cell in line] for line in lines_of]

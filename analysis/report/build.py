@@ -1,4 +1,4 @@
-"""From the data of a study to report.json: a pure function, the same for the same inputs."""
+"""Build report.json from the data of a study: a pure function, the same for the same inputs."""
 
 import hashlib
 import platform
@@ -17,7 +17,7 @@ from analysis.report.study import Study
 from studies.prompts import BANDS
 
 SCHEMA = "thirdperson.report/1"
-# What reads the data, computes the numbers and draws the figures.
+# The parts that read the data, compute the numbers and draw the figures.
 PACKAGES = ("django", "numpy", "plotly", "scipy")
 COMPUTING = ("data/**/*.py", "report/**/*.py", "stats/**/*.py")
 
@@ -32,21 +32,21 @@ def build_report(
     bootstrap: int = 1000,
     on_progress: Progress = lambda percent, sentence: None,
 ) -> Json:
-    """Compute everything that a report says.
+    """Compute the complete content of a report.
 
     Parameters
     ----------
     data : Dataset
         The study.
     seed : int
-        Of every resample; each starts from it anew, so one more run changes no other number.
+        Seed of every resample; each starts again from it, so one more run changes no other number.
     threshold : int, optional
         Certainty from which an answer is high; the study's own by default, and any other is
         marked as explored.
     bootstrap : int
         Resamples of every kind.
     on_progress : callable
-        Told the percentage and what happens.
+        Receives the percentage and the current step.
     """
     registered = data.study.certainty_threshold
     study = Study(data, registered if threshold is None else threshold, seed, bootstrap)
@@ -66,7 +66,7 @@ def build_report(
 
 
 def _frame(study: Study) -> Json:
-    """What a report says of itself: its study, its inputs, its parameters, its software."""
+    """The report's own data: study, inputs, parameters and software."""
     data = study.data
     registered = data.study.certainty_threshold
     late = any(change.setting == "threshold" for change in data.late_changes)
@@ -94,7 +94,7 @@ def _frame(study: Study) -> Json:
 
 @cache
 def software() -> Json:
-    """Versions of what made the report; `code` is a hash of the very lines that computed it."""
+    """Versions of the software; `code` is a hash of the lines that computed the report."""
     project = Path(__file__).resolve().parents[2] / "pyproject.toml"
     own = tomllib.loads(project.read_text("utf-8"))["project"]["version"]
     versions = {"thirdperson": own, "code": _code(), "python": platform.python_version()}
@@ -102,7 +102,7 @@ def software() -> Json:
 
 
 def _code() -> str:
-    """A hash of the modules that read the data and compute the numbers, whatever git says."""
+    """A hash of the modules that read the data and compute the numbers, independent of git."""
     app = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(path for part in COMPUTING for path in app.glob(part)):
@@ -138,7 +138,7 @@ def _inputs(data: Dataset) -> Json:
         "hash": data.inputs_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
-        # Questions that still wait for their answer are no judgments yet.
+        # Open questions to a judge are not judgments yet.
         "judgments": sum(
             int((run.judgments.status != "open").sum()) for run in data.runs if not run.is_jury
         ),

@@ -1,7 +1,7 @@
-"""What answers have in common besides their item: personas, questions and blocks of people.
+"""Clusters that answers share besides their item: personas, questions, blocks of annotators.
 
 A hundred items about ten personas say less about personas in general than a hundred personas
-would, so every main cell says how many it rests on and has an interval that allows for it.
+would. So every main cell states its number of clusters and has an interval that allows for them.
 """
 
 from collections.abc import Hashable, Iterable
@@ -18,20 +18,20 @@ from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
 from analysis.stats.core.votes import Votes
 
-# Below this many blocks of people a t interval over them says nothing.
+# With fewer blocks of annotators than this, a t interval over them is not informative.
 MIN_BLOCKS = 8
-# For whom intervals hold that allow for all of these.
+# The populations of intervals that allow for all of these clusters.
 IN_GENERAL = "items, people, personas and questions in general"
 NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """Codes of each item's persona, question and block of people, shape (items,).
+    """Codes of each item's persona, question and block of annotators, shape (items,).
 
-    `block` is None where people form too few blocks that share nobody. `items` has everything that
-    items share, the people who voted included; `judged` the same without people, and `answers`
-    what single answers share.
+    `block` is None if annotators form too few blocks that share nobody. `items` has everything that
+    items share, including the annotators who voted; `judged` is the same without annotators, and
+    `answers` has what single answers share.
     """
 
     persona: Ints
@@ -42,7 +42,7 @@ class Shared:
     answers: Sharing
 
     def of_items(self, items: Ints, *, by_people: bool = False) -> dict[str, Ints]:
-        """Clusterings of rows that are items; `by_people` where people answered them."""
+        """Clusterings of rows that are items; `by_people` if annotators answered them."""
         found = {"item": items, "persona": self.persona[items], "question": self.question[items]}
         if by_people and self.block is not None:
             found["block"] = self.block[items]
@@ -75,9 +75,9 @@ def shared_by(data: Dataset, votes: Votes) -> Shared:
 def add_clusters(
     side: Json, correct: Ints, certainty: Floats, sharing: Sharing, *, threshold: float
 ) -> None:
-    """Put into a side's cells what they rest on, and the interval that allows for it.
+    """Add to a side's cells their clusters, and the interval that allows for them.
 
-    One entry of every array per answer; rows without right and wrong are left out.
+    Every array has one entry per answer; rows that are neither right nor wrong are left out.
     """
     for cell, rows in _cells(side, correct, certainty, threshold):
         within = sharing.take(rows)
@@ -98,7 +98,7 @@ def add_as_best(
     threshold: float,
     among: int,
 ) -> None:
-    """The same intervals, allowing for the choice of the best of `among` runs."""
+    """Add the same intervals, allowing for the choice of the best of `among` runs."""
     for cell, rows in _cells(side, correct, certainty, threshold):
         share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
         reason = share.interval_reason or share.reason
@@ -108,7 +108,7 @@ def add_as_best(
 
 
 def counted(sharing: Sharing) -> Json:
-    """How many people, personas and questions something rests on."""
+    """The number of annotators, personas and questions behind a result."""
     return {
         label: sharing.n_clusters[name]
         for name, label in NAMES.items()
@@ -128,6 +128,6 @@ def _cells(
 
 
 def _codes(values: Iterable[Hashable]) -> Ints:
-    """Equal values get equal codes, in order of appearance."""
+    """Codes that are the same for equal values, in order of appearance."""
     seen: dict[Hashable, int] = {}
     return np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)

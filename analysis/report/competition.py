@@ -1,4 +1,4 @@
-"""Which runs compete for being the best, and so are corrected for one another."""
+"""The runs that compete for being the best, which are corrected for one another."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,15 +7,16 @@ Entry = Mapping[str, Any]
 
 
 def competitors(judges: Sequence[Entry]) -> list[int]:
-    """The scored runs that saw the whole persona; all scored runs, where none of them did."""
+    """Positions of the scored runs that saw the whole persona; if none did, of all scored runs."""
     scored = [index for index, judge in enumerate(judges) if judge["accuracy"] is not None]
     return [index for index in scored if judges[index]["features"] == "all"] or scored
 
 
 def best_run(judges: Sequence[Entry]) -> int | None:
-    """The competitor that was right on the largest share of what it was asked and can be scored.
+    """The competitor with the largest share of correct answers among the items it was asked.
 
-    What a run left undecided counts against it here: deciding only the easy items is no merit.
+    Only items that can be scored count. Undecided items count against a run, so that deciding only
+    the easy ones does not help.
     """
 
     def right_share(index: int) -> tuple[float, int]:
@@ -26,7 +27,7 @@ def best_run(judges: Sequence[Entry]) -> int | None:
 
 
 def families(judges: Sequence[Entry]) -> list[list[int]]:
-    """Every run in one family: those that compete, and of the others those with equal features."""
+    """Split all runs into families: competing runs, and other runs with equal features."""
     first = competitors(judges)
     found = [first] if first else []
     rest = [index for index in range(len(judges)) if index not in first]

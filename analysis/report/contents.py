@@ -1,4 +1,4 @@
-"""Everything that the sections of a report hold together: analyses, tables, figures, sentences."""
+"""The combined contents of all sections: analyses, tables, figures, sentences."""
 
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -16,14 +16,14 @@ def sections() -> list[Section]:
 
 
 def in_order_of_computing() -> list[Section]:
-    """The same, each after the sections that it needs."""
+    """The same sections, each after the sections that it needs."""
     named = {section.name: section for section in sections()}
     needs = {name: section.needs for name, section in named.items()}
     return [named[name] for name in TopologicalSorter(needs).static_order()]
 
 
 def analyses() -> list[Analysis]:
-    """What a plan can name."""
+    """The analyses that a plan can name."""
     return [analysis for section in sections() for analysis in section.analyses]
 
 
@@ -32,20 +32,20 @@ def all_sources() -> list[Source]:
 
 
 def all_tables(report: Report) -> dict[str, Table]:
-    """Every table of report.json by its name; one without rows is left out."""
+    """Every table of report.json by its name; tables without rows are left out."""
     made = [table for section in sections() for table in section.tables(report)]
     made.append(sources_table(report, list(all_sentences(report)), all_sources()))
     return {table.name: table for table in made if table.rows}
 
 
 def all_figures(report: Report) -> dict[str, Figure]:
-    """Every figure by its name; one without anything to draw is left out."""
+    """Every figure by its name; figures without anything to draw are left out."""
     made = (figure for section in sections() for figure in section.figures(report))
     return {figure.name: figure for figure in made if figure is not None}
 
 
 def all_sentences(report: Report, *places: Place) -> Iterator[Sentence]:
-    """The sentences of some places, or of all, in reading order."""
+    """The sentences of the given places, or of all, in reading order."""
     for section in sections():
         for sentence in section.sentences(report):
             if not places or sentence.place in places:

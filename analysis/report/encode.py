@@ -1,4 +1,4 @@
-"""How results become JSON: null with a reason beside it, never NaN, nothing rounded."""
+"""Results as JSON: null with a reason next to it, never NaN, nothing rounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 
 def number(value: float | None) -> float | None:
-    """A float that JSON can hold; what is not finite has no business here."""
+    """A float that JSON can hold; infinite values and NaN are errors here."""
     if value is None:
         return None
     if not math.isfinite(value):
@@ -38,7 +38,7 @@ def ends(interval: Interval | None) -> list[float] | None:
 
 
 def how(interval: Interval | None) -> Json:
-    """How an interval was made, for whoever checks it."""
+    """The method of an interval, so that readers can check it."""
     if interval is None:
         return {}
     facts = {
@@ -56,7 +56,7 @@ def how(interval: Interval | None) -> Json:
 def put_interval(
     target: Json, key: str, interval: Interval | None, reason: str | None = None
 ) -> None:
-    """Set the ends of an interval and how it was made, or why there is none."""
+    """Set the ends of an interval and its method, or the reason why there is none."""
     put(target, key, ends(interval), reason)
     if interval is not None:
         target[f"{key}_made"] = how(interval)
@@ -79,7 +79,7 @@ def cell(share: Proportion, key: str = "accuracy") -> Json:
 def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
     """Accuracy overall, and of high, low and unstated certainty.
 
-    `paper_compat` counts a missing certainty as low, which changes the low cell alone.
+    `paper_compat` counts a missing certainty as low, which changes only the low cell.
     """
     return cell(accuracy.overall) | {
         "high": cell(accuracy.high),
@@ -99,7 +99,7 @@ def estimate(result: Estimate, key: str = "value") -> Json:
 
 
 def pick(result: Any, names: Mapping[str, str]) -> Json:
-    """Fields of a result under the report's names, each with the result's own reason."""
+    """Fields of a result under the report's names, each with the reason that the result gives."""
     out: Json = {}
     for key, name in names.items():
         put(out, key, getattr(result, name), result.reason)
@@ -107,7 +107,7 @@ def pick(result: Any, names: Mapping[str, str]) -> Json:
 
 
 def undefined(reason: str, *keys: str) -> Json:
-    """Every key as null for one reason."""
+    """Every key as null, all for one reason."""
     out: Json = {}
     for key in keys:
         put(out, key, None, reason)
@@ -115,5 +115,5 @@ def undefined(reason: str, *keys: str) -> Json:
 
 
 def steps(report: Callable[[int, str], None], low: int, high: int) -> Callable[[float, str], None]:
-    """Progress of a part that runs from 0 to 1, within the percentages that are its own."""
+    """Convert a part's progress from 0 to 1 into its range of percentages."""
     return lambda share, sentence: report(round(low + (high - low) * share), sentence)

@@ -1,4 +1,4 @@
-"""The figures of a report, each with a title that says what it shows.
+"""The figures of a report, each with a title that states what it shows.
 
 Figures are plotly's, made from the content of report.json; the page draws them in the browser and
 prints their numbers as tables below them.
@@ -20,7 +20,7 @@ Report = Mapping[str, Any]
 
 CORRECT, WRONG = "#12436D", "#F46A25"
 PEOPLE, REFERENCE = "#801650", "#3D3D3D"
-# The first judge has the model's own colour; dash and symbol tell the runs apart in grey too.
+# The first judge has the model's own colour; dash and symbol separate the runs in grey too.
 JUDGES = ("#28A197", "#2073BC", "#8A5A00", "#6B7278", "#A285D1", "#0B5C2E")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 STROKES = {
@@ -40,9 +40,9 @@ NAME_LENGTH = 48
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot: its own title (in small multiples), the drawing, and its words for the blind.
+    """One plot: its title (in small multiples), the drawing, and its text for screen readers.
 
-    `marks` is what the page needs to move the drawing's marks to another threshold.
+    `marks` has what the page needs to move the drawing's marks to another threshold.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Key:
-    """What a colour and a line mean; drawn above the plots."""
+    """The meaning of a colour and a line; drawn above the plots."""
 
     label: str
     colour: str
@@ -62,13 +62,13 @@ class Key:
 
     @property
     def strokes(self) -> str:
-        """The line in SVG's terms."""
+        """The line as an SVG dash pattern."""
         return STROKES[self.dash]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Another way to look at a figure, off at first: its words, and the layout with and without."""
+    """An optional view of a figure, off at first: its label, and the layout with and without it."""
 
     label: str
     on: Mapping[str, Any]
@@ -87,8 +87,9 @@ class Variant:
 class Figure:
     """Panels under one active title; `table` names the table that holds their numbers.
 
-    `neutral` is the title while a reader tries another threshold: the active one is a finding at
-    the report's own. `is_stacked` puts panels below one another, each at full width.
+    `neutral` is the title while a reader tries another threshold, because the active title is a
+    finding at the report's own threshold. `is_stacked` puts panels below one another, each at full
+    width.
     """
 
     name: str
@@ -111,7 +112,7 @@ class Figure:
 
 
 def plain(text: str) -> str:
-    """Imported text as a label: plotly reads a little HTML, and a name is not HTML."""
+    """Escape imported text as a label: plotly reads some HTML, and a name is not HTML."""
     short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -125,7 +126,7 @@ def panel(
     marks: Mapping[str, Any] | None = None,
     **layout: Any,
 ) -> Panel:
-    """A plot in the house style; the browser gives it its width."""
+    """A plot in the style of all figures; the browser gives it its width."""
     base = {
         "template": "none",
         "font": {"family": FONT, "size": 13, "color": "#0b0c0c"},
@@ -155,7 +156,7 @@ def share_axis(title: str, **more: Any) -> dict[str, Any]:
 
 
 def styles(report: Report) -> list[tuple[str, str, str]]:
-    """Colour, dash and symbol of each run: a colour for a judge, the others for its runs."""
+    """Colour, dash and symbol of each run: one colour per judge, a dash and symbol per run."""
     judges: dict[str, int] = {}
     runs: dict[str, int] = {}
     found = []
@@ -180,7 +181,7 @@ def styled_runs(report: Report) -> list[tuple[str, Report, tuple[str, str, str]]
 
 
 def whiskers(shares: Sequence[Report]) -> dict[str, Any]:
-    """Error bars from intervals, which lie unevenly about their estimates."""
+    """Error bars from intervals, which can be asymmetric."""
     ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
     return {
         "type": "data",
@@ -203,7 +204,7 @@ def label(x: float, text: str, y: float) -> dict[str, Any]:
         "y": y,
         "yref": "paper",
         "yanchor": "bottom",
-        # Words about a share near 1 would run out of the drawing.
+        # Text at a share near 1 would leave the drawing.
         "xanchor": "right" if x > 0.85 else "center",
         "text": text,
         "showarrow": False,
@@ -212,7 +213,7 @@ def label(x: float, text: str, y: float) -> dict[str, Any]:
 
 
 def corner_note(text: str) -> dict[str, Any]:
-    """Figures in the upper left corner of a plot."""
+    """Text in the upper left corner of a plot."""
     return {
         "text": text,
         "xref": "paper",
@@ -248,11 +249,11 @@ def stripes(
     return go.Scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
 
 
-# Rows name themselves inside the plot, so the left margin stays small.
+# Row names are inside the plot, so the left margin stays small.
 ROW_MARGIN = {"l": 12, "r": 16, "t": 24, "b": 44}
 
 BAR = 0.88
-# Above the highest bar: for its words, and for the note in the corner.
+# Space above the highest bar for its text, and for the note in the corner.
 HEADROOM = 1.5
 
 
@@ -266,9 +267,9 @@ def right_and_wrong(
     note: str,
     marks: Mapping[str, Any] | None = None,
 ) -> Panel:
-    """Answers by certainty: for each bar its label, right below, wrong above, words on top.
+    """Answers by certainty: each bar with its label, right below, wrong above, and text on top.
 
-    `top` is the highest bar of all panels that share a scale, `note` stands in the corner.
+    `top` is the highest bar of all panels that share a scale; `note` is shown in the corner.
     """
     labels, right, wrong, shown = (list(part) for part in zip(*bars, strict=True))
     places = list(range(len(bars)))
@@ -330,7 +331,7 @@ RIGHT_AND_WRONG = (Key("right", CORRECT), Key("wrong", WRONG, "stripes"))
 
 
 def row_axis(rows: int) -> dict[str, Any]:
-    """Rows from the top down, with room for each one's name above it."""
+    """An axis with rows from the top down, with room for each name above its row."""
     return axis(range=[rows - 0.5, -0.9], showticklabels=False, dtick=1)
 
 
@@ -351,7 +352,7 @@ def row_label(row: int, name: str, text: str) -> dict[str, Any]:
 
 
 def write_figures(figures: Sequence[Figure], folder: Path) -> None:
-    """Write every plot as plotly's JSON, for whoever wants it in another size or format."""
+    """Write every plot as plotly's JSON, for readers who want it in another size or format."""
     folder.mkdir(parents=True)
     for figure in figures:
         for number, drawn in enumerate(figure.panels, start=1):

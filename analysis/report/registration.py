@@ -1,8 +1,8 @@
-"""Registered or explored: of each number, whether it was announced before the data.
+"""Marks on numbers: registered if the analysis was announced before the data, else explored.
 
-A number is registered where its analysis is in a plan that was frozen before the first answer, the
-run it belongs to is in that plan too, and nothing it depends on was chosen otherwise. Counts and
-records of what was done (costs, exclusions, versions) are neither.
+A number is registered if a plan frozen before the first answer names its analysis and its run,
+and nothing it depends on departs from the plan. Counts and records of what was done (costs,
+exclusions, versions) have no mark.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def mark_word(mark: Mark) -> str:
     return WORDS[mark]
 
 
-# What was done rather than found out; `items` and `bands` hold data and definitions.
+# Records rather than findings; `items` and `bands` hold data and definitions.
 RECORDS = (
     "schema study inputs seed parameters software bands items registration limitations "
     "human.annotators human.answers human.people human.quotas human.checks human.not_counted "
@@ -45,7 +45,7 @@ RECORDS = (
 
 
 def registration(study: Study, analyses: Sequence[Analysis]) -> Json:
-    """What was planned, what was done otherwise, and the mark of every analysis and run."""
+    """The plan, the departures from it, and the mark of every analysis and run."""
     data, plan = study.data, study.data.plan
     out: Json = {}
     put(out, "plan", None if plan is None else _plan_entry(plan), "no_plan")
@@ -88,7 +88,7 @@ def mark_of(report: Mapping[str, Any], path: Path) -> Mark | None:
 
 @dataclass(frozen=True)
 class TableMark:
-    """How a table is marked: one word, and a sentence for readers who ask why."""
+    """The mark of a table: one word, and a sentence for readers who ask why."""
 
     mark: Mark
     word: str
@@ -96,7 +96,7 @@ class TableMark:
 
 
 def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
-    """The mark of a table of the report; None for records and where there is no plan at all."""
+    """The mark of a table of the report; None for records and for reports without a plan."""
     found = report.get("registration")
     if found is None or found["plan"] is None or table.is_record:
         return None
@@ -124,7 +124,7 @@ def _plan_entry(plan: FrozenPlan) -> Json:
 
 
 def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) -> list[Json]:
-    """What was done otherwise than planned, and which analyses that makes explored."""
+    """Departures from the plan, and the analyses that they make explored."""
     data, found = study.data, list[Json]()
     for key, affected, done in (
         ("threshold", "threshold", study.threshold),
@@ -147,7 +147,7 @@ def _departures(plan: FrozenPlan, study: Study, analyses: Sequence[Analysis]) ->
                 "what": "exclusions",
                 "planned": "nobody is excluded",
                 "done": f"{people} people are excluded",
-                # Runs of judges rest on nobody's answers, but every comparison does.
+                # Runs of judges do not depend on annotators' answers, but every comparison does.
                 "affects": [a.code for a in analyses],
             }
         )
@@ -195,7 +195,7 @@ def _run_at(report: Mapping[str, Any], path: Path) -> str | None:
 
 
 def _longest(keys: Sequence[str], patterns: Sequence[str]) -> int:
-    """The length of the longest of `patterns` that begins `keys`; 0 without any."""
+    """The length of the longest of `patterns` that begins `keys`; 0 if none does."""
     lengths = [0]
     for pattern in patterns:
         parts = pattern.split(".")

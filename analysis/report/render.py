@@ -1,4 +1,4 @@
-"""The report as one HTML file that opens offline, in the app and on A4 alike."""
+"""The report as one HTML file that works offline, in the app and on A4 paper."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ from analysis.report.text.thresholds import late_changes, threshold_standing, th
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
-# The page's own script, in the order in which its parts need one another.
+# The page's own scripts, in the order of their dependencies.
 SCRIPTS = (
     "report",
     "report-tables",
@@ -48,7 +48,7 @@ _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section as the page shows it."""
+    """A section as shown on the page."""
 
     number: int
     section: Section
@@ -63,9 +63,9 @@ def render_html(
     number: int | None = None,
     asked_on: Mapping[str, str] | None = None,
 ) -> str:
-    """The whole page; `report` is the content of report.json.
+    """Render the whole page; `report` is the content of report.json.
 
-    `date` is printed on it, and `number`, where it is one of the numbered reports of a study.
+    `date` is printed on it, and so is `number` if it is one of the numbered reports of a study.
     `asked_on` has the days on which runs asked their models, which report.json does not hold.
     """
     tables = {name: ShownTable(table) for name, table in all_tables(report).items()}
@@ -115,7 +115,7 @@ def _body(section: Section, page: Page, context: Mapping[str, Any]) -> SafeStrin
 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
-    """What the head of a chapter states: the findings of the section and of its parts."""
+    """The statements at the head of a chapter: the findings of the section and of its parts."""
     found = (one for part in with_parts([section]) for one in part.sentences(report))
     return [sentence.text for sentence in found if sentence.place == "finding"]
 
@@ -127,7 +127,7 @@ def _texts(report: Mapping[str, Any], place: Place) -> list[Text]:
 def render_across(
     reports: Sequence[Mapping[str, Any]], tables: Sequence[Table], *, date: Date
 ) -> str:
-    """The page of several studies: their tables side by side, and where each has its own."""
+    """Render the page of several studies: their tables side by side, and links to each report."""
     context = {
         "reports": reports,
         "report": {},  # tables are marked by the plan of one report
@@ -146,7 +146,7 @@ def render_across(
 def render_replication(
     result: Mapping[str, Any], tables: Mapping[str, Table], figures: Sequence[Figure]
 ) -> str:
-    """The page of a replication; `result` is the content of replication.json."""
+    """Render the page of a replication; `result` is the content of replication.json."""
     named = {figure.name: figure for figure in figures}
     context = {
         "result": result,
@@ -168,9 +168,9 @@ def render_replication(
 
 @cache
 def content_security_policy() -> str:
-    """What the page may do: run its own two scripts, known by hash, and load nothing at all.
+    """The policy of the page: run its own two scripts, identified by hash, and load nothing else.
 
-    Styles are inline because plotly writes its own; they cannot send anything anywhere.
+    Styles are inline because plotly writes its own; they cannot send data anywhere.
     """
     hashes = " ".join(
         f"'sha256-{_sha256(text)}'" for text in (_script(), _file(str(PLOTLY.relative_to(STATIC))))
@@ -187,13 +187,13 @@ def _sha256(text: str) -> str:
 
 @cache
 def _script() -> SafeString:
-    """One script of all parts: they share their names, and the policy one hash."""
+    """All parts as one script, because they share their names and the policy has one hash."""
     return mark_safe("\n".join(_file(f"js/{name}.js") for name in SCRIPTS))  # noqa: S308  as below
 
 
 @cache
 def _file(name: str) -> SafeString:
-    """A file of our own, to be written into the page as it is."""
+    """A file of this package, inserted into the page unchanged."""
     text = (STATIC / name).read_text("utf-8")
     if "</script" in text.lower() or "</style" in text.lower():
         raise ValueError(f"{name} would end the element that holds it")
@@ -201,13 +201,13 @@ def _file(name: str) -> SafeString:
 
 
 def _json(value: Any) -> SafeString:
-    """JSON that cannot end the script element that holds it."""
+    """JSON that cannot end the script element that contains it."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return mark_safe(text.translate(_JSON_ESCAPES))  # noqa: S308  escaped above
 
 
 def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """What the browser draws, by the id of its place."""
+    """The plots for the browser, by the id of their place on the page."""
     return {
         f"{figure.name}-{number}": {**panel.drawing, "marks": panel.marks}
         for figure in figures.values()

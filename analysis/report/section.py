@@ -1,7 +1,7 @@
-"""What a section of a report is: it owns its subject from the arrays to the page.
+"""The base class of a report's sections: each handles its subject from the arrays to the page.
 
 A chapter of the page is a section with a title and a template. A large chapter has parts: sections
-without a page of their own, which compute and show what the chapter's template lays out.
+without a page of their own, which compute and show content for the chapter's template.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class Sentence:
 
     @classmethod
     def of(cls, place: Place, words: str, code: str = "") -> "Sentence":
-        """A sentence none of whose numbers leads to its place in report.json."""
+        """Create a sentence whose numbers have no link to their place in report.json."""
         return cls(place, Text(((words, ""),)), code)
 
 
@@ -38,8 +38,8 @@ class Sentence:
 class Analysis:
     """Something that a plan can name: the tables and the keys of report.json that show it.
 
-    `paths` begin keys of report.json, with `*` for any place in a list; `uses` names the
-    parameters that change its numbers.
+    `paths` are the beginnings of keys of report.json, with `*` for any place in a list; `uses`
+    names the parameters that change its numbers.
     """
 
     code: str
@@ -49,13 +49,13 @@ class Analysis:
     uses: tuple[str, ...] = ()
 
 
-# Whose row of its table shows a number: that of the run, or no single one.
+# The row of the table that shows a number: that of the run, or no single row.
 RUN, WHOLE = "run", ""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The table that shows the numbers whose path in report.json begins so, and whose row it is."""
+    """The table and the row that show the numbers whose path in report.json begins so."""
 
     path: str
     table: str
@@ -74,7 +74,7 @@ class Page:
 
     @property
     def has_truth(self) -> bool:
-        """Whether anybody can be right or wrong."""
+        """Whether answers can be right or wrong."""
         inputs: Mapping[str, Any] = self.report["inputs"]
         return bool(inputs["truth"]["unknown"] < inputs["items"])
 
@@ -99,7 +99,7 @@ class Section:
         return f"analysis/report/sections/{self.name}.html"
 
     def compute(self, study: Study, earlier: Report) -> Json:
-        """What the section adds to report.json; lists of runs are merged entry by entry."""
+        """Compute the section's part of report.json; lists of runs are merged entry by entry."""
         return {}
 
     def tables(self, report: Report) -> Iterable[Table]:
@@ -112,7 +112,7 @@ class Section:
         return ()
 
     def context(self, page: Page) -> Mapping[str, Any]:
-        """What the template needs in addition to the report, its tables and its figures."""
+        """Values for the template in addition to the report, its tables and its figures."""
         return {}
 
 
@@ -126,7 +126,7 @@ def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
 def merge(report: Json, more: Mapping[str, Any], path: str = "") -> None:
     """Add what a section computed to `report`.
 
-    Raises `ValueError` where two sections compute the same key.
+    Raises `ValueError` if two sections compute the same key.
     """
     for key, value in more.items():
         if key not in report:

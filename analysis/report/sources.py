@@ -1,4 +1,4 @@
-"""Where every number of the sentences and of the methods comes from: a row for each."""
+"""The source of every number in the sentences and the methods, one row for each."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from analysis.stats.core.shared_variance import (
     FEWEST_ANNOTATORS,
 )
 
-# What the program never asks anybody: docs/methods.md says why.
+# Fixed rules of the program; docs/methods.md gives the reasons.
 CONSTANTS: Mapping[str, float] = {
     "level_of_intervals": 0.95,
     "level_of_equivalence_interval": 0.9,
@@ -32,7 +32,7 @@ CONSTANTS: Mapping[str, float] = {
 }
 
 
-# Beginnings of paths whose numbers the methods state in full, without those of runs and the plan.
+# Beginnings of paths whose numbers the methods state in full, except those of runs and the plan.
 STATED = (
     "inputs.items inputs.personas inputs.questions inputs.truth study.annotations_per_item "
     "study.items_per_annotator human.annotators human.answers human.people human.checks "
@@ -45,7 +45,7 @@ PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstrap s
 
 
 def paths(report: Report, sentences: Iterable[Sentence]) -> list[str]:
-    """The place of every number that the sentences and the methods state, each once."""
+    """The path of every number in the sentences and the methods, each once."""
     found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
     for beginning in STATED:
         found += _below(at(report, beginning), beginning)
@@ -69,7 +69,7 @@ def _below(value: Any, path: str) -> Iterator[str]:
 def sources_table(
     report: Report, sentences: Iterable[Sentence], sources: Sequence[Source]
 ) -> Table:
-    """One row per number: what it is, its value, its path, and the table that shows it too."""
+    """One row per number: name, value, path, and the table that also shows it."""
     names = run_names(report)
     rows: list[list[Any]] = []
     for path in paths(report, sentences):

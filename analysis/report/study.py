@@ -1,4 +1,4 @@
-"""What every section reads: the data of a study, what each side answered, and the options."""
+"""The input of every section: the data of a study, each side's answers, and the options."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from analysis.stats.core.results import Proportion
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
 
-# Votes that a model of labels may read over all its steps; most settle within 150.
+# Votes that a model of labels can read over all its steps; most models converge within 150.
 MAX_READ = 300_000_000
 
 
@@ -51,43 +51,43 @@ class Study:
 
     @cached_property
     def truth(self) -> Ints:
-        """The right answer to each item as annotators could give it, shape (items,)."""
+        """The right answer to each item among the annotators' options, shape (items,)."""
         return self.data.scored_truth(offers_tie=self.data.study.allow_tie).astype(np.int64)
 
     @cached_property
     def correct_alone(self) -> Ints:
-        """Of each single answer 1 right, 0 wrong, -1 without a truth to score it by."""
+        """The score of each single answer: 1 right, 0 wrong, -1 without a truth to score it by."""
         own = self.truth[self.votes.item]
         return np.where(own >= 0, (self.votes.choice == own).astype(np.int64), MISSING)
 
     @cached_property
     def binary_truth(self) -> Ints:
-        """The right answer to each item between two responses, a true tie being neither."""
+        """The right answer to each item between two responses; a true tie counts as neither."""
         return self.data.scored_truth(offers_tie=False).astype(np.int64)
 
     def is_binary(self, judge: Verdicts) -> bool:
-        """Whether neither annotators nor the run could or did say tie."""
+        """Whether neither annotators nor the run could or did answer tie."""
         return self.votes.n_options == 2 and not (judge.answer == TIE).any()
 
     @cached_property
     def shared(self) -> Shared:
-        """What items and answers have in common."""
+        """The clusters that items and answers share."""
         return shared_by(self.data, self.votes)
 
     @property
     def label_steps(self) -> int:
-        """Steps that a model of labels may take; there must be votes."""
+        """The number of steps that a model of labels can take; there must be votes."""
         return min(MAX_STEPS, MAX_READ // self.votes.n)
 
     @cached_property
     def confusions(self) -> DawidSkene | None:
-        """The model of annotators' own errors, settled or not; None without votes."""
+        """The model of annotators' own errors, converged or not; None without votes."""
         if not self.votes.n:
             return None
         return dawid_skene(self.votes, max_iterations=self.label_steps)
 
     def votes_with_options_of(self, run: Run) -> Votes:
-        """Single answers, among as many options as annotators or the run had."""
+        """Single answers, with as many options as annotators or the run had."""
         return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
 
     def rng(self) -> np.random.Generator:
@@ -95,17 +95,17 @@ class Study:
         return np.random.default_rng(self.seed)
 
     def truth_for(self, run: Run) -> Ints:
-        """The right answer to each item as a run could give it."""
+        """The right answer to each item among a run's options."""
         return self.data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
 
 
 def identity(run: Run) -> Json:
-    """What tells one run from another, wherever a run is named."""
+    """The fields that distinguish a run from others, for every place that names it."""
     return {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
 
 
 def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer]) -> Ints:
-    """0 where the response on side A is meant, 1 for side B, -1 for a tie or nothing."""
+    """The chosen side: 0 if the response is on side A, 1 for side B, -1 for a tie or nothing."""
     placed = (choice >= 0) & (choice != TIE) & (shown_first >= 0)
     return np.where(placed, (choice != shown_first).astype(np.int64), MISSING)
 
@@ -121,7 +121,7 @@ def members_of(values: Sequence[str]) -> dict[str, Ints]:
 def by_certainty(
     study: Study, side: Verdicts, items: Ints, threshold: float
 ) -> tuple[Proportion, Proportion]:
-    """A side's accuracy on some items, where its own certainty is high and where it is low."""
+    """A side's accuracy on some items, at its own high and low certainty."""
     scored = items[side.correct[items] >= 0]
     certainty = side.certainty[scored]
 

@@ -1,7 +1,7 @@
 """Several studies side by side, as Tables 1 and 2 of the source article print them.
 
 A study is a data set: rows of one table, columns of the other. Averages are unweighted means of
-the data sets' own accuracies; a pooled report stands apart and is in no average.
+the data sets' own accuracies; a pooled report is shown separately and is in no average.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Report = Mapping[str, Any]
 Cell = Mapping[str, Any]
 
 NO_TIE, WITH_TIE = "No tie", "With tie"
-# By chance, of two options and of three.
+# Chance accuracy with two and with three options.
 RANDOM = {NO_TIE: 1 / 2, WITH_TIE: 1 / 3}
 NOTHING: Cell = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
 AVERAGE = (
@@ -40,13 +40,13 @@ def tables_across(reports: Sequence[Report]) -> list[Table]:
         rows = [[title, *row] for title, table in made for row in table.rows]
         columns = (Column("Data"), *first.columns)
         tables.append(Table(first.name, first.title, columns, rows, first.note))
-    # A pooled report holds the same items again: it is in no family of tests.
+    # A pooled report has the same items a second time, so it is in no family of tests.
     tables.append(by_band_over_studies([r for r in reports if not is_pooled(r)]))
     return [table for table in tables if table.rows]
 
 
 def table_1(reports: Sequence[Report]) -> Table:
-    """Raters down; data sets across, without and with a tie on offer; the average last."""
+    """Raters down; data sets across, without and with a tie option; the average last."""
     apart = [report for report in reports if not is_pooled(report)]
     settings = [
         setting
@@ -119,13 +119,13 @@ PARTS = ("high", "low")
 
 
 def _raters(reports: Sequence[Report], settings: Sequence[str]) -> list[str]:
-    """Everybody, people first, in the order of the data sets."""
+    """All raters, annotators first, in the order of the data sets."""
     found = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
     return sorted(dict.fromkeys(found), key=lambda rater: rater != "People")
 
 
 def _sides(report: Report, setting: str) -> dict[str, Cell]:
-    """Who was scored under a setting: the majority, and each judge that saw the whole persona."""
+    """The raters scored under a setting: the majority, and judges that saw the whole persona."""
     offered = WITH_TIE if report["study"]["allow_tie"] else NO_TIE
     people = report["human"]["majority"]
     sides = {"People": people} if offered == setting and people["n"] else {}
@@ -162,7 +162,7 @@ def _enough(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> str:
-    """What an average is, and which data sets are in those that not all of them are in."""
+    """A note on the averages, and on the data sets in those that not all of them are in."""
     partial: dict[tuple[str, ...], list[str]] = {}
     for name, cells in averaged.items():
         inside = tuple(
@@ -177,5 +177,5 @@ def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> 
 
 
 def _alone(accuracy: float | None, *, small: bool = False) -> Cell:
-    """An accuracy that was not counted: a baseline, or a mean."""
+    """An accuracy without counts: a baseline, or a mean."""
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}

@@ -1,6 +1,6 @@
 """Every table of a report, defined once: the page, the CSV files and the LaTeX files show these.
 
-A cell keeps its raw value; rounding belongs to the two forms that people read.
+A cell keeps its raw value; only the two readable formats round it.
 """
 
 import json
@@ -35,7 +35,7 @@ RANGES = {"range", "points_range", "percent_range"}
 # Beyond this many rows the page shows the first ones and points to the CSV file.
 MAX_ROWS = 1000
 SHADES = (0.5, 0.6, 0.7, 0.8)
-LONG = 60  # signs
+LONG = 60  # characters
 
 HIGH = "High: a certainty of at least the threshold."
 CONDITIONAL = (
@@ -46,7 +46,7 @@ CONDITIONAL = (
 
 @dataclass(frozen=True)
 class Column:
-    """A heading and how its cells are read; neighbours of one `group` share a heading above."""
+    """A heading and the format of its cells; neighbours of one `group` share a heading above."""
 
     heading: str
     kind: Kind = "text"
@@ -59,7 +59,7 @@ class Column:
 
     @property
     def csv_names(self) -> list[str]:
-        """Headings of the columns that it takes in a CSV file."""
+        """Headings of the CSV columns that this column becomes."""
         [name] = csv_cells(f"{self.group} {self.heading}".strip(), "text")
         if self.kind == "share":
             parts = ("accuracy", "correct", "n", "low", "high")
@@ -77,11 +77,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as people read it: the figure, what stands below it, whether it is a small n.
+    """A cell as readers see it: the figure, the text below it, whether it is a small n.
 
     `shade` is 1 to 5 for an accuracy below 50 % to one of 80 % and more; 0 without an accuracy.
-    `raw` is what a CSV file holds. `steps` has what the cell becomes at other thresholds: from
-    which one on, n, correct, and the ends of the interval.
+    `raw` is its content in a CSV file. `steps` has its values at other thresholds: the first
+    threshold, n, correct, and the ends of the interval.
     """
 
     text: str
@@ -94,7 +94,7 @@ class Cell:
 
     @property
     def is_long(self) -> bool:
-        """Whether it holds sentences, which want room."""
+        """Whether the column holds sentences, which need a wide column."""
         return self.is_text and len(self.text) > LONG
 
     @property
@@ -108,11 +108,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `name` is its file name, `note` says what a reader must know.
+    """A table; `name` is its file name, `note` states what a reader needs to know.
 
-    `threshold` is said of tables whose cells depend on it: “80, registered” or “70, explored”.
+    `threshold` is set if cells depend on the threshold: “80, registered” or “70, explored”.
     `family` is the name under which an analysis lists tables of which there is one for each
-    grouping. `is_record` is true of what was done rather than found out.
+    grouping. `is_record` is true for records of what was done, as opposed to findings.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Table:
 
     @property
     def groups(self) -> list[tuple[str, int]]:
-        """Headings that span neighbouring columns, with how many; empty without any."""
+        """Headings that span neighbouring columns, with their widths; empty if there are none."""
         spans: list[tuple[str, int]] = []
         for column in self.columns:
             if spans and spans[-1][0] == column.group and column.group:
@@ -152,7 +152,7 @@ class Table:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as the page shows it: cut to what a page can hold."""
+    """A table as the page shows it: cut to the rows that a page can hold."""
 
     table: Table
     limit: int = MAX_ROWS
@@ -166,7 +166,7 @@ class ShownTable:
         return max(0, len(self.table.rows) - self.limit)
 
 
-# Heading, kind, where the value is in the entry, and the heading above, if any.
+# Heading, kind, path of the value in the entry, and the heading above, if any.
 Field = tuple[str, Kind, str] | tuple[str, Kind, str, str]
 
 
@@ -200,7 +200,7 @@ def _dig(entry: Mapping[str, Any], path: str) -> Any:
 
 
 def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
-    """A value as people read it; `currency` is that of a sum of money."""
+    """Format a value for readers; `currency` is that of a sum of money."""
     raw = tuple(csv_cells(value, kind))
     if kind == "text":
         return Cell("–" if value is None else str(value), is_text=True, raw=raw)
@@ -249,7 +249,7 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
 
 
 def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
-    """An accuracy and its counts as a paper prints them, as far as it does; any may be None."""
+    """An accuracy and its counts as a paper prints them; any of them may be None."""
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
     return Cell(numbers.decimal(share["accuracy"]), counts, raw=raw)
@@ -272,7 +272,7 @@ def csv_rows(table: Table) -> list[list[Any]]:
 
 
 def csv_cells(value: Any, kind: Kind) -> list[Any]:
-    """What a value is in a CSV file: at full precision, empty where undefined."""
+    """The CSV cells of a value: at full precision, empty if undefined."""
     if kind == "share":
         low, high = value["ci"] or ("", "")
         accuracy = "" if value["accuracy"] is None else value["accuracy"]
@@ -286,5 +286,5 @@ def csv_cells(value: Any, kind: Kind) -> list[Any]:
 
 
 def compact(value: Any) -> str:
-    """JSON as short as it gets."""
+    """JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

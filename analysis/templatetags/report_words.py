@@ -1,4 +1,4 @@
-"""Numbers and marks of a report as people read them, for templates."""
+"""Numbers and marks of a report for readers, as template tags."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ register.simple_tag(registration.table_mark, name="table_mark")
 def number(
     context: Mapping[str, Any], path: str, text: str = "", *, as_percent: bool = False
 ) -> SafeString:
-    """The number at `path` of the report, as a link to the row that says where it comes from."""
+    """The number at `path` of the report, as a link to the row with its source."""
     if not text:
         from analysis.report.sources import CONSTANTS
 
@@ -36,7 +36,7 @@ def number(
 
 @register.filter
 def with_links(text: Text) -> SafeString:
-    """A sentence in which every number with a place in report.json is such a link."""
+    """A sentence in which every number with a place in report.json is a link."""
     pieces = ((_place(words, path) if path else words,) for words, path in text.parts)
     return format_html_join("", "{}", pieces)
 

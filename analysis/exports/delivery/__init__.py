@@ -1,1 +1,1 @@
-"""From a request to a file: the queue, the worker's part, the bundle, expiry and deletion."""
+"""The delivery of an export: request, queue, worker job, bundle, expiry and deletion."""

@@ -1,4 +1,4 @@
-"""A whole export: every table in several formats, with its documentation and licence."""
+"""A complete export: every table in several formats, with its documentation and licence."""
 
 import shutil
 import tempfile

@@ -33,7 +33,7 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 @dataclass(frozen=True)
 class Listed:
-    """An export as a row of the list; `before` is how many wait before it."""
+    """An export as a row of the list; `before` is the number of exports queued before it."""
 
     export: Export
     name: str
@@ -65,13 +65,13 @@ def listed_exports(study: Study) -> list[Listed]:
 
 
 def name_of(export: Export) -> str:
-    """What it is, as the form calls it, before the colon."""
+    """The name of the export: its label on the form, up to the colon."""
     what = WHAT_LABELS[export.what].partition(":")[0].partition(",")[0]
     return f"{what}, {FORMAT_LABELS[export.format]}"
 
 
 def size_text(size: int | None) -> str:
-    """Bytes as people read them; empty where there are none.
+    """A file size in readable units; empty if it is unknown.
 
     >>> size_text(999), size_text(1_234_000)
     ('999 bytes', '1.2 MB')

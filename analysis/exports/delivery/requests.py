@@ -1,4 +1,4 @@
-"""Exports are requested here, and deleted; a worker writes them with `write_job`."""
+"""Requests and deletions of exports; a worker writes the files with `write_job`."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -27,11 +27,12 @@ def request_export(
     free_text: bool = False,
     fresh_pseudonyms: bool = False,
 ) -> Export:
-    """Queue an export; while the same one is being written, return that instead.
+    """Queue an export, or return the one that is already queued or being written.
 
-    Raises `ExportError` where the choice makes no sense, or names people and `user` is no owner.
+    Raises `ExportError` if the options cannot be combined, or if the export names annotators and
+    `user` is not an owner.
     """
-    # The lock makes a double press of the button one export.
+    # The lock makes sure that pressing the button twice creates one export.
     study = lock_study(study_id)
     choices = {
         "what": what,
@@ -51,9 +52,9 @@ def request_export(
 
 
 def ask_again(*, export: Export, user: User) -> Export:
-    """Queue an export that failed again, with the same choices.
+    """Queue a failed export again with the same options.
 
-    Raises `ExportError` where it did not fail, and where `request_export` raises it for `user`.
+    Raises `ExportError` if it did not fail, and in every case in which `request_export` does.
     """
     if export.state != Export.State.FAILED:
         raise ExportError("This export did not fail, so it cannot be requested again.")
@@ -75,7 +76,7 @@ def _owns(user: User, study: Study) -> bool:
 
 @transaction.atomic
 def delete_export(*, export_id: int, user: User) -> None:
-    """Delete the file of an export, or stop its writing; doing it again changes nothing.
+    """Delete the file of an export, or stop its writing; a second call changes nothing.
 
     The row is changed first, so that no page offers a half-deleted file, and a
     worker that is writing stops at its next heartbeat.
@@ -96,7 +97,7 @@ def delete_export(*, export_id: int, user: User) -> None:
 
 
 def note_download(*, export: Export, user: User) -> None:
-    """Write to the study's log who downloaded a copy that names people."""
+    """Record in the study's log who downloaded a copy that names annotators."""
     if export.names_people:
         event = "export that names people downloaded"
         record(export.study, event, user=user, export=export.public_id)

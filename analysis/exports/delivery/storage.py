@@ -8,7 +8,7 @@ from django.conf import settings
 
 from analysis.models import Export
 
-# A copy that names people is downloaded soon or not at all.
+# A copy that names annotators is kept only for a short time, because it is needed only briefly.
 _IDENTIFIED_KEPT = timedelta(days=1)
 
 
@@ -25,5 +25,5 @@ def remove_files(public_id: str) -> None:
 
 
 def kept_for(export: Export) -> timedelta:
-    """How long a finished file can be downloaded."""
+    """The time for which a finished file can be downloaded."""
     return _IDENTIFIED_KEPT if export.names_people else timedelta(days=settings.EXPORT_DAYS)

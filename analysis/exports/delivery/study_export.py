@@ -31,11 +31,11 @@ def export_study(
 ) -> dict[str, int]:
     """Write one table to the file `out`, or all of them to the folder `out`.
 
-    Returns how many rows each table has. A file is replaced, a folder must be new or empty;
+    Returns the number of rows of each table. A file is replaced, a folder must be new or empty;
     both appear only when they are complete. Platform ids are written only when `identified`, and
     only to a file that its owner alone can read. With `fresh_pseudonyms` all annotators get new
     names, and no times are exported by which the names could be matched. The study's log records
-    who exported what, with `noted`. Raises `ExportError`.
+    who exported what, together with `noted`. Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
     disclosure = Disclosure(
@@ -78,7 +78,7 @@ def export_study(
 
 
 def check_choice(what: str, format: str, licence: str = "") -> str:
-    """The format to write `what` in, by default its first. Raises `ExportError`."""
+    """Return the format for `what`, by default its first. Raises `ExportError`."""
     known = FORMATS_OF[what]
     if format and format not in known:
         raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
@@ -91,7 +91,7 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
 
 
 def expected_rows(study: Study, what: str) -> int:
-    """About how many rows will be written, for the progress of the export."""
+    """Estimate the number of rows, for the progress of the export."""
     sizes = table_sizes(study)
     items = sizes.pop("main_items")
     if what == "all":

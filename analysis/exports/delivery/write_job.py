@@ -1,4 +1,4 @@
-"""A worker's part of an export: written to a draft folder, packed, and only then shown."""
+"""The worker's part of an export: write to a draft folder, pack, then offer the file."""
 
 import shutil
 import tempfile
@@ -15,12 +15,12 @@ from analysis.exports.tables.table_files import sha256_of
 from analysis.models import Export
 from studies.jobs.runner import Progress, Steps, carry_out
 
-# What comes after the last row: checksums, packing.
+# Steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
 
 
 def write_queued(*, export_id: int) -> Export:
-    """Write a queued export; its file is deleted if somebody deletes the export meanwhile."""
+    """Write a queued export; the file is deleted if a user deletes the export meanwhile."""
     export = carry_out(Export, export_id, _write, expected=(AnalysisError, OSError))
     if export.state == Export.State.GONE:
         remove_files(export.public_id)
@@ -76,7 +76,7 @@ def _sentence(done: int, total: int) -> str:
 
 
 def _packed(folder: Path) -> Path:
-    """The folder as one zip next to it; the folder is removed."""
+    """Pack the folder as a zip file next to it, and remove the folder."""
     archive = folder.with_name(f"{folder.name}.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
         for path in sorted(folder.rglob("*")):

@@ -1,1 +1,1 @@
-"""What a bundle says about its data: card, Croissant metadata, licences, a copy of the report."""
+"""The description of a bundle: card, Croissant metadata, licences, a copy of the report."""

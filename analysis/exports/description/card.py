@@ -87,7 +87,7 @@ def _head(described: Description) -> str:
         ],
         "dataset_info": [_info(part) for part in described.parts],
     }
-    # JSON is YAML, so no text of the study can end the block or act as a directive.
+    # JSON is also YAML, so no text of the study can end the block or act as a directive.
     return "".join(f"{key}: {to_json(value)}\n" for key, value in fields.items())
 
 
@@ -96,7 +96,7 @@ def _data_path(part: Part) -> str:
 
 
 def _info(part: Part) -> dict[str, Any]:
-    """Size and, where the file is Parquet, columns; a reader of JSON Lines finds them itself."""
+    """Size and, for Parquet, columns; a reader of JSON Lines finds the columns itself."""
     parquet = part.files.get("parquet")
     features = [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns]
     size = (parquet or part.files["jsonl"]).bytes
@@ -341,7 +341,7 @@ the source's files, this rebuilds the same items and reports each one that diffe
 
 
 def _quoted(text: str) -> str:
-    """Every line a paragraph of the quotation."""
+    """Quote the text in Markdown, with every line as a paragraph of the quotation."""
     return "\n>\n".join(f"> {line}" for line in text.splitlines())
 
 
@@ -352,7 +352,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Text that cannot end its cell or row."""
+    """Escape text so that it cannot end its cell or row."""
     return " ".join(str(value).split()).replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""croissant.json: the bundle described for machines, Croissant 1.1 with its RAI part."""
+"""The file croissant.json: a description of the bundle for machines, Croissant 1.1 with RAI."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ _KEYS = {
     "annotators": "rater_id",
 }
 _REFERENCES = {"item_id": ("items", "id")}
-# Items in JSON Lines are nested: where in a column of the file a field is found.
+# Items in JSON Lines are nested: the path of each field inside its column.
 _NESTED = (
     ("persona_id", "persona", "id", "sc:Text", False, "The person the item is about."),
     ("responses", "responses", "text", "sc:Text", True, "The texts of r1 and r2."),
@@ -101,7 +101,7 @@ _CONTEXT = {
 
 
 def croissant(described: Description, *, url: str) -> dict[str, Any]:
-    """The metadata; `url` is where the study lives. Record sets read Parquet, or JSON Lines."""
+    """The metadata; `url` is the address of the study. Record sets read Parquet or JSON Lines."""
     study = described.study
     return {
         "@context": _CONTEXT,
@@ -197,7 +197,7 @@ def _record_set(part: Part) -> dict[str, Any]:
 
 
 def _readable(column: Column, kind: str) -> bool:
-    """A column of JSON is text in Parquet; in JSON Lines it is an object, which is no field."""
+    """Whether Croissant can read the column: in JSON Lines, a JSON column is not a field."""
     return kind == "parquet" or column.kind != "json"
 
 

@@ -1,4 +1,4 @@
-"""What the card and the metadata of a bundle are written from."""
+"""The facts from which the card and the metadata of a bundle are written."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from analysis.exports.tables.table_files import to_json
 from analysis.report.files.table_files import tex
 from studies.models.studies import Study
 
-# SPDX names. The owner of a study chooses the licence of the answers, the source that of the items.
+# SPDX names. The study's owner chooses the licence of the answers, the source that of the items.
 LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
@@ -20,13 +20,13 @@ _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
 
 
 def licence_urls(study: Study, licence: str) -> list[str]:
-    """The addresses of the licences of the answers and of the items, where they are stated."""
+    """The addresses of the licences of the answers and of the items, where they are known."""
     found = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
     return [url for url in dict.fromkeys(found) if url]
 
 
 def licence_text(study: Study, licence: str) -> str:
-    """The file LICENSE."""
+    """The text of the file LICENSE."""
     source = study.source
     items = _named(source.get("licence") or "", source.get("licence_url") or "")
     withheld = (
@@ -51,7 +51,7 @@ def _named(name: str, url: str) -> str:
 
 
 def authors(study: Study) -> list[str]:
-    """The owners by their full names; those without one are named together."""
+    """The owners by their full names; owners without one are named together."""
     return owners(study) or [f"Owners of the study “{study.slug}”"]
 
 

@@ -25,7 +25,7 @@ def newest_report(study: Study) -> Report | None:
 def write_report_copy(report: Report, folder: Path) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
-    The report's own files hold rows by annotator under the names used inside; these do not.
+    The report's own files have rows for each annotator under internal names; the copy does not.
     Returns False and writes nothing if another version of Thirdperson computed the result and
     this one cannot render it.
     """

@@ -95,7 +95,7 @@ def privacy(described: Description) -> str:
 
 
 def limits(described: Description) -> list[str]:
-    """What the data cannot show; the study's report states the precision of its numbers."""
+    """The limits of the data; the study's report states the precision of its numbers."""
     study = described.study
     found = [
         STEREOTYPES,

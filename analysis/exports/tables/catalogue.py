@@ -14,7 +14,7 @@ from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet")
-# The first is the default.
+# The first format is the default.
 FORMATS_OF: dict[str, tuple[str, ...]] = {
     "items": _PLAIN,
     "annotations": _PLAIN,
@@ -30,7 +30,7 @@ FORMATS_OF: dict[str, tuple[str, ...]] = {
 }
 WHAT = tuple(FORMATS_OF)
 FORMATS = (*_PLAIN, "json")
-# Answers are read before annotators and items: so while a study runs, every id has its row.
+# Answers are read before annotators and items, so that every id has its row while a study runs.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
 

@@ -12,9 +12,10 @@ _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 
 @dataclass(frozen=True)
 class Column:
-    """`json` holds a list or an object: as it is in JSON Lines, as JSON text elsewhere.
+    """A column of a table, with its kind and its meaning.
 
-    `label` marks the answers of raters, which are the labels of the data set.
+    The kind `json` is a list or an object: as such in JSON Lines, as JSON text elsewhere. `label`
+    marks the answers of raters, which are the labels of the data set.
     """
 
     name: str
@@ -30,14 +31,14 @@ def names(columns: tuple[Column, ...]) -> tuple[str, ...]:
 def in_columns(
     rows: Iterable[Mapping[str, Any]], columns: tuple[Column, ...]
 ) -> Iterator[dict[str, Any]]:
-    """The rows with exactly the given columns; what a row does not have is None."""
+    """Reduce the rows to exactly the given columns; a missing value is None."""
     keys = names(columns)
     for row in rows:
         yield {key: row.get(key) for key in keys}
 
 
 def _columns(table: str) -> tuple[Column, ...]:
-    """One column a line: its name, with a star where it is a label, its kind and its meaning."""
+    """Parse one column per line: name (with a star if it is a label), kind and meaning."""
     rows = (line.split(maxsplit=2) for line in table.strip().splitlines())
     return tuple(
         Column(name.removeprefix("*"), _KINDS[kind], meaning, label=name.startswith("*"))
@@ -192,5 +193,5 @@ _ITEM_COLUMNS = _columns("""
     extra               text    Fields of the source that the format does not know (JSON).
 """)
 _BY_NAME = {column.name: column for column in _ITEM_COLUMNS}
-# In the order in which a CSV file of items has them.
+# In the order of the columns in a CSV file of items.
 ITEMS = tuple(_BY_NAME[name] for name in ITEM_CELLS)

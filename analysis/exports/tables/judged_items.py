@@ -48,6 +48,6 @@ def counted_answers(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def _next(groups: Iterator[tuple[str, Iterator[Any]]]) -> tuple[str | None, list[Any]]:
-    """The next key with its rows: `groupby` drops a group as soon as it goes on to the next."""
+    """The next key with its rows, as a list because `groupby` drops a group when it advances."""
     key, rows = next(groups, (None, iter(())))
     return key, list(rows)

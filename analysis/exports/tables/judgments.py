@@ -13,7 +13,7 @@ from studies.models.studies import Study
 def judgment_table(study: Study) -> Iterator[dict[str, Any]]:
     """One row for each judgment of an item that counts; open ones are left out.
 
-    Replies can quote the items, so they are exported only if the items may be.
+    Replies can quote the items, so they are exported only if the items can be.
     """
     return in_columns(_coarse_rows(study), JUDGMENTS)
 

@@ -14,7 +14,7 @@ from analysis.exports.tables.pseudonyms import exported_id
 from analysis.exports.tables.table_files import ExportRow, Table
 from studies.models.studies import Study
 
-# Spreadsheets and statistics packages open this many; larger matrices are almost empty.
+# Spreadsheets and statistics packages open this many cells; larger matrices are almost empty.
 MAX_CELLS = 5_000_000
 CODES = {"r1": 1, "r2": 2, "tie": 3}
 

@@ -1,6 +1,6 @@
-"""The same answers in the shapes of other programs: MT-bench, Label Studio, Argilla.
+"""The same answers in the formats of other programs: MT-bench, Label Studio, Argilla.
 
-All of them hold the items' texts.
+All of them contain the items' texts.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _CHUNK = 500
 
 
 def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """One row for each answer of a person or a model, in the format of MT-bench.
+    """One row for each answer or judgment, in the format of MT-bench.
 
     `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without
     an answer are left out.

@@ -1,4 +1,4 @@
-"""Answers and annotators as export rows, without what must not be exported."""
+"""Answers and annotators as export rows, without values that must not be exported."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -10,7 +10,7 @@ from analysis.exports.tables.columns import ANNOTATIONS, names
 from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
 from studies.models.studies import Study
 
-# Rows of two exports could be matched by these, even if annotators have different names.
+# These values could match the rows of two exports, even if annotators have different names.
 _TIMES = (
     "started_at",
     "answered_at",
@@ -53,7 +53,7 @@ def annotation_table(
 def annotator_table(
     study: Study, columns: tuple[str, ...], *, identified: bool = False, times: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """The annotators of a study, by exported name: the order of arrival could identify them.
+    """The annotators of a study by exported name, because the order of arrival could identify them.
 
     Demographics are exported only in cells of at least five. Annotators who did not consent or
     withdrew are exported only if `identified`, so that they can be paid.

@@ -33,7 +33,7 @@ def in_cells_of_k(
 ) -> dict[str, dict[str, str]]:
     """Demographics of each annotator, cut to combinations that at least `k` annotators share.
 
-    An annotator keeps the first of `keys`, as many as the combination is common enough for.
+    An annotator keeps as many of the first `keys` as leave the combination common enough.
     Cutting one can make another rare, so this repeats until at least `k` share each combination.
 
     >>> people = {str(n): {"sex": "f", "age": "20" if n else "90"} for n in range(6)}

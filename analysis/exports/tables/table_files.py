@@ -19,15 +19,15 @@ ExportRow = dict[str, Any]
 Put = Callable[[ExportRow], None]
 OnRow = Callable[[], None]
 
-# Rows of a Parquet row group: large enough to compress, small enough to hold.
+# Rows of a Parquet row group: enough to compress well, few enough to fit in memory.
 _BATCH = 5_000
 
 
 @dataclass(frozen=True)
 class Table:
-    """One kind of rows; `cells` flattens a row to the `columns` of a CSV or Parquet file.
+    """A table to export; `cells` flattens a row to the `columns` of a CSV or Parquet file.
 
-    `names_people` marks a table with platform ids, which its owner alone may read.
+    `names_people` marks a table with platform ids, which only the file's owner can read.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Table:
 
 
 def write_table(table: Table, paths: Mapping[str, Path], on_row: OnRow | None = None) -> int:
-    """Write the rows of `table` to every path, by format, and return how many there are.
+    """Write the rows of `table` to every path, by format, and return the number of rows.
 
     The files are written under other names and renamed when all of them are complete.
     """
@@ -115,7 +115,7 @@ def _csv(table: Table, path: Path) -> Iterator[Put]:
 
 @contextmanager
 def _parquet(table: Table, path: Path) -> Iterator[Put]:
-    import pyarrow  # an optional extra: the base installation has no Parquet
+    import pyarrow  # an optional extra, missing in the base installation
     import pyarrow.parquet
 
     types = {

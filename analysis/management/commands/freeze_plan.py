@@ -1,4 +1,4 @@
-"""freeze_plan STUDY: say before the data what the analysis will be."""
+"""freeze_plan STUDY: freeze the analysis plan before the data are collected."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""report STUDY… --out DIR: build reports to a folder, without the web and without a worker."""
+"""report STUDY… --out DIR: build reports in a folder, without a web server or a worker."""
 
 import sys
 from argparse import ArgumentParser
@@ -76,7 +76,7 @@ class Command(BaseCommand):
             if self.with_pictures:
                 require_pictures()
             _check_output_folders(slugs, out)
-            # Whether they can be pooled shows before anything is written.
+            # Check whether the studies can be pooled before anything is written.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
                 self._one(slug, out if len(slugs) == 1 else out / slug, chosen) for slug in slugs
@@ -135,7 +135,7 @@ def _check_output_folders(slugs: list[str], out: Path) -> None:
         check_output_folder(out, OF_REPORT, is_ours=holds_report(out))
         return
     folders = [*(out / slug for slug in slugs), out / "pooled"]
-    # An earlier result has a page next to its tables; tables alone are other files.
+    # An earlier result has a page next to its tables; tables without a page are other files.
     is_ours = (out / "report.html").exists() and any(map(holds_report, [out, *folders]))
     check_output_folder(out, ("report.html", "tables"), is_ours=is_ours)
     for folder in folders:

@@ -1,4 +1,4 @@
-"""verify REPORT: is a report what its inputs give?"""
+"""verify REPORT: check whether a report follows from its inputs."""
 
 from argparse import ArgumentParser
 from typing import Any

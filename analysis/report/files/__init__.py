@@ -1,1 +1,1 @@
-"""What a report is saved as, next to its page: tables, pictures, a citation, a copy to share."""
+"""Files saved with a report's page: tables, pictures, a citation, a copy to share."""

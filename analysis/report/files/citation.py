@@ -1,4 +1,4 @@
-"""How to cite a report, and its method in words, with the study's own figures."""
+"""The citation of a report, and a paragraph on its method with the study's own figures."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ ARTICLE = """@inproceedings{dong2024personalized,
 
 
 def bibtex(report: Report, date: Date) -> str:
-    """The report itself, the article whose design it follows, and the source of its items."""
+    """BibTeX of the report, the article whose design it follows, and the source of its items."""
     study, software = report["study"], report["software"]
     key = re.sub(r"\W", "", study["slug"]) or "report"
     own = (
@@ -40,7 +40,7 @@ def bibtex(report: Report, date: Date) -> str:
 
 
 def methods_paragraph(report: Report) -> str:
-    """The method as a paper describes it; every figure is one of the report's."""
+    """The method as a paper describes it; every figure comes from the report."""
     return " ".join(
         (
             *_items(report),
@@ -91,7 +91,7 @@ def _people(report: Report) -> Iterator[str]:
 
 
 def _judges(report: Report) -> Iterator[str]:
-    """One sentence for all judges that were asked the same things in the same way."""
+    """Yield one sentence for all judges that were asked the same things in the same way."""
     of_judge: dict[tuple[str, ...], list[Report]] = {}
     for run in report["judges"]:
         of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
@@ -113,10 +113,10 @@ def _judges(report: Report) -> Iterator[str]:
 
 
 def _model(run: Report) -> str:
-    """The model as it named itself, and how it was sampled."""
+    """The model's name as the server stated it, and how it was sampled."""
     record = run["record"]
     own = record["parameters"]
-    # What was sent counts; where nobody stored it, what was to be sent.
+    # The parameters that were sent count; if they are not stored, the intended ones.
     sent = [each["parameters"] for each in record["sent"]] or [own]
     sampling = []
     for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
@@ -129,7 +129,7 @@ def _model(run: Report) -> str:
 
 
 def _way(run: Report) -> str:
-    """How a run asked: its setting, the order of the responses, and how often."""
+    """The way in which a run asked: its setting, the order of the responses, and how often."""
     record = run["record"]
     readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
     order = record["orders"].replace("_", " ")

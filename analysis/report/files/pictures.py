@@ -8,15 +8,15 @@ import plotly.io
 
 from analysis.errors import AnalysisError
 
-# PNG at three times the size of the screen: about 300 dots an inch in a column of a paper.
+# PNG at three times the screen size: about 300 dots per inch in a column of a paper.
 _SCALES = {"svg": 1, "png": 3}
-# As wide as on a wide screen. The height is each drawing's own, which kaleido would not ask for.
+# As wide as on a wide screen. Kaleido ignores the height of each drawing, so it is passed.
 _WIDTH = 720
 _WITHOUT = "Or open report.html in any browser: “Cite and download” saves all figures as one ZIP."
 
 
 def require_pictures() -> None:
-    """Raises `AnalysisError` where pictures cannot be drawn."""
+    """Raise `AnalysisError` if pictures cannot be drawn."""
     if find_spec("kaleido") is None:
         raise AnalysisError(
             "Pictures need the package kaleido, which is not installed. Install it with "
@@ -25,9 +25,9 @@ def require_pictures() -> None:
 
 
 def draw_pictures(folder: Path) -> int:
-    """Draw every plot that `folder` has as JSON as SVG and PNG; return how many there are.
+    """Draw every plot in `folder`, stored as JSON, as SVG and PNG; return the number of plots.
 
-    Raises `AnalysisError` where no browser can be started.
+    Raises `AnalysisError` if no browser can be started.
     """
     for chatty in ("kaleido", "choreographer"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -1,18 +1,18 @@
-"""A report for people outside the study: without rows about single people or items."""
+"""A report for readers outside the study, without rows about single annotators or items."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from analysis.report.encode import Json
 
-# A value that fewer personas have could tell who somebody is.
+# A value that fewer personas share could identify somebody.
 FEWEST_PERSONAS = 5
 
 
 def without_people(report: Mapping[str, Any]) -> Json:
-    """`report` without annotators, items, and groups of few personas, and saying so in `redacted`.
+    """Copy `report` without annotators, items and groups of few personas, noted in `redacted`.
 
-    Items are about real people: what they asked, answered and are like stays inside as well.
+    Items are about real people, so their questions, answers and features are removed as well.
     """
     human = {**report["human"], "raters": [], "quotas": []}
     return {
@@ -26,7 +26,7 @@ def without_people(report: Mapping[str, Any]) -> Json:
 
 
 def _coarse(table: Mapping[str, Any]) -> Json:
-    """A table of groups without those that fewer than five personas share."""
+    """A table of groups without groups of fewer than five personas."""
     if table["by"] != "feature":
         return dict(table)
     kept = [row for row in table["rows"] if row["personas"] >= FEWEST_PERSONAS]
@@ -47,7 +47,7 @@ def _coarse(table: Mapping[str, Any]) -> Json:
 
 
 def _fewer_columns(table: Mapping[str, Any]) -> Json:
-    """Who judges whom without groups of too few personas; those of annotators are large already."""
+    """Cross-group tables without groups of few personas; annotator groups are already large."""
     kept = [
         place
         for place in range(len(table["columns"]))

@@ -1,4 +1,4 @@
-"""Tables as papers take them: CSV with raw values; LaTeX and Markdown as people read them."""
+"""Tables as files for papers: CSV with raw values, LaTeX and Markdown with formatted values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 from analysis.report.tables import Cell, Table, csv_rows
 from studies.exporters.csv_out import CsvWriter
 
-# More rows than a page of a paper holds: such a table is in its own file, not in all.tex.
+# More rows than fit on a page of a paper: such a table is in its own file, not in all.tex.
 LONG = 60
 
-# Signs that pdfLaTeX would execute, or has no character for.
+# Characters that pdfLaTeX would execute or cannot print.
 TEX: Mapping[str, str] = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -49,7 +49,7 @@ TEX: Mapping[str, str] = {
     "τ": r"$\tau$",
     "ω": r"$\omega$",
 }
-# Letters of Latin scripts that the T1 encoding has; others are written as their code point.
+# Latin letters that the T1 encoding has; other letters are written as their code point.
 _LATIN = range(0xC0, 0x17F)
 
 PREAMBLE = r"""\documentclass[a4paper,landscape]{article}
@@ -89,7 +89,7 @@ def to_tex(table: Table) -> str:
 
 
 def to_document(tables: Sequence[Table]) -> str:
-    """A document that compiles as it is and shows the tables that a page can hold."""
+    """A document that compiles as it is and shows the tables that fit on a page."""
     lines = [PREAMBLE]
     for table in tables:
         if len(table.rows) > LONG:
@@ -114,7 +114,7 @@ def _tex_cell(cell: Cell) -> str:
 
 
 def tex(text: str) -> str:
-    """Text that LaTeX prints as it is; a letter that it has no font for as its code point."""
+    """Escape text for LaTeX; a letter that has no font is written as its code point."""
     return "".join(TEX.get(sign) or _letter(sign) for sign in text)
 
 
@@ -144,6 +144,6 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape text so that Markdown shows it unchanged."""
     escaped = "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|" else sign for sign in text)
     return " ".join(escaped.split())

@@ -1,4 +1,4 @@
-"""Runs that saw less of the persona, next to the run of the same judge that saw all of it."""
+"""Runs that saw less of the persona, next to the same judge's run that saw all of it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from analysis.stats.core.proportions import wilson_proportion
 
 
 def ablations(study: Study) -> list[Json]:
-    """One entry per run with less than the whole persona; p values adjusted over its siblings."""
+    """One entry per run with less than the whole persona; p values are adjusted within a judge."""
     data, verdicts = study.data, study.judges
     whole = {
         (run.judge, run.setting): index
@@ -66,7 +66,7 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
 
 
 def _beyond_noise(study: Study, full: Run, less: Run) -> Json:
-    """How much more two readings differ across the two runs than within each of them."""
+    """The additional disagreement of two readings across the runs, compared with within a run."""
     one, other = (repeated_readings(study.data, run) for run in (full, less))
     change = change_beyond_noise(one, other, n_draws=study.draws, rng=study.rng())
     # Items asked once cannot separate a change from another reading.
@@ -81,7 +81,7 @@ def _beyond_noise(study: Study, full: Run, less: Run) -> Json:
 
 
 def ablation_cells(report: Report) -> Table:
-    """As Figure 3 of the source article: judges down; all, fewer and no features across."""
+    """Figure 3 of the source article as a table: judges down; all, fewer and no features across."""
     runs: dict[tuple[str, str], dict[str, tuple[Report, Report | None]]] = {}
     for judge in report["judges"]:
         own = runs.setdefault((judge["judge"], judge["setting"]), {})
@@ -134,7 +134,7 @@ def _ablated(judge: Report | None, change: Report | None, *, is_whole: bool) -> 
 
 
 def _size(features: str) -> tuple[int, int, str]:
-    """The whole persona first, then fewer and fewer features, and none last."""
+    """Sort key: the whole persona first, then fewer and fewer features, and none last."""
     if features in {"all", "none"}:
         return (0 if features == "all" else 2, 0, features)
     return (1, -len(features.split(",")), features)
@@ -172,7 +172,7 @@ def ablations_table(report: Report) -> Table:
 
 
 class Ablations(Section):
-    """What judges lose with less of the persona."""
+    """Loss of accuracy when judges see less of the persona."""
 
     name = "ablations"
     title = "Ablations"

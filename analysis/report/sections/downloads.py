@@ -4,7 +4,7 @@ from analysis.report.section import Section
 
 
 class Downloads(Section):
-    """How to cite the report, and its method in words."""
+    """The citation of the report, and its method in words."""
 
     name = "downloads"
     title = "Cite and download"

@@ -4,7 +4,7 @@ from analysis.report.section import Section
 
 
 class Limits(Section):
-    """What a report cannot say: every section states its own limits."""
+    """Limits of a report, as every section states its own."""
 
     name = "limits"
     title = "Limits"

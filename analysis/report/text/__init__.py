@@ -1,1 +1,1 @@
-"""The words of a report: numbers, names and reasons as people read them."""
+"""The text of a report: numbers, names and reasons as readers see them."""

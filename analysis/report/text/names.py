@@ -5,7 +5,7 @@ from typing import Any
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
+    """Join names as in a sentence.
 
     >>> listed(["items"]), listed(["items", "people", "personas"])
     ('items', 'items, people and personas')
@@ -17,12 +17,12 @@ FEATURES = {"all": "whole persona", "none": "no persona"}
 
 
 def features_words(features: str) -> str:
-    """What a run saw of the persona."""
+    """The part of the persona that a run saw, in words."""
     return FEATURES.get(features, features.replace(",", ", "))
 
 
 def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The shortest name that tells a run from the others: judge, then setting, features, hash."""
+    """The shortest name that is unique among the runs: judge, then setting, features, hash."""
     same = [other for other in among if other["judge"] == entry["judge"]]
     parts = []
     if len({other["setting"] for other in same}) > 1:
@@ -41,7 +41,7 @@ def run_names(report: Mapping[str, Any]) -> list[str]:
 
 
 def whole_runs(report: Mapping[str, Any]) -> list[int]:
-    """Positions of the runs that saw the whole persona; of all runs, where none did."""
+    """Positions of the runs that saw the whole persona; of all runs if none did."""
     judges = report["judges"]
     whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
     return whole or list(range(len(judges)))

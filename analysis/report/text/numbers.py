@@ -1,4 +1,4 @@
-"""Numbers as people read them: rounded here, and nowhere before."""
+"""Numbers as readers see them; no other module rounds."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from analysis.report.rules import TOO_SMALL
 
 
 def figure(value: float | None, form: str) -> str:
-    """A number in one of Python's formats; a minus is a minus sign, and nothing is a dash.
+    """Format a number with one of Python's formats, with a true minus sign and a dash for None.
 
     >>> figure(-0.0321, ".3f"), figure(-0.0001, "+.1f"), figure(None, ".3f")
     ('−0.032', '0.0', '–')
@@ -14,7 +14,7 @@ def figure(value: float | None, form: str) -> str:
     if value is None:
         return "–"
     text = f"{value:{form}}".replace("-", "−")
-    # What rounds to nothing has no direction.
+    # A number that rounds to zero has no sign.
     return text if text.strip("+−0.") else text.lstrip("+−")
 
 
@@ -27,12 +27,12 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
 
 def number(value: float | None) -> str:
-    """A quantity with a unit of its own, such as points of certainty."""
+    """A quantity with its own unit, such as points of certainty."""
     return figure(value, ".1f")
 
 
 def share_of(share: float, n: int, what: str) -> str:
-    """A share of `n` things in a sentence; of fewer than ten a count, as in every table.
+    """A share of `n` things in a sentence; below ten a count, as in every table.
 
     >>> share_of(1.0, 1, "item"), share_of(0.4, 5, "item"), share_of(0.65, 1300, "item")
     ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
@@ -59,7 +59,7 @@ def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
 
 
 def p_cell(p: float | None) -> str:
-    """A p value where the heading says that it is one."""
+    """A p value for a column whose heading says that it is one."""
     if p is None:
         return "–"
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)

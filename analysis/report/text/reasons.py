@@ -1,4 +1,4 @@
-"""Why a number is undefined, in words."""
+"""Reasons why a number is undefined, in words."""
 
 REASONS = {
     "no_votes": "nobody answered",

@@ -1,4 +1,4 @@
-"""Sentences that know where their numbers come from, by paths of report.json."""
+"""Sentences that store the source of their numbers, as paths of report.json."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from analysis.report.encode import Json
 
 @dataclass(frozen=True)
 class Text:
-    """Words; `parts` are their pieces, each with the path of the number that it shows, or “”."""
+    """A text; `parts` are its pieces, each with the path of the number that it shows, or “”."""
 
     parts: tuple[tuple[str, str], ...]
 
@@ -19,7 +19,7 @@ class Text:
 
     @property
     def numbers(self) -> list[Json]:
-        """Every number: how it is written, from which letter on, and its path."""
+        """Every number: its text, its position in the sentence, and its path."""
         found, start = [], 0
         for text, path in self.parts:
             if path:
@@ -29,12 +29,12 @@ class Text:
 
 
 def shown(text: object, path: str) -> Text:
-    """A number as it is written, and its place in report.json."""
+    """A number as text, with its place in report.json."""
     return Text(((str(text), path),))
 
 
 def fill(form: str, **values: object) -> Text:
-    """`form` with its fields filled in; a field that is a `Text` keeps its places.
+    """Fill in the fields of `form`; a field that is a `Text` keeps its places.
 
     >>> filled = fill("{who} on {n} items.", who="People", n=shown("1,200", "inputs.items"))
     >>> str(filled), filled.numbers
@@ -50,7 +50,7 @@ def fill(form: str, **values: object) -> Text:
 
 
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """A sentence of report.json cut at its numbers: pieces of text, each with its path or “”."""
+    """Cut a sentence of report.json at its numbers: pieces of text, each with its path or “”."""
     done = 0
     for number in numbers:
         yield sentence[done : number["at"]], ""
@@ -60,9 +60,9 @@ def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tupl
 
 
 def at(report: Mapping[str, Any], path: str) -> Any:
-    """What is at `path` of report.json, such as “judges.0.high.n”.
+    """The value at `path` of report.json, such as “judges.0.high.n”.
 
-    A key with dots in it is taken whole where it is the last one.
+    A key that contains dots is taken whole if it is the last one.
     """
     found: Any = report
     keys = path.split(".")

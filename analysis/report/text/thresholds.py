@@ -1,4 +1,4 @@
-"""How the threshold of high certainty came about, in words."""
+"""The origin of the threshold of high certainty, in words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,14 +7,14 @@ Report = Mapping[str, Any]
 
 
 def threshold_words(report: Report) -> str:
-    """The threshold and how it came about: “80, set before the data”."""
+    """The threshold and its origin: “80, set before the data”."""
     parameters = report["parameters"]
     kind = "explored" if parameters["explored"] else threshold_standing(report)
     return f"{parameters['threshold']}, {kind}"
 
 
 def threshold_standing(report: Report) -> str:
-    """How the study's own threshold came about; only a plan before the data registers anything."""
+    """The origin of the study's own threshold; only a plan before the data registers anything."""
     changes = report["registration"]["late_changes"]
     if any(change["setting"] == "threshold" for change in changes):
         return "changed after the first data"
@@ -27,7 +27,7 @@ def chosen(report: Report) -> str:
 
 
 def late_changes(report: Report) -> list[str]:
-    """What was changed about the reading of answers after the first of them had come in."""
+    """Changes to the reading of answers that were made after the first answer."""
     forms = {
         "threshold": ("High certainty", 1, "from {:g}"),
         "margin": ("The margin of equivalence", 100, "{:g} points"),

@@ -1,4 +1,4 @@
-"""Verdicts of a headline: their state, their sentences, and what an adjusted p value says."""
+"""Verdicts of a headline: their state, their sentences, and their adjusted p values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ THRESHOLD = "parameters.threshold"
 
 
 def state_with(state: str, *sentences: str | Text) -> Json:
-    """The state, its sentences, and for each of them the places of its numbers in report.json."""
+    """The state, its sentences, and the places of their numbers in report.json."""
     return {
         "state": state,
         "sentences": [str(sentence) for sentence in sentences],
@@ -25,7 +25,7 @@ def who_of(judge: Mapping[str, Any]) -> Json:
 
 
 def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
-    """The adjusted p value, where several runs compete."""
+    """The adjusted p value, if several runs compete."""
     if difference["family"] < 2 or difference[key] is None:
         return ""
     return fill(
@@ -36,7 +36,7 @@ def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str
 
 
 def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:
-    """The sentences of a headline in report.json, with their numbers; an early one has none."""
+    """The sentences of a headline in report.json, with their numbers; early ones have none."""
     places = verdict.get("numbers") or [[] for _ in verdict["sentences"]]
     for sentence, numbers in zip(verdict["sentences"], places, strict=True):
         yield Text(tuple(pieces(sentence, numbers)))

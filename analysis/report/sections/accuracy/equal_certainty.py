@@ -1,4 +1,4 @@
-"""Judge and majority on the items where both are certain, and where neither is."""
+"""Judge and majority on items where both are certain, and on items where neither is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ BANDS = ("high", "low")
 
 
 def by_band(judge: Verdicts, people: Verdicts, threshold: float) -> Json:
-    """Paired comparisons on common items: each side's own high items would not be the same."""
+    """Paired comparisons on common items, because each side's own high items differ."""
     stated = ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
     judge_high, people_high = judge.certainty >= threshold, people.certainty >= threshold
     return {
@@ -96,7 +96,7 @@ _BAND_NOTE = (
 
 
 def by_band_over_studies(reports: Sequence[Report]) -> Table:
-    """The same of several studies, with Holm's p over all of their tests."""
+    """The comparisons of several studies, with Holm's p over all of their tests."""
     rows = [
         [
             report["study"]["title"],

@@ -12,14 +12,14 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.shared_variance import FEW_CLUSTERS, Sharing
 
-# What a study may have too few of, by the name of its clusters.
+# Clusters that a study may have too few of, by their name.
 KINDS = {"annotator": "people", "persona": "personas", "question": "questions"}
 
 
 def add_general(
     entries: Sequence[Json], study: Study, families: Sequence[Sequence[int]], *, margin: float
 ) -> None:
-    """Put into every comparison its general difference, adjusted within its family."""
+    """Add to every comparison its general difference, adjusted within its family."""
     people, judges, shared = study.people, study.judges, study.shared
     blocks = annotator_blocks(study.votes)
     for family in families:
@@ -57,7 +57,7 @@ def _difference(result: GeneralDifference, within: Sharing, blocks: int, margin:
 
 
 def _rests_on(within: Sharing) -> Json:
-    """Clusters of each kind, and the kinds of which there are few, too few, or one."""
+    """Clusters of each kind, and the kinds with few, too few, or only one."""
     sizes = {label: within.n_clusters[name] for name, label in KINDS.items()}
     return {
         "clusters": counted(within),

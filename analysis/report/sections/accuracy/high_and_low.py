@@ -16,7 +16,7 @@ from analysis.stats.core.results import Proportion
 
 
 def table_a(report: Report) -> Table:
-    """As Table 2 of the source article, with a row for each topic: raters × high and low."""
+    """Table 2 of the source article, with a row for each topic: raters × high and low."""
     steps = report["by_threshold"]
     topics = [row for group in report["groups"] if group["by"] == "topic" for row in group["rows"]]
     values = [topic["value"] or "(no topic)" for topic in topics]
@@ -31,7 +31,7 @@ def table_a(report: Report) -> Table:
         of_topics = (topic["judges"][index] for topic in steps["topics"])
         sides.append((names[index], cells, [steps["judges"][index], *of_topics]))
     for name, cells, changes in sides:
-        # A run that states no certainty has neither cell.
+        # A run that states no certainty has no such cells.
         if cells is not people and cells[0]["high"]["n"] + cells[0]["low"]["n"] == 0:
             continue
         columns += [Column("High", "share", name), Column("Low", "share", name)]
@@ -81,7 +81,7 @@ def _judges_and_majority(report: Report, name: str, title: str, unit: str) -> Ta
 
 
 def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
-    """A side's two cells, each with what it becomes at other thresholds."""
+    """A side's two cells, each with its values at other thresholds."""
     return [
         {**side[part], "tried": [{"from": step["from"], **step[part]} for step in steps]}
         for part in ("high", "low")
@@ -103,17 +103,17 @@ class Grid:
 
     @classmethod
     def around(cls, *thresholds: int) -> "Grid":
-        """From 50 to 95, and as far beyond as the report's own thresholds."""
+        """A grid from 50 to 95, or further if the report's own thresholds lie outside."""
         return cls(min(LOWEST, *thresholds), max(HIGHEST, *thresholds))
 
     def steps(self, certainty: Floats, correct: Ints, split: Split) -> list[Json]:
-        """High and low from each threshold at which an answer changes sides."""
+        """High and low cells at each threshold at which an answer changes bands."""
         scored = certainty[correct >= 0]
         steps: list[Json] = []
         last = -1
         for threshold in range(self.low, self.high + 1):
             n_high = int((scored >= threshold).sum())
-            # The sets are nested: as many high answers as before are the same ones.
+            # The sets are nested: equally many high answers are the same answers.
             if n_high != last:
                 high, low = split(float(threshold))
                 steps.append({"from": threshold, "high": _cell(high), "low": _cell(low)})
@@ -177,7 +177,7 @@ def _cell(share: Proportion) -> Json:
 
 
 class HighAndLow(Section):
-    """Tables A and B, and what their cells become at other thresholds."""
+    """Tables A and B, and the values of their cells at other thresholds."""
 
     name = "high_and_low"
     analyses = (

@@ -25,13 +25,13 @@ def _mcnemar(pairs: PairedCounts) -> Json:
 
 
 def _difference(pairs: PairedCounts, margin: float) -> Json:
-    """Judge less people for these annotators only; no verdict rests on it."""
+    """Judge less majority for these annotators only; no verdict depends on it."""
     difference = paired_difference(pairs)
     verdict = equivalence(pairs, margin=margin)
     out: Json = {"holds_for": THESE_ONLY, "n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
-    # Wald's standard error is 0 where no item, or every item in one way, is discordant.
+    # Wald's standard error is 0 if no item is discordant, or if every item is in the same way.
     wald = difference.wald
     if wald is not None and wald.low == wald.high:
         wald = None
@@ -44,7 +44,7 @@ def _difference(pairs: PairedCounts, margin: float) -> Json:
 
 
 def _bounds(judge: Verdicts, people: Verdicts) -> Json:
-    """The least and the greatest difference that missing answers of either side allow."""
+    """The lowest and the highest difference that missing answers of either side allow."""
     asked = (judge.scored | people.scored).nonzero()[0]
     found = difference_bounds(judge.correct[asked], people.correct[asked])
     out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
@@ -55,7 +55,7 @@ THESE_ONLY = "these annotators and items only"
 
 
 def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
-    """Holm's p values over the runs that compete with one another: more judges, more luck."""
+    """Holm's p values over the competing runs, because more judges have more chances."""
     for positions in families:
         family = [entries[index] for index in positions]
         adjusted = holm([entry["mcnemar"]["p"] for entry in family])

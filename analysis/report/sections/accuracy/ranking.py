@@ -1,4 +1,4 @@
-"""All judges together: do they differ at all, which pairs do, and how do they rank?"""
+"""All judges compared: joint tests of a difference, pairs that differ, and ranks."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 
 
 def several_judges(study: Study) -> Json:
-    """The runs that saw the whole persona, on the items that every one of them decided.
+    """The runs that saw the whole persona, on the items that all of them decided.
 
     The joint tests come first; pairs and ranks are Holm-adjusted and read only after them.
     """
@@ -104,7 +104,7 @@ def ranks(report: Report) -> Table:
 
 
 class Ranking(Section):
-    """The runs that saw the whole persona, against one another."""
+    """The runs that saw the whole persona, compared with one another."""
 
     name = "ranking"
     analyses = (

@@ -15,7 +15,7 @@ MAX_NAMED = 8
 
 
 def _small_cells(report: Report) -> Iterator[Sentence]:
-    """Which of the main cells rest on fewer than 30 items."""
+    """Name the main cells that have fewer than 30 items."""
     sides = [("the majority", report["human"]["majority"])]
     sides += zip(run_names(report), report["judges"], strict=True)
     small = [

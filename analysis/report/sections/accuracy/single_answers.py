@@ -14,12 +14,12 @@ from analysis.report.tables import Column, Table
 from analysis.stats.core.bootstrap import pigeonhole_bootstrap
 from analysis.stats.core.results import BoolArray
 
-# Every draw weighs every answer: beyond so many it takes too long.
+# Every draw weights every answer, so more answers than this take too long.
 PIGEONHOLE_ANSWERS = 100_000
 
 
 def _pigeonhole(study: Study, rows: BoolArray) -> Json:
-    """The interval of the right answers among some single answers."""
+    """The pigeonhole interval of the share of right answers among some single answers."""
     votes, out = study.votes, dict[str, Any]()
     right = study.correct_alone[rows].astype(np.float64)
     reason = None
@@ -28,7 +28,7 @@ def _pigeonhole(study: Study, rows: BoolArray) -> Json:
     elif np.unique(votes.annotator[rows]).size == 1:
         reason = "too_few_annotators"
     elif right.size and right.min() == right.max():
-        # Resamples of what is all the same are all the same: that is no certainty.
+        # Resamples of equal values are all equal, which is not certainty.
         reason = "no_variation"
     if reason is not None:
         put_interval(out, "pigeonhole_ci", None, reason)

@@ -1,4 +1,4 @@
-"""Other ways to make one answer of many: the choice of rule is shown, not hidden."""
+"""Other rules that combine several answers into one, shown next to the majority."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from analysis.stats.labels.dawid_skene import DawidSkene
 from analysis.stats.labels.label_models import Glad, Mace, glad, mace
 from analysis.stats.labels.one_coin import OneCoin, one_coin
 
-# Every step of GLAD climbs in as many dimensions as there are items and people.
+# Every step of GLAD has as many dimensions as there are items and annotators.
 GLAD_VOTES = 50_000
 
 
@@ -55,14 +55,14 @@ def aggregation(study: Study) -> list[Json]:
 
 
 def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
-    """Score of a model that settled; where it stopped by the way is no result."""
+    """Score of a model that converged; a model that stopped earlier has no result."""
     steps = {"steps": fitted.n_iterations, "converged": fitted.converged}
     found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
     return steps | found
 
 
 def _nothing(reason: str) -> Json:
-    """The keys of `_score` without any figure."""
+    """The keys of `_score` without values."""
     return cell(EMPTY) | undefined(reason, "undecided", "accuracy", "ci")
 
 
@@ -99,7 +99,7 @@ def aggregation_table(report: Report) -> Table:
 
 
 def _reached(entry: Report) -> str | None:
-    """Steps that a model was given, and whether it settled; other rules take none."""
+    """The steps that a model took, and whether it converged; other rules take none."""
     if "steps" not in entry:
         return None
     if entry["steps"] is None:
@@ -109,7 +109,7 @@ def _reached(entry: Report) -> str | None:
 
 
 class Aggregation(Section):
-    """Accuracy of every rule that makes one answer of many."""
+    """Accuracy of every rule that combines several answers into one."""
 
     name = "aggregation"
 

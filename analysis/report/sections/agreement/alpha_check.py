@@ -1,4 +1,4 @@
-"""Alpha computed a second time, by the package `krippendorff`, where that takes about a second."""
+"""Alpha computed a second time, by the package `krippendorff`, if that takes about a second."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
@@ -22,7 +22,7 @@ TOLERANCE = 1e-9
 
 
 class AlphaCheck(Section):
-    """Alpha of choices and of certainty by another program, and whether it is the same."""
+    """Alpha of choices and of certainty from another program, and whether it is the same."""
 
     name = "alpha_check"
     needs = ("agreement_coefficients",)
@@ -50,7 +50,7 @@ class AlphaCheck(Section):
 
 
 def check_words(report: Report) -> str:
-    """Whether both programs agree; nothing in a report of an early version, or without alpha."""
+    """Sentence on whether both programs agree; empty for early versions or without alpha."""
     check = report["human"]["agreement"].get("alpha_check", {})
     same = [kind for kind in KINDS if kind in check and check[kind]["agrees"]]
     words = []
@@ -66,7 +66,7 @@ def _package(check: Mapping[str, Any]) -> str:
 
 
 def _words(report: Report, check: Mapping[str, Any], kind: str) -> str:
-    """Why the other program has no alpha, or another one; nothing where neither has any."""
+    """The reason why the other program has no alpha, or another one; empty if neither has any."""
     found = report["human"]["agreement"]
     ours = found["krippendorff_alpha"]["value"] if kind == "choices" else found["certainty_alpha"]
     theirs = check[kind]

@@ -1,4 +1,4 @@
-"""How far annotators agree: in what they choose, and in how certain they are."""
+"""Agreement among annotators: in what they choose, and in how certain they are."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -45,14 +45,14 @@ from analysis.stats.core.resampling import bootstrap_agreement
 from analysis.stats.core.votes import Votes
 from analysis.stats.labels.aggregation import unanimity
 
-SHEET = 30  # items on one person's sheet in the source article's draw
+SHEET = 30  # items on one annotator's sheet in the source article's draw
 
 
 BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values
 
 
 def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
-    """Every coefficient that is customary; each resample starts from the report's own seed."""
+    """Every customary coefficient; each resample starts from the report's own seed."""
 
     def rng() -> np.random.Generator:
         return np.random.default_rng(seed)
@@ -112,7 +112,7 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
 def from_accuracy(
     observed: float | None, accuracy: float | None, majority: float | None, votes: Votes
 ) -> Json:
-    """What independent errors would give, and what a guess that all share predicts."""
+    """The agreement expected from independent errors, and from a guess that all share."""
     out: Json = {}
     if observed is None or accuracy is None or votes.n_options != 2:
         reason = "not_offered" if votes.n_options != 2 else "empty_group"
@@ -129,7 +129,7 @@ def from_accuracy(
 def agreement_table(report: Report) -> Table:
     found = report["human"]["agreement"]
     sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
-    # Name, where the value is, its key, and the key of its interval.
+    # Name, path of the value, its key, and the key of its interval.
     measures: list[tuple[str, Report, str, str | None]] = [
         ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
@@ -242,7 +242,7 @@ def sheets(report: Report) -> Figure | None:
 
 
 def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
-    """The published mean, and one standard deviation to either side of it."""
+    """The published mean, with one standard deviation on either side."""
     mean, sd = PUBLISHED
     band = {
         "type": "rect",
@@ -269,7 +269,7 @@ def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Va
 
 
 class Coefficients(Section):
-    """Every coefficient that is customary, and the source article's bootstrap."""
+    """Every customary coefficient, and the source article's bootstrap."""
 
     name = "agreement_coefficients"
     needs = ("accuracies",)

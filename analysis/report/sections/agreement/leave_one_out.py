@@ -1,4 +1,4 @@
-"""Judge and person against the majority of the others."""
+"""Judge and each annotator against the majority of the other annotators."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from analysis.stats.core.votes import Votes
 
 
 def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
-    """The judge and each person against the majority of the other people, on the same items."""
+    """The judge and each annotator against the majority of the others, on the same items."""
     found = leave_one_out(votes, judge.answer)
     difference = found.difference
     out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}

@@ -1,4 +1,4 @@
-"""Agreement of judges with the majority, and of everybody with everybody."""
+"""Agreement of judges with the majority, and of all sides with one another."""
 
 from collections.abc import Iterator, Sequence
 
@@ -55,9 +55,9 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
 
 
 def matrices(report: Report) -> list[Table]:
-    """Agreement of every two sides, by either coefficient."""
+    """Agreement of every two sides, by both coefficients."""
     names, last = run_names(report), len(report["matrix"]) - 1
-    # Positions in the matrix: people, then the runs, then the truth.
+    # Positions in the matrix: annotators, then the runs, then the truth.
     shown = [0, *(index + 1 for index in whole_runs(report)), last]
     labels = ["People, majority", *(names[index - 1] for index in shown[1:-1]), "Truth"]
     tables = []

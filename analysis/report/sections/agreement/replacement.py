@@ -1,4 +1,4 @@
-"""Could the judge sit among the annotators? Two tests, and a description."""
+"""Tests of whether a judge can replace an annotator, and a description."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +14,7 @@ from analysis.stats.comparison.human_likeness import HumanLikeness, human_likene
 from analysis.stats.comparison.leave_one_out import pooled_replacement_test
 from analysis.stats.core.votes import Votes
 
-# The advantage that crowd workers are granted over a model, by the authors of the test.
+# The advantage that the authors of the test give crowd workers over a model.
 EPSILON = 0.1
 
 
@@ -24,7 +24,7 @@ def _alt_test(test: AltTest) -> Json:
 
 
 def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
-    """Every run's kappa with people, and people's with each other, on the same resamples."""
+    """Every run's kappa with annotators, and theirs with each other, on the same resamples."""
     votes = study.votes
     options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
     return human_likeness_of_several(
@@ -36,7 +36,7 @@ def _likenesses(study: Study) -> tuple[HumanLikeness, ...]:
 
 
 def _in_place_of_a_person(votes: Votes, judge: Verdicts, likeness: HumanLikeness) -> Json:
-    """Could the judge sit among the annotators? Two tests, and a description."""
+    """Two tests of whether the judge can replace an annotator, and a description."""
     test = alt_test(votes, judge.answer, epsilon=EPSILON)
     alt = _alt_test(test) | {"epsilon": test.epsilon, "q": test.q}
     alt["certainty"] = _alt_test(alt_test_certainty(votes, judge.certainty, epsilon=EPSILON))

@@ -1,4 +1,4 @@
-"""Do annotators and judge make the same mistakes, and share one guess?"""
+"""Errors that annotators and judge share, and the guess that all share."""
 
 from collections.abc import Iterator
 from typing import Any

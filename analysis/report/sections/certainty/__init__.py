@@ -1,1 +1,1 @@
-"""The chapter on certainty: how each side uses it, and what it is worth."""
+"""The chapter on certainty: how each side uses it, and how well it predicts right answers."""

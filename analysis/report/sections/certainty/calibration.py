@@ -1,4 +1,4 @@
-"""What a stated certainty is worth: calibration, discrimination and reliability."""
+"""Calibration, discrimination and reliability of stated certainty."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,12 +24,12 @@ from analysis.stats.certainty.calibration import (
 from analysis.stats.certainty.risk_coverage import risk_coverage
 from analysis.stats.core.proportions import wilson_proportion
 
-# Equally many answers per bin, and a bin per value: few different values occur, and often.
+# Equally many answers per bin, and one bin per value, because few values occur and often.
 OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
 
 
 def calibration(certainty: Floats, correct: Ints) -> Json:
-    """The summary numbers of the contract, and what else belongs with them."""
+    """The summary numbers that every report has, and the numbers that belong to them."""
     plain = calibration_error(certainty, correct)
     half = calibration_error(certainty, correct, scale="half")
     others = {
@@ -152,7 +152,7 @@ def measures(report: Report) -> Table:
     )
 
 
-# Differences that a title may speak of.
+# Differences that are large enough for a title.
 NOTICEABLE = 0.05
 
 
@@ -211,7 +211,7 @@ def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
 
 
 def _gap(points: Sequence[Report]) -> float:
-    """Mean certainty less accuracy: how much more is promised than kept."""
+    """Mean certainty less accuracy: how far the stated certainty is too high."""
     n = sum(point["n"] for point in points)
     return sum(point["n"] * (point["confidence"] - point["accuracy"]) for point in points) / n
 
@@ -227,7 +227,7 @@ def _reliability_title(gaps: Sequence[float]) -> str:
 
 
 def _right(point: Mapping[str, Any]) -> str:
-    """How many of a point's answers are right: in percent where there are enough of them."""
+    """The share of a point's answers that are right: in percent if there are enough of them."""
     return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])
 
 

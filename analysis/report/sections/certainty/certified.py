@@ -1,4 +1,4 @@
-"""From which certainty on a judge's answers may be trusted, with a certificate or without."""
+"""Thresholds from which a judge's certainty can be trusted, with or without a certificate."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,11 +25,11 @@ from analysis.stats.selection.certified_thresholds import (
     starting_threshold,
 )
 
-# Probability with which any certificate of a report may be wrong, over all of its runs.
+# Probability that any certificate of a report is wrong, over all of its runs.
 DELTA = 0.1
 
 
-# Answers that the first threshold tested is to accept.
+# Number of answers that the first tested threshold should accept.
 FEWEST_AT_START = 30
 
 
@@ -40,7 +40,7 @@ def selective(
 
     The certificate does not depend on it, so trying another threshold changes no certificate.
     """
-    # Runs without any certainty are no candidates.
+    # Runs without any certainty are not candidates.
     n_judges = max(1, sum(bool(_stated(verdicts).any()) for verdicts in judges))
     return [
         identity(run) | _entry(data, verdicts, shared, threshold, n_judges=n_judges)
@@ -53,9 +53,9 @@ def _entry(
 ) -> Json:
     stated = _stated(verdicts)
     usable = np.flatnonzero(stated)
-    # Who is drawn depends on the items' keys alone, never on whether an answer is right.
+    # The draw depends only on the items' keys, never on whether an answer is right.
     asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
-    # An item without a question shares none; codes below 0 are its own.
+    # Items without a question share none, so each gets its own code below 0.
     question = np.where(asked, shared.question, -1 - np.arange(len(data.items)))
     keys = [data.items[row].key for row in usable]
     drawn = usable[one_per_cluster(keys, [shared.persona[usable], question[usable]])]
@@ -75,7 +75,7 @@ def _entry(
     accepted = stated & (
         verdicts.certainty >= (np.inf if found.threshold is None else found.threshold)
     )
-    # Where nothing is certified, no answer is accepted.
+    # If nothing is certified, no answer is accepted.
     coverage = float(accepted.sum() / usable.size) if usable.size else None
     put(out, "coverage", coverage)
     out |= cell(wilson_proportion(verdicts.correct[accepted]))

@@ -1,4 +1,4 @@
-"""Annotators' certainty and a run's: item by item, as distributions, and by equal rules."""
+"""Annotators' certainty compared with a run's: by item, by distribution, and by equal rules."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +20,11 @@ MAJORITY = 3
 
 
 def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
-    """Item by item, as distributions, and by equal rules."""
+    """Compare certainty item by item, as distributions, and by equal rules."""
     data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
-    # Distributions are compared answer by answer: the mean of three people varies less than one
-    # reply does.
+    # Distributions are compared answer by answer, because the mean of three annotators varies less
+    # than one reply.
     spread = compare_certainty_distributions(votes.certainty, run.judgments.certainty)
     out: Json = {"items": pairs.n, "answers": spread.n_human, "judgments": spread.n_model}
     for key in ("pearson", "spearman", "kendall", "concordance"):
@@ -36,7 +36,7 @@ def compared_certainty(study: Study, run: Run, judge: Verdicts) -> Json:
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):
         put(out, key, number(getattr(spread, key)), spread.reason)
 
-    # One truth for both sides: a true tie counts where both could choose it.
+    # One truth for both sides: a true tie counts if both could choose it.
     offers_tie = run.offers_tie and data.study.allow_tie
     truth = data.scored_truth(offers_tie=offers_tie).astype(np.int64)
     panel = like_for_like(
@@ -84,7 +84,7 @@ def like_for_like_table(report: Report) -> Table:
             side = panel[key]
             row = [label, side["overall"], side["high_share"], side["high"]]
             row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
-            # People are the same for every run, unless a run scores true ties.
+            # Annotators are the same for every run, unless a run scores true ties.
             if side["overall"]["n"] and row not in rows:
                 rows.append(row)
     rows = people + judges

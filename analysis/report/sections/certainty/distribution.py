@@ -1,4 +1,4 @@
-"""How each side uses the scale of certainty, and how often it is right there."""
+"""Certainty of each side: how it uses the scale, and its accuracy in each part of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -30,8 +30,8 @@ from analysis.report.text.numbers import percent
 from analysis.stats.core.proportions import wilson_proportion
 from studies.prompts import BANDS
 
-# Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 lies
-# with the nineties.
+# Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 is in
+# the bin of the nineties.
 BIN_STARTS = tuple(range(0, 100, 10))
 
 
@@ -55,7 +55,7 @@ def histogram(certainty: Floats, correct: Ints) -> list[Json]:
 
 
 def bands(certainty: Floats, correct: Ints) -> list[Json]:
-    """Accuracy in each of the five named bands; a fraction belongs to the band above it."""
+    """Accuracy in each of the five named bands; a fraction counts in the band above it."""
     rows = ~np.isnan(certainty) & (correct >= 0)
     value, right = certainty[rows], correct[rows]
     out = []
@@ -67,7 +67,7 @@ def bands(certainty: Floats, correct: Ints) -> list[Json]:
 
 
 def distribution(certainty: Floats) -> list[list[float]]:
-    """Each certainty that occurs, with the share of answers that are at most as certain."""
+    """Each stated certainty, with the share of answers that are at most as certain."""
     values, counts = np.unique(certainty[~np.isnan(certainty)], return_counts=True)
     shares = np.cumsum(counts) / max(int(counts.sum()), 1)
     return [[float(value), float(share)] for value, share in zip(values, shares, strict=True)]
@@ -123,7 +123,7 @@ def histogram_table(report: Report) -> Table:
 
 
 def _percent_of(bar: Mapping[str, Any]) -> float | None:
-    """The accuracy of a bar that is high enough to have one."""
+    """The accuracy of a bar if enough answers are in it."""
     return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
 
 
@@ -131,7 +131,7 @@ POINTS = 5
 
 
 def histograms(report: Report) -> Figure | None:
-    """As Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
+    """Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
     sides = drawn_sides(report)
     if not any(bar["n"] for side in sides for bar in side.bars):
         return None
@@ -167,7 +167,7 @@ def _histograms_title(sides: Sequence[Side]) -> str:
         return "How certainty is distributed"
     if all(apart) and len(apart) == len(sides):
         return "Everybody is correct more often when certain"
-    # That intervals overlap shows no difference, and not that there is none.
+    # Overlapping intervals show neither a difference nor its absence.
     return (
         "Some are correct more often when certain" if any(apart) else "How certainty is distributed"
     )
@@ -210,8 +210,8 @@ def _histogram(side: Side, top: int) -> Panel:
 
 
 def certainty_curves(report: Report) -> Figure | None:
-    """Distribution functions of certainty: single answers of people and replies of each run."""
-    # Single answers against single replies: the mean of three people varies less than one reply.
+    """Distribution functions of certainty: annotators' single answers and each run's replies."""
+    # Single answers against single replies: a mean of three annotators varies less than one reply.
     sides = [side for side in drawn_sides(report) if side.name != "People, majority"]
     traces = []
     for side in sides:

@@ -1,4 +1,4 @@
-"""What the chapter on certainty found, in a few sentences chosen by rule."""
+"""The main findings on certainty, in a few sentences chosen by rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from analysis.report.text.verdicts import THRESHOLD, holm_words, state_with, tex
 
 
 def certainty_headline(report: Mapping[str, Any]) -> Json:
-    """What the certainty chapter found, for the same run as the headline.
+    """The findings on certainty, for the same run as the headline.
 
-    Three findings by rule: whether its certainty rises and falls with people's (interval of
+    Three findings by rule: whether its certainty rises and falls with the annotators' (interval of
     Spearman's correlation), the mean certainty of single answers, and whether the judge, where it
-    is certain, is right more often than people where they are (interval of the
+    is certain, is right more often than annotators where they are (interval of the
     difference, both sets resampled).
     """
     who = report["headline"]

@@ -1,4 +1,4 @@
-"""Each side on the items that it is itself certain of: different items that overlap."""
+"""Each side on its own high-certainty items, which differ between sides but overlap."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ from analysis.stats.core.results import Interval
 
 
 def _high_sets(sets: ComparedSets) -> Json:
-    """Each side on its own high items, and both on the four sets that these cut."""
+    """Accuracy of each side on its own high items, and of both on the four resulting sets."""
     return {
         "n": sets.n,
         "difference": estimate(sets.difference),
@@ -34,7 +34,7 @@ def _high_sets(sets: ComparedSets) -> Json:
 
 
 def _add_in_general(entries: Sequence[Json], study: Study, family: Sequence[int]) -> None:
-    """Each side on what it is itself certain of, among items that both state a certainty for."""
+    """Add the difference in general, among items for which both sides state a certainty."""
     people, threshold = study.people, study.threshold
     found = []
     for index in family:

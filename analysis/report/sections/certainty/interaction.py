@@ -1,4 +1,4 @@
-"""Does high certainty raise a judge's odds of being right more than a person's?"""
+"""Test whether high certainty raises a judge's odds of being right more than an annotator's."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from analysis.stats.certainty.interaction import certainty_by_source
 
 
 def interaction(study: Study, judge: Verdicts) -> Json:
-    """Single answers of people and the run's verdicts in one regression."""
+    """Fit annotators' single answers and the run's verdicts in one regression."""
     votes, shared = study.votes, study.shared
     items = np.arange(judge.correct.size)
     item = np.concatenate([votes.item, items])

@@ -1,4 +1,4 @@
-"""Certainty that nobody asked for in words: probabilities, and agreement of readings."""
+"""Certainty that models were not asked for in words: probabilities and agreement of readings."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from analysis.report.text.names import run_names
 
 
 def _other_certainties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
-    """How much two certainties that nobody asked the model for in words are worth."""
+    """Measure two certainties that the model was not asked for in words."""
     return {
         "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
         "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),

@@ -1,4 +1,4 @@
-"""How far certainty belongs to the item, and what a person's own level hides."""
+"""The share of certainty that belongs to the item, and the effect of each annotator's level."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from analysis.stats.core.votes import Votes
 
 
 def scale_use(votes: Votes, correct: Ints) -> Json:
-    """How far certainty belongs to the item, and what a person's own level hides."""
+    """Measure how much certainty depends on the item, and the effect of each annotator's level."""
     centred = centred_certainty(votes)
     out: Json = {
         "icc": estimate(certainty_icc(votes)),
         "icc_centred": estimate(certainty_icc(votes, centred=True)),
     }
-    # Only the order counts for the area, so differences of -100 to 100 may be put on the scale.
+    # Only the order affects the area, so differences of -100 to 100 can be put on the scale.
     for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
         found = discrimination(values, correct)
         put(out, key, number(found.auroc), found.reason)
@@ -54,7 +54,7 @@ def scale_use_table(report: Report) -> Table:
 
 
 class ScaleUse(Section):
-    """The share of certainty that lies between items."""
+    """The share of the variance of certainty that is between items."""
 
     name = "scale_use"
 

@@ -59,7 +59,7 @@ def _certainty(report: Mapping[str, Any]) -> str:
 
 
 class Certainty(Section):
-    """How each side uses certainty, what it is worth, and what it buys."""
+    """Each side's use of certainty, its accuracy, and the gain from thresholds on it."""
 
     name = "certainty"
     title = "Certainty of people and judges"

@@ -1,4 +1,4 @@
-"""Everybody who states certainty: as arrays, in report.json, and as they are drawn."""
+"""All sides that state certainty: as arrays, in report.json, and as drawn in figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from analysis.report.text.names import run_names, whole_runs
 
 
 def _entries(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
-    """Everybody who states certainty: majority, single answers, and each run."""
+    """The entries that state certainty: majority, single answers, and each run."""
     human = report["human"]
     people = [("People, majority", human["majority"]), ("People, single", human["individual"])]
     return [*people, *zip(run_names(report), report["judges"], strict=True)]
@@ -27,7 +27,7 @@ def certain_sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True)
 class Side:
-    """Somebody who states certainty, and how they are drawn."""
+    """A side that states certainty, and how figures draw it."""
 
     name: str
     entry: Report
@@ -55,7 +55,7 @@ def drawn_sides(report: Report) -> list[Side]:
             ("People, single", "individual", "dot", "circle-open", "answer"),
         )
     ]
-    # Runs that saw less of the persona have a section of their own.
+    # Runs that saw less of the persona have their own section.
     names, drawn = run_names(report), styles(report)
     for index in whole_runs(report):
         steps = report["by_threshold"]["judges"][index]
@@ -73,7 +73,7 @@ class Stated:
 
 
 def on_every_side(study: Study, compute: Callable[[Stated], Json]) -> Json:
-    """What `compute` finds of the majority, of single answers and of every run, in its place."""
+    """Apply `compute` to the majority, to single answers and to every run, in report order."""
     items = np.arange(len(study.data.items))
     votes = study.votes
 

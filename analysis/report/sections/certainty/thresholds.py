@@ -22,7 +22,7 @@ from analysis.stats.certainty.risk_coverage import check_threshold, threshold_sw
 
 
 def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
-    """Coverage and accuracy at every certainty that occurs, with a band that covers the choice."""
+    """Coverage and accuracy at every stated certainty, with a band that covers the choice."""
     rng = np.random.default_rng(seed)
     points = []
     for point in threshold_sweep(certainty, correct, n_draws=draws, rng=rng):
@@ -38,7 +38,7 @@ def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Js
 
 
 def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
-    """High certainty read as "at least" (ours) and as "above", and how many are exactly at it."""
+    """High certainty read as "at least" (ours) and as "above", and the number exactly at it."""
     check = check_threshold(certainty, correct, threshold)
     return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
@@ -101,7 +101,7 @@ def _first_to_accept(points: Sequence[Report], share: float) -> Report:
 
 
 def _span(neighbours: Sequence[int]) -> str | None:
-    """Neighbouring whole numbers as people write them."""
+    """Neighbouring whole numbers as a readable range."""
     if len(neighbours) < 2:
         return str(neighbours[0]) if neighbours else None
     return f"{neighbours[0]}–{neighbours[-1]}"
@@ -228,7 +228,7 @@ def _coverage_title(report: Report) -> str:
 
 
 def certified_marks(report: Report) -> list[go.Scatter]:
-    """A star at the certified threshold of a run; it stays when a reader tries another."""
+    """Stars at the certified thresholds of runs; they stay when a reader tries another one."""
     names, drawn = run_names(report), styles(report)
     return [
         go.Scatter(
@@ -252,7 +252,7 @@ def certified_marks(report: Report) -> list[go.Scatter]:
 
 
 def certified_words(report: Report) -> str:
-    """The same for readers who do not see the stars."""
+    """The certified thresholds as text, for readers who do not see the stars."""
     names = run_names(report)
     stars = [
         f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
@@ -268,7 +268,7 @@ def _certified(report: Report) -> list[tuple[int, Report]]:
 
 
 class Thresholds(Section):
-    """What every threshold would accept, and how often that is right."""
+    """Coverage and accuracy of every threshold."""
 
     name = "thresholds"
 

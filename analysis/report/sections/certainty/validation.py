@@ -1,4 +1,4 @@
-"""Certainty held to account: intervals, corrections and thresholds measured on other items."""
+"""Validation of certainty: intervals, and corrections and thresholds measured on other items."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def item_folds(data: Dataset) -> Ints:
 
 
 def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
-    """Items that choose no threshold: about half of the personas, or of the items of one."""
+    """Items that choose no threshold: about half of the personas, or of one persona's items."""
     personas = [item.persona for item in data.items]
     keys = personas if len(set(personas)) > 1 else [item.key for item in data.items]
     return np.asarray(folds_by_key(keys, 2) == 1, dtype=np.bool_)
@@ -69,7 +69,7 @@ def recalibration(report: Report) -> Table:
         rows.append(
             [who, found["n"]]
             + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
-            # Where nothing varies, resamples are all alike: that is no certainty.
+            # Without variation, resamples are all alike, which is not certainty.
             + [measures["skill"]["ci"] if found["raw"] is not None else None]
             + [measures["auroc"]["value"], measures["auroc"]["ci"]]
         )

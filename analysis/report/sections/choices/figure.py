@@ -1,4 +1,4 @@
-"""The specification curve: every choice's difference in order, and the choices below it."""
+"""The specification curve: all differences in order, with the choices behind each below."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -140,7 +140,7 @@ def _choices(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any
 
 
 def _name(place: int, option: tuple[str, Any]) -> dict[str, Any]:
-    """The option's name above its own row of dots, where a phone has room for it."""
+    """The option's name above its row of dots, where a phone has room for it."""
     name, value = option
     text = f"high from {value:g}" if name == "threshold" else WORDS[name][value]
     return {

@@ -1,8 +1,8 @@
-"""Would other choices lead to the same conclusion? The headline under every combination of them.
+"""The headline under every combination of analysis choices, to see whether it depends on them.
 
-Four choices that nobody's data make: what becomes of ties, where high certainty begins, whose and
-which answers are left out, and what is taken to vary. Options that change nothing here are left out
-and named, so that they cannot make a finding look firmer than it is.
+There are four choices that data cannot make: how to treat ties, where high certainty begins, which
+annotators and answers are left out, and what is taken to vary. Options that change nothing here
+are left out and named, so that they cannot make a finding look firmer than it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def multiverse(report: Mapping[str, Any], data: Dataset, shared: Shared) -> Json
 
 
 def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, Any]:
-    """The difference in general that a headline rests on."""
+    """The difference in general that the headline uses."""
     entry = next(entry for entry in report["comparison"] if entry["run"] == run)
     found: Mapping[str, Any] = (entry["certainty"]["high_sets"] if claim == "certain" else entry)[
         "difference_general"
@@ -81,7 +81,7 @@ def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, 
 
 
 def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any]) -> Json:
-    """Every specification of a claim, and in how many of those that can be decided it holds."""
+    """Every specification of a claim, and the share of decidable ones in which it holds."""
     axes, dropped = _axes(universe, name)
     tau = report["parameters"]["threshold"]
     thresholds = [tau, *(other for other in THRESHOLDS if other != tau)]
@@ -115,7 +115,7 @@ def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any])
 
 
 def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Json]]:
-    """The options of each choice, the report's own first, and those that change nothing."""
+    """The options of each choice, the report's own first, and the options that change nothing."""
     n_items = len(universe.data.items)
     exclusions = [
         key
@@ -152,7 +152,7 @@ def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
         return TOO_FEW
-    # Where items vary and no tie counts half, there are tests for these annotators that are exact.
+    # If items vary and no tie counts half, exact tests for these annotators exist.
     is_exact = row["unit"] == "item" and row["ties"] != "half"
     found, inside = [], []
     for run in universe.runs:
@@ -211,7 +211,7 @@ def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, floa
 
 
 def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
-    """The judge where it is certain less people where they are; both must have a certainty."""
+    """The judge where it is certain less annotators where they are; both must have a certainty."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
@@ -248,7 +248,7 @@ def _entry(contrast: Contrast, state: str, method: str) -> Json:
 
 
 def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:
-    """“The headline holds in 46 of 48 specifications”, claim by claim."""
+    """The sentence “The headline holds in 46 of 48 specifications”, for each claim."""
     about = {"all": "The comparison over all items", "certain": "That where each is certain"}
     words = [
         f"{about[claim['claim']]} comes out the same in {claim['holds']} of {claim['of']} "

@@ -14,7 +14,7 @@ from analysis.report.text.thresholds import late_changes
 
 
 def _choices(report: Report) -> Iterator[tuple[str, str]]:
-    """Where the headline leans on a choice, and where nothing was announced."""
+    """Warn where the headline depends on a choice, and where nothing was announced."""
     for claim in report["multiverse"]["claims"]:
         if claim["holds"] < claim["of"]:
             over = "all items" if claim["claim"] == "all" else "what each is certain of"

@@ -72,7 +72,7 @@ def _holds(row: Mapping[str, Any]) -> str | None:
 
 
 def _left_out(report: Report) -> str:
-    """Options that were not taken up, with why, said once."""
+    """The options that were left out, with the reasons, in one note."""
     words = {**TIES, **EXCLUSIONS, **UNITS}
     claims = report["multiverse"]["claims"]
     options = {

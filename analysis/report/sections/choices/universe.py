@@ -1,4 +1,4 @@
-"""What the specifications of the multiverse are made of: sides and units under every option."""
+"""The parts of the multiverse's specifications: sides and units under every option."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from analysis.stats.labels.aggregation import TiePolicy, majority_vote
 MIN_BLOCKS = 8
 
 
-# Signs that somebody did not read: a pace, and a side of the screen.
+# Signs that an annotator did not read: a pace, and a side of the screen.
 HASTE = 1 / 3
 
 
@@ -69,7 +69,7 @@ class Side:
 
 @dataclass(eq=False)
 class Universe:
-    """What the specifications are made of, computed once for each option."""
+    """The data of all specifications, computed once for each option."""
 
     data: Dataset
     shared: Shared
@@ -80,7 +80,7 @@ class Universe:
     _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
 
     def people(self, ties: str, exclusions: str) -> Side:
-        # What counts against judges leaves people as they are.
+        # Exclusions of judges leave annotators unchanged.
         kept = "as_reported" if exclusions == "missing_wrong" else exclusions
         key = ("people", ties, kept)
         if key not in self._sides:
@@ -103,7 +103,7 @@ class Universe:
         return self._sides[key]
 
     def unit(self, name: str, exclusions: str) -> Unit | Sharing | None:
-        """What varies; None where it comes in too few independent pieces."""
+        """The unit that varies; None if there are too few independent ones."""
         by_people = name in {"general", "people"} and exclusions != "missing_wrong"
         kept = exclusions if by_people else "as_reported"
         if (name, kept) not in self._units:
@@ -116,7 +116,7 @@ class Universe:
         return self._votes[kept]
 
     def _side(self, votes: Votes, truth: Any, ties: str) -> Side:
-        # The lot is about right or wrong: it must not depend on which response is called r1.
+        # The draw decides between right and wrong, so it must not depend on which response is r1.
         policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
         majority = majority_vote(votes, ties=policy)
         credit = majority.credit(truth.astype(np.int64))
@@ -145,7 +145,7 @@ class Universe:
         return unit if unit.n >= MIN_BLOCKS else None
 
     def is_same(self, claim: str, ties: str, exclusions: str) -> bool:
-        """Whether breaking ties so, or else excluding so, leaves what a claim rests on alone."""
+        """Whether this way of breaking ties or excluding leaves the data of a claim unchanged."""
         kept = exclusions if ties != "exclude" else "as_reported"
         pairs = [(self.people(ties, exclusions), self.people("exclude", kept))]
         for run in self.runs if claim == "all" else self.runs[:1]:
@@ -156,7 +156,7 @@ class Universe:
 def _are_same(claim: str, one: Side, other: Side) -> bool:
     if claim == "all":
         return np.array_equal(one.credit, other.credit, equal_nan=True)
-    # Who is certain where matters too, and an answer without a certainty does not.
+    # The claim also depends on who is certain, and an answer without a certainty does not count.
     ours, theirs = (
         np.where(np.isnan(side.certainty), np.nan, [side.credit, side.certainty])
         for side in (one, other)
@@ -165,7 +165,7 @@ def _are_same(claim: str, one: Side, other: Side) -> bool:
 
 
 def _votes(data: Dataset, kept: str) -> Votes:
-    """People's answers under one rule of exclusion."""
+    """Annotators' answers under one rule of exclusion."""
     votes = people_votes(data, with_excluded=kept == "with_excluded")
     if kept != "without_hasty":
         return votes
@@ -174,7 +174,7 @@ def _votes(data: Dataset, kept: str) -> Votes:
 
 
 def hasty_or_one_sided(answers: Answers, n_raters: int) -> npt.NDArray[np.bool_]:
-    """Raters whose median time is under a third of the median one, or who keep to one side."""
+    """Raters whose median time is under a third of the median, or who always choose one side."""
     medians = np.full(n_raters, np.nan)
     order = np.argsort(answers.rater, kind="stable")
     starts = np.flatnonzero(np.diff(answers.rater[order], prepend=-1))

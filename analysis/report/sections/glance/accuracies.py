@@ -1,4 +1,4 @@
-"""How often annotators and every run are right, and what these accuracies rest on."""
+"""Accuracy of annotators and of every run, and the numbers of clusters behind it."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ from analysis.report.text.names import run_names
 from analysis.report.text.numbers import percent, percent_range, share_of
 from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
 
-# What the rows of annotators are called.
+# Labels of the rows of annotators.
 MAJORITY, SINGLE = "People, majority", "People, single answers"
 
 
@@ -102,7 +102,7 @@ def clusters(report: Report) -> Table:
 
 
 def forest(report: Report) -> Figure | None:
-    """Accuracy of everybody, with intervals."""
+    """Accuracy of all sides, with intervals."""
     human = report["human"]
     rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
     rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))

@@ -17,7 +17,7 @@ from analysis.stats.core.votes import Votes
 def _frontier(
     votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
 ) -> list[Json]:
-    """The mixes that nothing cheaper reaches; the price is people's answers per item."""
+    """The mixes that no cheaper mix reaches; the price is annotators' answers per item."""
     mixes = price_mixes(
         votes,
         judge.answer,
@@ -78,7 +78,7 @@ def frontier_table(report: Report) -> Table:
 
 
 class CostFrontier(Section):
-    """The mixtures of annotators and judge that no cheaper one reaches."""
+    """The mixes of annotators and judge that no cheaper one reaches."""
 
     name = "cost_frontier"
 

@@ -24,7 +24,7 @@ def _equivalence(
     out: Json = {"n": found.n_items}
     put(out, "people", number(found.people), found.reason)
     put(out, "place", found.place, found.reason)
-    # One end may be open: worth less than one person, or more than a hundred.
+    # One end can be open: worth less than one annotator, or more than a hundred.
     put(out, "low", number(found.low), found.reason or "below_one")
     put(out, "high", number(found.high), found.reason or "above_any")
     put(out, "judge_accuracy", number(found.judge_accuracy), found.reason)

@@ -1,4 +1,4 @@
-"""The headline: the one sentence that everybody will quote, chosen by rule and never by hand."""
+"""The headline: the main finding in one sentence, chosen by rule."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,13 +18,13 @@ MAJORITY = "human.majority"
 
 
 def headline(report: Mapping[str, Any]) -> Json:
-    """What the study found, in one state and a few sentences.
+    """The finding of the study, as one state and a few sentences.
 
     The state is that of the best run (`best_run`) less the majority on common items, for items,
-    people, personas and questions in general (``difference_general``): ``better`` or ``worse``
+    annotators, personas and questions in general (``difference_general``): ``better`` or ``worse``
     where Holm's p over the runs that compete for being the best is at most .05; ``equivalent``
     where that of the two one-sided tests is; ``too_few`` below 30 common items; otherwise
-    ``cannot_tell``. Without anything to compare it says what is missing.
+    ``cannot_tell``. If there is nothing to compare, the sentences state what is missing.
     """
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
@@ -65,7 +65,7 @@ def _decide(difference: Mapping[str, Any]) -> str:
 
 
 def _many(people: Mapping[str, Any]) -> str:
-    """Who stands for people: of one person there is no majority."""
+    """The subject of sentences about annotators: a single annotator has no majority."""
     return "the only person" if people["annotators"] == 1 else "the majority"
 
 
@@ -82,7 +82,7 @@ def _people(people: Mapping[str, Any]) -> Text:
 
 
 def _accuracy(cell: Mapping[str, Any], path: str) -> Text:
-    """A percentage; of fewer than ten a count, as in every table."""
+    """A percentage; below ten answers a count, as in every table."""
     if cell["n"] < TOO_SMALL:
         return shown(cell["correct"], f"{path}.correct")
     return shown(percent(cell["accuracy"]), f"{path}.accuracy")
@@ -107,7 +107,7 @@ def _judge(name: str, judge: Mapping[str, Any], path: str, *, of: Text) -> Text:
 
 
 def _general_interval(cell: Mapping[str, Any], path: str, key: str) -> Text | str:
-    """The interval of an accuracy that allows for people, personas and questions in common."""
+    """The interval of an accuracy that allows for shared annotators, personas and questions."""
     found = cell["clusters"]
     if found[key] is None:
         return f"no interval: {reason(found[f'{key}_reason'])}"
@@ -180,7 +180,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
 def _estimand(
     name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
 ) -> list[Text]:
-    """What the verdict is about, and of what the study has too little to say more."""
+    """The population of the verdict, and the clusters that are too few for a wider one."""
     if difference["value"] is None:
         return []
     many = "a person" if people["annotators"] == 1 else "a majority of annotators"
@@ -209,7 +209,7 @@ def _estimand(
 def _when_certain(
     threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
 ) -> list[Text]:
-    """How both did on what they were certain of; different items, so no comparison."""
+    """The accuracy of both on their own high-certainty items, which differ, so no comparison."""
     is_one = people["annotators"] == 1
     who = "the only annotator" if is_one else "the majority of annotators"
     sides = (
@@ -309,7 +309,7 @@ def _no_people(majority: Mapping[str, Any]) -> str | Text:
 
 
 class Headline(Section):
-    """The finding over all items, for the best run."""
+    """The headline over all items, for the best run."""
 
     name = "headline"
     needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")

@@ -1,4 +1,4 @@
-"""What the study as a whole cannot say."""
+"""Limits of the study as a whole."""
 
 from collections.abc import Iterator
 

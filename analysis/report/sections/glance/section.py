@@ -61,7 +61,7 @@ def _items(n: int) -> str:
 
 
 class Glance(Section):
-    """Headline, accuracies, and what a judge is worth."""
+    """Headline, accuracies, and crowd equivalence of the judges."""
 
     name = "glance"
     title = "At a glance"

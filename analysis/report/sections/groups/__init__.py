@@ -1,1 +1,1 @@
-"""The chapter on groups: topics, personas, and who judges whom."""
+"""The chapter on groups: topics, personas, and cross-group accuracy."""

@@ -1,4 +1,4 @@
-"""Who and what is hard: accuracy by topic and by what the personas are like."""
+"""Accuracy by topic and by features of the personas."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,11 +14,11 @@ from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.report.text.names import run_names, whole_runs
 from analysis.stats.core.groups import compare_groups
 
-# A feature with more values than this (a name, a year of birth) sorts people into groups of one.
+# A feature with more values than this (a name, a year of birth) makes groups of one persona.
 MAX_VALUES = 30
 
 
-# A feature that fewer of the items' personas have says who was asked, not who is hard.
+# A feature that fewer personas have describes who was asked, not who is hard to judge.
 MIN_SHARE = 0.8
 
 
@@ -26,8 +26,8 @@ def group_tables(study: Study) -> tuple[list[Json], list[list[int]]]:
     """Accuracy of the majority and of every run, by topic and by each persona feature.
 
     Intervals allow for personas and questions in common. Pairs of groups with at least 30 items
-    each are compared, adjusted by Holm over the pairs of one side and one table. Beside the tables
-    stands each item's row in every one of them.
+    each are compared, adjusted by Holm over the pairs of one side and one table. The second list
+    has each item's row in every table.
     """
     data, tables, rows = study.data, list[Json](), []
     topics = [item.topic for item in data.items]
@@ -159,7 +159,7 @@ def group_differences(report: Report) -> list[Table]:
 
 
 def personas(report: Report) -> Table:
-    """Every persona feature in one table, as the heat map shows them."""
+    """Every persona feature in one table, in the order of the heat map."""
     names, shown = run_names(report), whole_runs(report)
     rows = [
         [table["label"], row["value"] or "(not said)", row["items"], row["people"]]

@@ -1,4 +1,4 @@
-"""Accuracy of single answers by what annotators say of themselves."""
+"""Accuracy of single answers by annotators' own characteristics."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ MIN_PEOPLE = 5
 
 
 def annotator_groups(study: Study) -> list[Json]:
-    """Accuracy of single answers by what annotators say of themselves.
+    """Accuracy of single answers by annotators' own characteristics.
 
-    Groups of fewer than five people are left out and counted, so that nobody can be made out.
+    Groups of fewer than five annotators are left out and counted, so that nobody is identifiable.
     """
     data, votes = study.data, study.votes
     labels = dict.fromkeys(key for group in data.rater_groups for key in group)
@@ -46,7 +46,7 @@ def annotator_groups(study: Study) -> list[Json]:
 
 
 def annotator_group_tables(report: Report) -> list[Table]:
-    """Accuracy and differences by what annotators say of themselves."""
+    """Accuracy and differences by annotators' own characteristics."""
     tables = []
     for number, group in enumerate(report["annotator_groups"], start=1):
         rows = [

@@ -1,4 +1,4 @@
-"""Cells and differences of groups, and how each side did in them."""
+"""Cells and differences of groups, and each side's accuracy in them."""
 
 from collections.abc import Sequence
 

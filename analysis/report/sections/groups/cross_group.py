@@ -1,4 +1,4 @@
-"""Cross-group accuracy: are annotators better at guessing those who are like them?"""
+"""Cross-group accuracy: whether annotators guess personas like themselves better."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,11 +16,11 @@ from analysis.report.tables import CONDITIONAL, Column, Table
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.votes import Votes
 
-# A group of fewer annotators could tell who somebody is; their answers are in no cell.
+# A smaller group could identify an annotator, so its answers are in no cell.
 FEWEST_PEOPLE = 5
 
 
-# A characteristic with more values sorts people into groups of one.
+# A characteristic with more values makes groups of one annotator.
 MOST_VALUES = 8
 
 
@@ -39,8 +39,8 @@ SAME = {
 def cross_group_accuracy(data: Dataset, votes: Votes, correct: Ints, shared: Shared) -> list[Json]:
     """Accuracy of single answers by group of the annotator and group of the persona.
 
-    The same characteristic on both sides, where there is one; else the first of either side.
-    Intervals allow for items, people and personas in common.
+    Both sides have the same characteristic if there is one; else the first of either side.
+    Intervals allow for items, annotators and personas in common.
     """
     people = _people(data)
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
@@ -61,7 +61,7 @@ def _concept(name: str) -> str:
 
 
 def _people(data: Dataset) -> dict[str, Sequence[str]]:
-    """Of each characteristic of annotators, everybody's value; small groups are blank."""
+    """Every annotator's value of each characteristic; small groups are blank."""
     found: dict[str, Sequence[str]] = {}
     for key in sorted({key for group in data.rater_groups for key in group}):
         values = [group.get(key, "") for group in data.rater_groups]
@@ -72,7 +72,7 @@ def _people(data: Dataset) -> dict[str, Sequence[str]]:
 
 
 def _personas(data: Dataset, label: str) -> Sequence[str]:
-    """Each item's value of a persona feature; nothing where it does not sort personas."""
+    """Each item's value of a persona feature; empty if it makes no useful groups."""
     value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
     values = [value_of[item.persona] for item in data.items]
     return values if 1 < len(set(values) - {""}) <= MOST_VALUES else []
@@ -159,7 +159,7 @@ def _cross_group_note(found: Report) -> str:
 
 
 def own_group(report: Report) -> Table:
-    """Personas of the annotator's own group beside all others."""
+    """Personas of the annotator's own group compared with all others."""
     rows = [
         [f"{found['annotator']} / {found['persona']}", found["own"], found["other"]]
         for found in report["who_judges_whom"]

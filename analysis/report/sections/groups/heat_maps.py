@@ -12,7 +12,7 @@ from analysis.report.section import Report
 from analysis.report.text.names import run_names, whole_runs
 from analysis.report.text.numbers import points
 
-# From far below to far above; the text on every one of them is dark enough to read.
+# From far below to far above; the text on every colour is dark enough to read.
 SCALE = (
     (-0.15, "#F59A63", "15 points or more below"),
     (-0.05, "#FAD3BC", "5 to 15 below"),
@@ -39,7 +39,7 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True)
 class HeatRow:
-    """A group of items: its name, its place in the filters of the page, and a cell per side."""
+    """A group of items: its name, its place in the page's filters, and a cell per side."""
 
     name: str
     group: str
@@ -89,7 +89,7 @@ def _figure(
 
 
 def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
-    """As many rows as a printed page holds."""
+    """A panel with as many rows as fit on a printed page."""
     words = (
         f"{row.name}: "
         + ", ".join(
@@ -131,7 +131,7 @@ def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
 def _rows(
     report: Report, number: int, table: Report, shown: Sequence[int], sides: Sequence[Report]
 ) -> list[HeatRow]:
-    """Rows of one grouping, hardest for people first."""
+    """Rows of one grouping, hardest for annotators first."""
     found = []
     for code, row in enumerate(table["rows"]):
         cells = [row["people"], *(row["judges"][index] for index in shown)]
@@ -177,7 +177,7 @@ def _hatching(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
 
 
 def _words(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
-    """What stands in the cells, above their stripes."""
+    """The text in the cells, above their stripes."""
     places = [(index, number) for number in range(len(rows)) for index in range(columns)]
     return go.Scatter(
         x=[index for index, _ in places],
@@ -205,7 +205,7 @@ def _wrapped(head: str) -> str:
 
 
 def _title(tables: Sequence[Report], what: str) -> str:
-    """The clearest difference that survives the correction for many, or that none does."""
+    """The clearest difference after correction for multiple tests, or that there is none."""
     found = [found["differences"] for found in tables]
     if not any(pairs["people"] or any(pairs["judges"]) for pairs in found):
         return f"Too few items to compare {what}"

@@ -10,7 +10,7 @@ from analysis.report.sections.groups.cross_group import CrossGroupAccuracy
 
 
 class Groups(Section):
-    """Who and what is hard, and who judges whom."""
+    """Accuracy by topic, by persona feature, and across groups of annotators."""
 
     name = "groups"
     title = "Who and what is hard"

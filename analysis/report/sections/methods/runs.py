@@ -1,4 +1,4 @@
-"""What the methods say of each run: what it is, in words, and where its numbers come from."""
+"""The description of each run in the methods, with the source of each number."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from analysis.report.section import Report
 from analysis.report.text.names import run_names
 
-# What the record of a run says in words of its own.
+# Keys that the record of a run describes in its own sentences.
 _OWN_WORDS = {
     "study",
     "judge",
@@ -21,7 +21,7 @@ _OWN_WORDS = {
 
 
 def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
-    """What the methods state about a run: name, words, and the path where it is a number."""
+    """Facts about a run in the methods: name, text, and the path if it is a number."""
     judge, path = report["judges"][index], f"judges.{index}"
     record = judge["record"]
     yield "Backend", record["backend"], ""
@@ -44,7 +44,7 @@ def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
 
 
 def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
-    """Name, value and path of what may be nested, without what is empty."""
+    """Flatten nested values to name, value and path, without empty ones."""
     for key, value in values.items():
         name, where = f"{prefix}{key.replace('_', ' ')}", f"{path}.{key}"
         if isinstance(value, Mapping):

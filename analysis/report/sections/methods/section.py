@@ -11,7 +11,7 @@ from analysis.report.text.thresholds import threshold_standing
 
 
 def _origin(report: Mapping[str, Any]) -> str:
-    """How the threshold of the report came about, for the rules of the methods."""
+    """The origin of the report's threshold, for the rules of the methods."""
     if report["parameters"]["explored"]:
         return "explored: chosen for this report, post hoc"
     standing = threshold_standing(report)
@@ -33,7 +33,7 @@ class Methods(Section):
 
     def context(self, page: Page) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table
-        # Without a truth the page has no tables of accuracy; their files are there all the same.
+        # Without a truth the page has no tables of accuracy, but their files exist.
         hidden = set() if page.has_truth else {"at_a_glance", "table_b", "comparison"}
         return {
             "linked": set(page.tables) - hidden,

@@ -1,4 +1,4 @@
-"""The bands of certainty, and what was planned, as tables."""
+"""Tables of the bands of certainty and of the plan."""
 
 from analysis.report.registration import mark_word
 from analysis.report.section import Report
@@ -6,7 +6,7 @@ from analysis.report.tables import Column, Table
 
 
 def band_definitions(report: Report) -> Table:
-    """The bands; no rows where nobody was asked for a certainty."""
+    """The bands; no rows if nobody was asked for a certainty."""
     is_asked = report["study"]["ask_certainty"] or any(
         judge["setting"] == "certainty" for judge in report["judges"]
     )
@@ -17,7 +17,7 @@ def band_definitions(report: Report) -> Table:
 
 
 def registered(report: Report) -> Table:
-    """The mark of every analysis; no rows without a plan, where all are explored alike."""
+    """The mark of every analysis; no rows without a plan, because all are explored then."""
     found = report["registration"]
     rows = [
         [entry["label"], mark_word(entry["mark"]), entry["because"]] for entry in found["analyses"]

@@ -1,4 +1,4 @@
-"""Is the longer response chosen more often than it is right?"""
+"""Whether the longer response is chosen more often than it is right."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from analysis.stats.accuracy.verbosity import length_pull, verbosity_bias
 
 
 def verbosity(study: Study, verdicts: Verdicts) -> Json:
-    """From the verdicts of one side; ties of either kind have no longer response."""
+    """Measure the pull of the longer response in one side's verdicts; ties have none."""
     data = study.data
     lengths = np.array([item.lengths for item in data.items], dtype=np.int64).reshape(-1, 2)
     answer, truth = (
@@ -71,7 +71,7 @@ def verbosity_table(report: Report) -> Table:
 
 
 class Length(Section):
-    """The pull of the longer response, for the majority and every run."""
+    """The preference for the longer response, of the majority and every run."""
 
     name = "length"
 

@@ -1,4 +1,4 @@
-"""How much of what one reading says is chance."""
+"""The share of chance in one reading of a run."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from analysis.stats.comparison.noise import run_noise
 
 
 def _noise(study: Study, run: Run) -> Json:
-    """How much of what one reading says is chance; only where items were asked repeatedly."""
+    """Measure the share of chance in one reading; only if items were asked repeatedly."""
     keys = ("accuracy_sd", "run_variance", "item_variance", "certainty_sd")
     if run.samples < 2:
         return undefined("one_sample", "same_choice", "flipped", *keys)

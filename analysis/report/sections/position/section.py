@@ -11,7 +11,7 @@ from analysis.report.sections.position.ties import Ties
 
 
 class Position(Section):
-    """Whether the side of the screen, length or a tie on offer mattered."""
+    """Effects of the side of the screen, of length, and of a tie option."""
 
     name = "position"
     title = "Position, length and ties"

@@ -1,4 +1,4 @@
-"""Does the side of the screen decide? For annotators and judges alike."""
+"""The effect of the side of the screen, for annotators and judges alike."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ Codes = npt.NDArray[np.integer]
 def single_order(choice: Codes, shown_first: Codes, truth: Codes) -> Json:
     """How often side A was chosen, how often it was right, and accuracy by the right side.
 
-    One entry per answer, in content terms; `truth` is that of the answer's item.
+    Arrays have one entry per answer, by content; `truth` is that of the answer's item.
     """
     found = position_bias_single_order(on_side(choice, shown_first), on_side(truth, shown_first))
     out: Json = {"n": found.n, "n_truth": found.n_truth}
@@ -76,7 +76,7 @@ def _share(correct: int, n: int) -> Json:
 
 
 def _position(data: Dataset, run: Run) -> Json:
-    """From the first sample of each item and order: later ones repeat the same question."""
+    """Measure the first sample of each item and order; later ones repeat the same question."""
     rows = run.judgments
     first = rows.sample == (rows.sample.min() if len(rows) else 0)
     item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
@@ -174,12 +174,12 @@ def position_figure(report: Report) -> Figure | None:
     )
 
 
-# A difference from the share of right answers on side A that is worth a warning.
+# A difference from the share of right answers on side A that deserves a warning.
 NOTICEABLE = 0.05
 
 
 def lights(report: Report) -> list[dict[str, str]]:
-    """One sentence per side on whether the place of a response mattered, with its light."""
+    """One sentence per side on whether the position of a response mattered, with its colour."""
     sides = [("People", report["human"]["position"])]
     sides += [(run_name(j, report["judges"]), j["position"]) for j in report["judges"]]
     return [_light(name, found) for name, found in sides if found["share_a"] is not None]
@@ -205,7 +205,7 @@ def _light(name: str, found: Report) -> dict[str, str]:
 def _of_people(data: Dataset) -> Json:
     answers = data.answers
     out = single_order(answers.choice, answers.shown_first, data.truth[answers.item])
-    # A person answers an item once, in one order.
+    # An annotator answers an item once, in one order.
     out["both_orders"] = {"n": 0} | undefined("no_pairs", "consistency", "index", "p")
     return out
 

@@ -1,4 +1,4 @@
-"""How often a run says tie, and how often a tie is true."""
+"""How often a run answers tie, and how often a tie is true."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from analysis.report.text.names import named_entries
 
 
 def _ties(data: Dataset, run: Run, verdicts: Verdicts) -> Json:
-    """How often the run says tie, and how often a tie is true; only where it may say so."""
+    """How often the run answers tie, and how often a tie is true; only if it can choose a tie."""
     if not run.offers_tie:
         return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
     answered, known = verdicts.answer >= 0, data.truth >= 0
@@ -40,7 +40,7 @@ def ties(report: Report) -> Table:
 
 
 class Ties(Section):
-    """Ties of the runs that were offered them."""
+    """Ties of the runs that had a tie option."""
 
     name = "ties"
 

@@ -1,4 +1,4 @@
-"""How each person worked, by pseudonym: signs to look at, never grounds to reject."""
+"""The work of each annotator, by pseudonym: signs to look at, not reasons to reject."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from analysis.report.tables import Column, Kind, Table
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.core.results import Estimate
 
-MIN_EACH = 10  # right and wrong answers below which an area under the curve is chance
+MIN_EACH = 10  # with fewer right or wrong answers, an area under the curve is chance
 
 
 MEASURES = (
@@ -24,7 +24,7 @@ MEASURES = (
 
 
 def raters(study: Study) -> list[Json]:
-    """One row per person, with the information in their answers by the model of their errors."""
+    """One row per annotator, with the information in their answers by the model of their errors."""
     data, votes, truth, labels = study.data, study.votes, study.truth, study.confusions
     known = (truth >= 0)[votes.item]
     right = votes.choice == truth[votes.item]

@@ -15,10 +15,10 @@ from analysis.report.text.names import run_names
 
 
 def _items(study: Study) -> list[Json]:
-    """One row per item: the truth, how people voted, what each run answered."""
+    """One row per item: the truth, the annotators' votes, the verdict of each run."""
     data, people, judges = study.data, study.people, study.judges
     counts = people.majority.counts
-    # Taken once: a property of the vote is computed each time it is read.
+    # Read once, because the property is computed each time.
     undecided = [side.majority.undecided for side in (people, *judges)]
     rows = []
     for index, item in enumerate(data.items):

@@ -1,4 +1,4 @@
-"""Who came, which answers count, and what was paid."""
+"""Participants, answers that count, and payments."""
 
 from collections.abc import Iterator
 
@@ -14,18 +14,18 @@ from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.labels.aggregation import majority_vote
 from studies.money import major_units
 
-# What is measured again with the people who were excluded.
+# Measured a second time with the excluded annotators.
 BEFORE = ("majority", "individual")
 
 
 def _coverage(verdicts: Verdicts) -> dict[str, int]:
-    """How many items have how many answers."""
+    """The number of items by their number of answers."""
     n, items = np.unique(verdicts.majority.n_votes, return_counts=True)
     return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
 
 
 def _before_exclusions(study: Study) -> Json:
-    """Accuracy as it was with the people whom researchers excluded by hand."""
+    """Accuracy including the annotators whom researchers excluded by hand."""
     data, truth, threshold = study.data, study.truth, study.threshold
     out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
     if data.set_aside is None:
@@ -38,7 +38,7 @@ def _before_exclusions(study: Study) -> Json:
 
 
 def _checks(data: Dataset) -> dict[str, int]:
-    """Attention checks shown to the people who count, and how many were failed."""
+    """Attention checks shown to the annotators who count, and the number that they failed."""
     seen = [shown for shown, _ in data.attention]
     return {
         "people": sum(shown > 0 for shown in seen),
@@ -48,7 +48,7 @@ def _checks(data: Dataset) -> dict[str, int]:
 
 
 def _pay(data: Dataset, correct: int) -> Json:
-    """Rewards of those who finished, before platform fees, and what a right answer cost."""
+    """Rewards of those who finished, before platform fees, and the cost of a right answer."""
     finished = data.people.get("completed", 0)
     out: Json = {"currency": data.study.currency, "finished": finished}
     currency = data.study.currency
@@ -64,7 +64,7 @@ def _pay(data: Dataset, correct: int) -> Json:
 
 
 def people(report: Report) -> Table:
-    """Who came, and which answers count; of the others, why not."""
+    """Participants and answers that count, and the reasons for the others."""
     human = report["human"]
     left_out = human["not_counted"]
     rows = [[f"People: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
@@ -95,7 +95,7 @@ def quotas(report: Report) -> Table:
 
 
 def exclusions(report: Report) -> Table:
-    """Accuracy before and after researchers left people out; no rows where they left out none."""
+    """Accuracy before and after exclusions by researchers; no rows without exclusions."""
     human, before = report["human"], report["human"]["before_exclusions"]
     sides = (("People, majority", "majority"), ("People, single", "individual"))
     rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
@@ -116,7 +116,7 @@ def exclusions(report: Report) -> Table:
 
 
 class Participation(Section):
-    """People and answers by what became of them."""
+    """Annotators and answers by their state."""
 
     name = "participation"
     needs = ("accuracies",)

@@ -1,4 +1,4 @@
-"""What each run was asked, could not answer, and cost."""
+"""The questions, gaps and costs of each run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
 
 def cost(run: Run, correct: int) -> Json:
-    """What was used; unknown prices stay unknown."""
+    """The usage and cost of a run; unknown prices stay unknown."""
     used = run.cost
     out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
     known = "not_reported"
@@ -34,13 +34,13 @@ def cost(run: Run, correct: int) -> Json:
 
 
 def _replies(run: Run) -> dict[str, int]:
-    """How many judgments took how many replies until one could be read."""
+    """The number of judgments by the replies that were needed until one could be read."""
     values, counts = np.unique(run.judgments.replies, return_counts=True)
     return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
 def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
-    """Accuracy if every item that could be scored and was not were wrong, or were right."""
+    """Accuracy if every missing item that could be scored were wrong, or were right."""
     could = np.zeros(truth.size, dtype=np.bool_)
     could[asked] = True
     could &= truth >= 0
@@ -114,7 +114,7 @@ def cost_table(report: Report) -> Table:
 
 
 def price(report: Report) -> Table:
-    """What a right answer costs, of people and of judges."""
+    """The cost of a right answer, from annotators and from judges."""
     pay, people = report["human"]["pay"], report["human"]
     rows: list[list[Any]] = []
     if pay["rewards"] is not None:

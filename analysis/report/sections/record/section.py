@@ -51,7 +51,7 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     missing = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         failed = sum(judge["excluded"][key] for key in failures)
-        # One without any answer has no accuracy, and is named at the top.
+        # A run without any answer has no accuracy and is named at the top of the page.
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
             missing.append(f"{name} ({share_of(failed / judge['items'], judge['items'], 'item')})")
     if missing:
@@ -63,18 +63,18 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _conditions(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Runs whose requests were not sent as set, or that more than one model answered."""
+    """Runs with requests that differ from the settings, or with several models answering."""
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         for sentence in judge["record"]["conditions"]:
             yield "conditions", f"{name}: {sentence}"
 
 
-# Shares of unread or refused items above which a run's accuracy is one of the easy items.
+# With larger shares of unread or refused items, a run's accuracy covers only the easy items.
 MANY_MISSING = 0.05
 
 
 def _item_rows(report: Report, shown: ShownTable) -> Iterator[Any]:
-    """The rows of the table of items, each with what the filters ask of it."""
+    """The rows of the table of items, each with the values that the filters use."""
     for row, item in zip(shown.rows, report["items"], strict=False):
         sides = [
             [side["choice"], side["certainty"], {True: 1, False: 0, None: None}[side["correct"]]]
@@ -94,7 +94,7 @@ def _excluded(report: Report) -> Iterator[tuple[str, str]]:
 
 
 class Record(Section):
-    """Who took part, what was left out, and what it cost."""
+    """Participants, exclusions, and costs."""
 
     name = "record"
     title = "Annotators and judges"
@@ -107,7 +107,7 @@ class Record(Section):
             yield Sentence.of("limit", text, code)
 
     def context(self, page: Page) -> Mapping[str, Any]:
-        # Templates find the method of that name before the key “items” of a dictionary.
+        # Templates find the method “items” of a dictionary before the key “items”.
         shown = page.tables.get("items")
         rows = list(_item_rows(page.report, shown)) if shown else []
         return {"item_table": shown, "item_rows": rows}
