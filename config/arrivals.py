@@ -1,7 +1,7 @@
-"""What comes with a request, checked before anything looks at it.
+"""Check and normalise incoming requests before anything else reads them.
 
-PostgreSQL refuses the character NUL and halves of surrogate pairs, and a query with one would end
-as an error of the server. A line that ends in CR would end a row in some later file.
+PostgreSQL refuses the character NUL and halves of surrogate pairs, and a query with one would cause
+a server error. A line that ends in CR would end a row in a file written later.
 """
 
 import codecs
@@ -17,9 +17,9 @@ _LINE_END = re.compile(r"\r\n?")
 
 
 class StorableText:
-    """Answer 400 to characters that cannot be stored; end the lines of what is posted with LF.
+    """Answer 400 to characters that cannot be stored; change line ends of posted text to LF.
 
-    The body of a view that takes no CSRF token is not a form: such a view reads it itself.
+    The body for a view that takes no CSRF token is not a form: such a view reads it itself.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -45,7 +45,10 @@ class StorableText:
 
 
 def _is_utf8(request: HttpRequest) -> None:
-    """Every page sends UTF-8; by another name a codec could make any character of the bytes."""
+    """Refuse a body that is not in UTF-8, which every page sends.
+
+    With another codec's name, the bytes could produce any character.
+    """
     name = (request.content_params or {}).get("charset", "utf-8")
     try:
         known = codecs.lookup(name).name

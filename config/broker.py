@@ -1,4 +1,4 @@
-"""Brokers that workers outlive: Redis, and a folder on the embedded default."""
+"""Broker transports that let workers survive an outage: Redis, and a folder by default."""
 
 import os
 import time
@@ -17,10 +17,10 @@ from redis.exceptions import ConnectionError
 class RedisChannel(redis.Channel):
     @contextmanager
     def conn_or_acquire(self, client: Redis | None = None) -> Iterator[Any]:
-        """Raises what a broken connection raises, also when the connection was taken apart.
+        """Raise the error of a broken connection, also when the connection was already closed.
 
-        kombu 5.7 runs into an AttributeError where a task ends that came over a connection which
-        is no more; that ended every worker with tasks in hand when Redis died.
+        kombu 5.7 raises an AttributeError when a task ends whose connection no longer exists; that
+        ended every worker with running tasks when Redis stopped.
         """
         if client is None and (self.connection is None or self.connection.client is None):
             raise ConnectionError("The connection that the task came over is gone.")
@@ -34,14 +34,14 @@ class RedisTransport(redis.Transport):
 
 class FolderChannel(filesystem.Channel):
     def _put(self, queue: str, message: Any, **_: Any) -> None:  # type: ignore[override]
-        """Show a message when it is whole.
+        """Publish a message only when it is complete.
 
-        kombu 5.7 writes it where workers look already; half a message ends the worker that reads
-        it.
+        kombu 5.7 writes it directly to the folder that workers read; an incomplete message ends the
+        worker that reads it.
         """
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         file = Path(self.data_folder_out) / name
-        part = file.with_name(f"{name}.part")  # no worker asks for this ending
+        part = file.with_name(f"{name}.part")  # no worker reads files with this suffix
         part.write_text(dumps(message), "utf-8")
         os.replace(part, file)
 

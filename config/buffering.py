@@ -1,8 +1,8 @@
-"""A gunicorn worker that gives a thread to whole requests only, and waits for no reader.
+"""A gunicorn worker whose threads only handle complete requests and never wait for a client.
 
 gunicorn's own threads read a request and write its answer themselves, so that a few clients who
-send half a request, or read nothing, hold all of them. Here one loop receives every request and
-sends every answer; a thread works between the two. What is large waits in a file without a name.
+send half a request, or read nothing, block all of them. Here one loop receives every request and
+sends every answer; a thread works between the two. Large data waits in an unnamed temporary file.
 
 No option of gunicorn does this: its gthread worker reads in the thread, and gevent or an ASGI
 server would run Django's database code under a loop. A proxy in front does it too
@@ -23,8 +23,8 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.requests import Incoming
 
-# Seconds for the head of a request; for the rest and for the answer this much and their length
-# at the least speed (bytes a second) that is waited for.
+# Seconds for the head of a request. The rest of the request and the answer get this time plus their
+# length divided by the least accepted speed (bytes a second).
 HEAD_SECONDS, BODY_SECONDS = 20.0, 30.0
 LEAST_SPEED = 10_000
 _CHUNK = 65_536
@@ -33,7 +33,7 @@ _STOPPING = 2.0
 
 
 class Answer:
-    """What gunicorn takes for the socket: keeps what is written until the loop sends it."""
+    """A replacement for gunicorn's socket: keeps the written bytes until the loop sends them."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -52,22 +52,22 @@ class Answer:
         return b""
 
     def setblocking(self, flag: bool) -> None:
-        """The loop alone touches the socket."""
+        """Do nothing: only the loop uses the socket."""
 
     settimeout = setblocking
 
     def shutdown(self, how: int) -> None:
-        """The loop closes when all is sent."""
+        """Do nothing: the loop closes the connection when all is sent."""
 
     def close(self) -> None:
-        """The loop closes when all is sent."""
+        """Do nothing: the loop closes the connection when all is sent."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sock, name)
 
 
 class Connection(TConn):
-    """A client: its socket, the request that is coming in and the answer that is going out."""
+    """A client: its socket, the incoming request and the outgoing answer."""
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
         super().__init__(cfg, sock, client, server)
@@ -79,7 +79,7 @@ class Connection(TConn):
         self.keeps = False
 
     def start_answer(self) -> None:
-        """Let gunicorn read the request that has come in, and write to a new answer."""
+        """Let gunicorn read the received request, and write to a new answer."""
         self.sock = Answer(self.client_sock)
         self.parser = get_parser(self.cfg, self.incoming.chunks(), self.client)
 
@@ -95,16 +95,16 @@ class Connection(TConn):
 
 
 class Worker(ThreadWorker):
-    """Threads for whole requests; a loop for everything that waits for a client."""
+    """Threads for complete requests; a loop for everything that waits for a client."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A file goes out through `Answer` like everything else.
+        # A file is sent through `Answer` like everything else.
         self.cfg.set("sendfile", False)
         self.waiting: set[Connection] = set()
 
     def init_process(self) -> None:
-        # Every client who waits has a file: as many as the system lets us have.
+        # Every waiting client has a file: as many as the system allows.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -144,7 +144,7 @@ class Worker(ThreadWorker):
         conn.hang_up()
 
     def _receive(self, conn: Connection) -> None:
-        """Take what has come; a request that is whole goes to a thread."""
+        """Receive the available bytes; a complete request goes to a thread."""
         data = conn.client_sock.recv(_CHUNK)
         if not data:
             self._drop(conn)
@@ -164,7 +164,7 @@ class Worker(ThreadWorker):
             self.enqueue_req(conn)
 
     def finish_request(self, conn: Connection, fs: Any) -> None:
-        """A thread has written the answer: send it."""
+        """Send the answer that a thread has written."""
         with contextlib.suppress(Exception):
             conn.keeps = bool(fs.result()) and self.alive and conn.incoming.is_plain
         conn.sock.written.seek(0)
@@ -177,7 +177,7 @@ class Worker(ThreadWorker):
             self._drop(conn)
 
     def _send(self, conn: Connection) -> None:
-        """Send as much as the client takes; raises `BlockingIOError` when it takes no more now."""
+        """Send as much as the client accepts; raises `BlockingIOError` when it accepts no more."""
         while data := conn.unsent or conn.sock.written.read(_CHUNK):
             conn.unsent = data
             conn.unsent = data[conn.client_sock.send(data) :]
@@ -192,7 +192,7 @@ class Worker(ThreadWorker):
         self._wait(conn, selectors.EVENT_READ, self._receive)
 
     def murder_pending(self) -> None:
-        """Drop whose time is over; called by the loop about once a second."""
+        """Close connections whose time is over; called by the loop about once a second."""
         super().murder_pending()
         now = time.monotonic()
         if not self.alive:

@@ -1,4 +1,4 @@
-"""The Celery app, and the sign of life that /healthz reads where the broker is a folder."""
+"""The Celery app, and the heartbeat that /healthz reads when the broker is a folder."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"
 
 class Task(DjangoTask):
     def delay_on_commit(self, *arguments: Any, **options: Any) -> None:  # type: ignore[override]
-        """Queue the task once what it is about is stored."""
+        """Queue the task once the data it needs is stored."""
         transaction.on_commit(partial(queue, self, *arguments, **options))
 
 
 def _need_settings() -> None:
-    """Say what is missing, without a traceback, when Celery's own command starts a worker."""
+    """Report missing settings without a traceback when Celery's own command starts a worker."""
     if "celery" not in Path(sys.argv[0]).parts[-2:]:
         return
     try:
@@ -76,5 +76,5 @@ def _end_after(parent: int) -> None:
 
 @beat_embedded_init.connect
 def end_with_the_worker(**_: Any) -> None:
-    """The schedule of a worker that was killed must not continue next to that of its successor."""
+    """End the schedule of a killed worker, so that it does not run next to its successor's."""
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()

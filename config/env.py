@@ -25,10 +25,10 @@ _NAME = re.compile(r"(?:export )?[A-Za-z_]\w*")
 
 
 class Env(environ.Env):
-    """django-environ with three differences, each of which keeps a mistake from passing unseen.
+    """django-environ with three differences, each of which makes a mistake visible.
 
-    A value that is empty counts as unset, a `$` in a secret is an ordinary character, and every
-    complaint names the variable.
+    An empty value counts as unset, a `$` in a secret is an ordinary character, and every error
+    names the variable.
     """
 
     def get_value(
@@ -51,7 +51,7 @@ env = Env()
 
 
 def read_dotenv() -> None:
-    """Read the KEY=value lines of `DOTENV` into the environment; what is set already wins."""
+    """Read the KEY=value lines of `DOTENV` into the environment; variables already set win."""
     path = DOTENV
     if not path.is_file():
         return
@@ -121,7 +121,7 @@ def mail_server(value: str) -> dict[str, Any]:
     """smtp://, smtp+tls:// (encrypted after the greeting) or smtps:// as Django's settings."""
     scheme, _, rest = value.partition("://")
     try:
-        # django-environ takes smtps for the other kind of encryption.
+        # django-environ uses smtps for the other kind of encryption.
         found = Env.email_url_config(f"{'smtp+ssl' if scheme == 'smtps' else scheme}://{rest}")
         port = found["EMAIL_PORT"] or _MAIL_PORTS[scheme]
     except (KeyError, ValueError, ImproperlyConfigured):
@@ -139,7 +139,7 @@ def mail_server(value: str) -> dict[str, Any]:
 
 
 def sqlite(path: Path) -> dict[str, Any]:
-    """Django's settings of an SQLite database."""
+    """Django's settings for an SQLite database."""
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(path),
@@ -147,9 +147,9 @@ def sqlite(path: Path) -> dict[str, Any]:
         # writes then waits its turn instead of failing with "database is locked".
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
-            # SQLite has no queue of writers: when there are many, an unlucky one waits long.
+            # SQLite has no queue of writers: when there are many, some wait for a long time.
             "timeout": 120,
-            # What is deleted is overwritten: a name stays in no free page of the file.
+            # Deleted data is overwritten, so that no name remains in a free page of the file.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;",
         },
         "CONN_MAX_AGE": 600,
@@ -157,7 +157,7 @@ def sqlite(path: Path) -> dict[str, Any]:
 
 
 def database(value: str) -> dict[str, Any]:
-    """Django's settings of the database that a URL names."""
+    """Django's settings for the database of a URL."""
     parts = urlsplit(value)
     if parts.scheme == "sqlite":
         return sqlite(Path(unquote(parts.path)))
@@ -180,7 +180,7 @@ def database(value: str) -> dict[str, Any]:
 
 
 def secret_key(*, embedded: bool, path: Path) -> str:
-    """The secret of this installation; generated once, and only on the embedded default."""
+    """The secret of this installation; generated once, and only in the embedded default."""
     if value := env.str("SECRET_KEY", default=""):
         return str(value)
     if not embedded:
@@ -193,8 +193,8 @@ def secret_key(*, embedded: bool, path: Path) -> str:
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(secrets.token_urlsafe(50), encoding="ascii")
-    # A link appears whole or not at all: of two processes that start together, one sets the
-    # key and the other reads it.
+    # A link is created completely or not at all: if two processes start together, one sets the key
+    # and the other reads it.
     with contextlib.suppress(FileExistsError):
         os.link(draft, path)
     draft.unlink()

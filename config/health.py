@@ -1,4 +1,4 @@
-"""Is everything there that an answer or a judgment needs?"""
+"""Health check of everything that an answer or a judgment needs."""
 
 import functools
 import os
@@ -15,13 +15,13 @@ from kombu.exceptions import OperationalError
 from config.celery import HEARTBEAT_SECONDS, app
 
 _UP_TO_DATE_FOR = 60.0
-# When the database was last seen to have every migration; one that lacks some is looked at again.
+# When the database was last seen with every migration; one that lacks some is checked again.
 _looked_up: float | None = None
 
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the database and the broker answer, otherwise 503 with what does not."""
+    """Answer 200 when the database and the broker work, otherwise 503 with what does not."""
     checks = {"database": _database(), "broker": _broker()}
     healthy = all(state == "ok" for state in checks.values())
     return JsonResponse(
@@ -40,19 +40,19 @@ def _database() -> str:
 
 @functools.cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """Every migration that this program has; they do not change while it runs."""
+    """Every migration of this program; they do not change while it runs."""
     loader = MigrationLoader(None)
     return frozenset(set(loader.disk_migrations) - _replaced(loader))
 
 
 def _replaced(loader: MigrationLoader) -> set[tuple[str, str]]:
-    """What a squashed migration stands for: either of the two may be applied."""
+    """The migrations that a squashed migration replaces: either of the two may be applied."""
     squashed = {key: m for key, m in loader.disk_migrations.items() if m.replaces}
     return {*squashed, *(old for m in squashed.values() for old in m.replaces)}
 
 
 def _lacks_migrations() -> bool:
-    """Whether the database is older than this program; looked up at most once a minute."""
+    """Whether the database is older than this program; checked at most once a minute."""
     global _looked_up
     now = time.monotonic()
     if _looked_up is None or now - _looked_up > _UP_TO_DATE_FOR:

@@ -1,4 +1,4 @@
-"""Headers that every page carries."""
+"""Headers of every page."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ def content_security_policy(
 def no_store(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Let no browser and no proxy keep a page: most show people's answers or somebody's account.
+    """Let no browser and no proxy store a page: most show answers of annotators or an account.
 
     The site's own static files are served before this and keep their own rule.
     """

@@ -14,15 +14,15 @@ from config import private_files
 
 
 def migrate() -> None:
-    """Apply every migration that is missing; on SQLite all of them or none.
+    """Apply every missing migration; on SQLite all of them or none.
 
-    Django records a migration that has deferred SQL after its commit, so a kill between the two
-    would leave tables that the next attempt trips over.
+    Django records a migration with deferred SQL after its commit, so a kill between the two would
+    leave tables that make the next attempt fail.
     """
     if connection.vendor != "sqlite":
         call_command("migrate", verbosity=0)
         return
-    # What Django's schema editor does too, but inside a transaction it would be too late.
+    # Django's schema editor does this too, but inside a transaction it would be too late.
     connection.disable_constraint_checking()
     try:
         with transaction.atomic():
@@ -33,7 +33,7 @@ def migrate() -> None:
 
 
 def what_is_wrong() -> str:
-    """Why commands fail on this database, and what helps; empty where it is up to date."""
+    """The reason why commands fail on this database, and the remedy; empty if it is up to date."""
     try:
         executor = MigrationExecutor(connection)
     except OperationalError as error:

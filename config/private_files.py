@@ -11,12 +11,12 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def create_privately() -> None:
-    """From now on, create files and folders without rights for anybody else."""
+    """Create files and folders without permissions for other users from now on."""
     os.umask(0o077)
 
 
 def close(path: Path) -> None:
-    """Take a file's or folder's rights away from everybody else; what is not ours stays."""
+    """Remove other users' permissions on a file or folder; files of other owners do not change."""
     try:
         mode = path.lstat().st_mode
         if mode & _OTHERS and not stat.S_ISLNK(mode):
@@ -26,7 +26,7 @@ def close(path: Path) -> None:
 
 
 def close_below(folder: Path) -> None:
-    """Close a folder and everything in it: an earlier version may have made it open."""
+    """Close a folder and everything in it: an earlier version may have created it open."""
     close(folder)
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):

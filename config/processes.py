@@ -20,7 +20,7 @@ ACCESS_LOG = '%(h)s %(t)s "%(m)s %(U)s" %(s)s %(b)s'  # %(U)s is the path withou
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
-    """gunicorn with access lines that hold paths only, and threads that wait for no client."""
+    """The gunicorn command: only paths in the access log, and threads that wait for no client."""
     options = {
         "bind": f"{host}:{port}",
         "workers": str(workers),
@@ -35,7 +35,7 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
 
 
 def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:
-    """One Celery worker with the threads pool, of one queue or of all but that of the GPUs.
+    """The command of a Celery worker with the threads pool, for one queue or all but the GPUs'.
 
     `beat` runs the schedule inside it.
     """
@@ -48,11 +48,11 @@ def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> 
 
 
 class ProcessDied(RuntimeError):
-    """A process ended before it was asked to."""
+    """A process ended before it was asked to end."""
 
 
 class Processes:
-    """Child processes that live and end together."""
+    """Child processes that start and end together."""
 
     def __init__(
         self, *, log: IO[bytes] | None = None, environment: dict[str, str] | None = None
@@ -87,7 +87,7 @@ class Processes:
         raise ProcessDied(f"{base_url}/healthz did not answer 200 within {seconds:.0f} seconds")
 
     def stop(self) -> None:
-        """Ask everybody to end; who does not within 20 seconds is killed."""
+        """Ask every process to end; one that does not within 20 seconds is killed."""
         for process in self._running.values():
             if process.poll() is None:
                 process.terminate()
@@ -101,7 +101,7 @@ class Processes:
 
 
 def all_commands() -> dict[str, dict[str, list[str]]]:
-    """The processes of an installation, by what starts them and by name."""
+    """The processes of an installation, by the argument that starts them and by name."""
     port = env("PORT", cast=whole_number(1, 65535), default=8000)
     host = env.str("HOST", default="127.0.0.1")
     return {
@@ -114,7 +114,7 @@ def all_commands() -> dict[str, dict[str, list[str]]]:
 
 
 def main() -> int:
-    """Start what the arguments name, `web` or `worker`; both without arguments."""
+    """Start the processes named by the arguments, `web` or `worker`; both without arguments."""
     wanted = sys.argv[1:] or ["web", "worker"]
     try:
         read_dotenv()

@@ -1,4 +1,4 @@
-"""Where a request of HTTP/1 ends: as much of it as a server must know to wait for the whole."""
+"""The end of an HTTP/1 request: as much parsing as a server needs to wait for all of it."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from tempfile import SpooledTemporaryFile
 
 _CHUNK = 65_536
 _IN_MEMORY = 262_144
-# More than gunicorn reads of a head: it refuses this with words of its own.
+# More than gunicorn reads of a head: gunicorn refuses this with its own message.
 _LONGEST_HEAD = 131_072
-# More than anything that is uploaded here; gunicorn and Django say what is too much.
+# More than any upload here; gunicorn and Django report which one is too large.
 _LONGEST_BODY = 256 * 1024 * 1024
 
 _HEAD_ENDS = b"\r\n\r\n"
@@ -20,19 +20,19 @@ _LAST_CHUNK = b"0\r\n\r\n"
 
 
 class Incoming:
-    """The bytes of one request as they come in, and whether they are all there.
+    """The bytes of one request as they arrive, and whether it is complete.
 
-    What cannot be understood counts as whole: the server that reads it says what is wrong.
+    A request that cannot be parsed counts as complete: the server that reads it reports the error.
     """
 
     def __init__(self) -> None:
         self._head = b""
-        # Most requests have no body; gunicorn reads one that is large from a file.
+        # Most requests have no body; gunicorn reads a large one from a file.
         self._body: SpooledTemporaryFile[bytes] | None = None
         self._received = 0
         self._tail = b""
         self._chunked = False
-        # Whether everybody agrees where this request ends: only then may another one follow.
+        # Whether every server agrees where this request ends: only then may another one follow.
         self.is_plain = True
         self.has_head = False
         self.expects_continue = False
@@ -56,7 +56,7 @@ class Incoming:
         if self.has_head:
             self._take(data)
             return
-        # The end may lie between what was there and what has come.
+        # The end may span the earlier bytes and the new ones.
         begin = max(0, len(self._head) - len(_HEAD_ENDS) + 1)
         self._head += data
         if (end := self._head.find(_HEAD_ENDS, begin)) >= 0:

@@ -21,7 +21,7 @@ urlpatterns = [
         account_views.NewPassword.as_view(),
         name="password_reset_confirm",
     ),
-    # The administration's own page would check the present password without a limit.
+    # The admin's own page would check the current password without a limit.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/", admin.site.urls),
     path("studies/", include("studies.pages.urls")),

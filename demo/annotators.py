@@ -1,8 +1,8 @@
-"""Simulated annotators: people who answer through the study's real pages.
+"""Simulated annotators, who answer through the study's real pages.
 
-They read what the page shows, find person, question and replies in the text bank, and give the
-answer that the truth model holds for them. They have understood the instructions, and they read
-attention checks. They know nothing of the database.
+They read the page, find persona, question and replies in the text bank, and give the answer that
+the truth model holds for them. They have understood the instructions, and they read attention
+checks. They have no access to the database.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from demo.browser import Browser, Form, Page
 from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer
 from demo.truth import Answer, DemoItem, World, uniform
 
-# The quota grid, gender × politics, and who fills it: thirty places exactly.
+# The quota grid, gender × politics, with the annotators who fill it: exactly thirty places.
 QUOTA: tuple[tuple[dict[str, str], int], ...] = (
     ({"gender": "woman", "politics": "democrat"}, 7),
     ({"gender": "woman", "politics": "republican"}, 6),
@@ -29,13 +29,13 @@ _OTHERS = (
     {"gender": "man", "politics": "independent"},
     {"gender": "man", "politics": "prefer_not_to_say"},
 )
-TIE_ANNOTATORS = range(101, 107)  # six people × 12 items = 24 true ties × 3
+TIE_ANNOTATORS = range(101, 107)  # six annotators × 12 items = 24 true ties × 3
 PHONE_SHARE = 0.4
 PHONE = "Mozilla/5.0 (simulated; Mobile)"
 DESKTOP = "Mozilla/5.0 (simulated)"
 PREFERS_NOT_TO_SAY = "prefer_not_to_say"
 
-# What somebody who has read the standard instructions answers to the questions on them.
+# The answers of an annotator who has read the standard instructions to the questions on them.
 UNDERSTOOD = {
     "The one that fits the person in the profile",
     "I choose my best guess and give a low number",
@@ -54,18 +54,18 @@ _CODE = re.compile(r"\b[A-Z0-9]{6,20}\b")
 
 
 class UnexpectedPage(RuntimeError):
-    """The study showed something that a simulated annotator cannot answer."""
+    """The study showed a page that a simulated annotator cannot answer."""
 
 
 def attributes(number: int) -> dict[str, str]:
-    """What the annotator (from 1) says about themselves; 1-30 fill the quota grid exactly."""
+    """The annotator's (from 1) data about themselves; 1-30 fill the quota grid exactly."""
     people = [criteria for criteria, places in QUOTA for _ in range(places)] + list(_OTHERS)
     return people[(number - 1) % len(people)]
 
 
 @dataclass
 class Acknowledged:
-    """An answer that the server said it has stored."""
+    """An answer that the server has confirmed as stored."""
 
     item: str
     choice: str
@@ -73,7 +73,7 @@ class Acknowledged:
 
 
 def participant_id(name: str) -> str:
-    """An id of the form that Prolific's have, always the same one for `name`."""
+    """An id in the format of Prolific's ids, always the same one for `name`."""
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
@@ -83,7 +83,7 @@ def pseudonym(number: int) -> str:
 
 @dataclass
 class Annotator:
-    """One simulated person in one study, who came by `link` where a platform gave them one.
+    """One simulated annotator in one study, with their `link` if a platform gave them one.
 
     With `planted` some behave badly on purpose.
     """
@@ -120,19 +120,19 @@ class Annotator:
         }
 
     def arrive(self) -> None:
-        """Enter and walk up to the instructions, or to wherever an earlier visit ended."""
+        """Enter and proceed to the instructions, or to the page where an earlier visit ended."""
         page = self._browser.get(f"/s/{self.slug}/", **self._ids)
         while page.step in ("consent", "about"):
             page = self._pass(page)
         self._page = page
 
     def prepare(self) -> None:
-        """Walk up to the page behind which the items are: through the check and the practice."""
+        """Proceed to the last page before the items, through comprehension check and practice."""
         while self._page.step in _BEFORE_ITEMS and _STARTS_ITEMS not in self._page.texts:
             self._page = self._pass(self._page)
 
     def take_seat(self) -> None:
-        """Go on to the items: the study gives this person theirs."""
+        """Proceed to the items, where the study gives this annotator their seats."""
         self.prepare()
         while self._page.step in _BEFORE_ITEMS:
             self._page = self._pass(self._page)
@@ -143,14 +143,14 @@ class Annotator:
             self._page = self._pass(self._page)
 
     def continue_late(self) -> None:
-        """Go on after the time was over, as the page of that ending offers."""
+        """Continue after the time was over, as the page of that ending offers."""
         page = self._browser.get(f"/s/{self.slug}/task/")
         if page.step == "done" and "submit" in page.by_id:
             page = self._browser.get(self._go_on(page))
         self._page = page
 
     def finish(self) -> str:
-        """Answer everything that is left and return the completion code; a drop-out has none."""
+        """Answer all remaining items and return the completion code; a drop-out has none."""
         page = self._page
         while page.step != "done" and not self._leaves():
             page = self._pass(page)
@@ -165,7 +165,7 @@ class Annotator:
         return self.behaves("drop_out") and len(self.acknowledged) == DROP_OUT_AT - 1
 
     def _pass(self, page: Page) -> Page:
-        """Fill in the page and go on to the next one."""
+        """Fill in the page and proceed to the next one."""
         step = {
             "consent": self._consent,
             "about": self._about,
@@ -232,7 +232,7 @@ class Annotator:
         return target
 
     def _pass_check(self, page: Page, word: str) -> str:
-        """Follow the instruction of an attention check, unless this person never reads one."""
+        """Follow the instruction of an attention check, unless this annotator never reads one."""
         told = "a" if page.by_id["text-a"].startswith(word) else "b"
         form = page.form_with("choice")
         fields = {
@@ -244,7 +244,7 @@ class Annotator:
 
 
 def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
-    """The item that the page shows, and the reply (r1 or r2) that stands on side A."""
+    """The item that the page shows, and the reply (r1 or r2) on side A."""
     shown, text = set(page.texts), " ".join(page.texts)
     found = [
         item
@@ -264,7 +264,7 @@ def recognise(world: World, page: Page) -> tuple[DemoItem, str]:
 
 
 def completion_code(page: Page) -> str:
-    """The code that the page of an ending shows. Raises `UnexpectedPage` when it shows none."""
+    """The code on the page of an ending. Raises `UnexpectedPage` when it shows none."""
     code = _CODE.search(page.code)
     if code is None:
         raise UnexpectedPage(f"{page.url} shows no completion code")

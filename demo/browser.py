@@ -1,4 +1,4 @@
-"""A small browser for simulated annotators: cookies, forms, and what a page shows."""
+"""A small browser for simulated annotators: cookies, forms, and the content of a page."""
 
 import time
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _SILENT = {"script", "style", "head", "template"}
 
 @dataclass
 class Form:
-    """A form with what a press of its button would send."""
+    """A form with the values that pressing its button would send."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Form:
 
 
 class Page(HTMLParser):
-    """What a reader of an HTML page gets: texts in order, labels by control, forms to post."""
+    """The content of an HTML page: texts in order, labels by control, forms to post."""
 
     def __init__(self, url: str, html: str) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Page(HTMLParser):
 
 
 class Browser:
-    """One person's browser. A server that is away for a moment is asked again."""
+    """One annotator's browser. Requests are repeated while the server is briefly unavailable."""
 
     def __init__(self, base_url: str, *, user_agent: str = "Thirdperson demo") -> None:
         self._base_url = base_url
@@ -113,10 +113,10 @@ class Browser:
         return Page(response.url, response.text)
 
     def send(self, form: Form, **fields: str) -> str:
-        """Send `form` with `fields` filled in and return where the server says to go on.
+        """Send `form` with `fields` filled in and return the address of the redirect.
 
-        When this returns, the server has acknowledged what was sent. Raises
-        `requests.HTTPError` when it was refused.
+        When this returns, the server has acknowledged the form. Raises `requests.HTTPError` when it
+        was refused.
         """
         data = {**form.fields, **fields}
         response = self._send("POST", form.action, data=data, allow_redirects=False)
@@ -126,7 +126,7 @@ class Browser:
         self._session.close()
 
     def _send(self, method: str, url: str, **kwargs: Any) -> requests.Response:
-        """Ask until somebody answers: sending the same form twice does no harm."""
+        """Repeat a request until the server answers: sending the same form twice does no harm."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

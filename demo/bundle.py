@@ -54,8 +54,8 @@ def item_row(world: World, item: DemoItem) -> dict[str, Any]:
     scores = _scores(world.seed, item)
     return {
         "id": item.id,
-        # One group per person: nobody judges the same person twice in a row, and what is
-        # sampled together stays together.
+        # One group per persona: no annotator judges the same persona twice in a row, and items that
+        # are sampled together stay together.
         "group": item.person.id,
         "task": "preference",
         "persona": {"id": item.person.id, "features": world.profile(item.person), "text": None},
@@ -89,7 +89,7 @@ def item_row(world: World, item: DemoItem) -> dict[str, Any]:
 
 
 def _scores(seed: int, item: DemoItem) -> dict[str, int]:
-    """The person's scores of the two replies: at most 10 apart in a tie, at least 20 otherwise."""
+    """The persona's scores of the two replies: at most 10 apart in a tie, otherwise at least 20."""
     best = 60 + int(41 * uniform(seed, "score", item.id))
     if item.label == "tie":
         return {"r1": best, "r2": best - int(11 * uniform(seed, "gap", item.id))}

@@ -1,4 +1,4 @@
-"""What the truth model leads one to expect, in closed form."""
+"""Expected values under the truth model, in closed form."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -28,8 +28,8 @@ def sum_probabilities(pmf: Sequence[float], count: int) -> list[float]:
 def expected(sizes: dict[str, int], threshold: int = 80) -> dict[str, dict[str, float]]:
     """Expected accuracies with three answers per item; `sizes` = items per stratum.
 
-    Certainty does not depend on being right within a stratum, and the majority's certainty is
-    the mean over those who chose the winner: two or three of three.
+    Certainty does not depend on being right within a stratum, and the majority's certainty is the
+    mean over the annotators who chose the winner: two or three of three.
     """
     single = {"n": 0.0, "correct": 0.0, "high_n": 0.0, "high_correct": 0.0}
     majority = dict(single)

@@ -1,11 +1,11 @@
-"""How the simulated judges decide: from the words of the prompt and nothing else.
+"""The simulated judges, which decide only from the words of the prompt.
 
-A judge recognises the question and, by the facts that the prompt shows, the person. Then it
-knows what the profile gives away (the stratum) and which reply the common stereotype points to.
-It never knows the person's answer. How often it follows the stereotype is set so that its
-accuracy has a known value in each stratum. When the prompt shows only part of a profile, the
-evidence shrinks: without the deciding fact direct and strong are weak, and with fewer than
-three facts, or an unrecognised person, there is none.
+A judge recognises the question and, by the facts that the prompt shows, the persona. Then it knows
+how much the profile reveals (the stratum) and which reply the common stereotype suggests. It never
+knows the persona's answer. The rate at which it follows the stereotype gives its accuracy a known
+value in each stratum. When the prompt shows only part of a profile, the evidence shrinks: without
+the deciding fact direct and strong are weak, and with fewer than three facts, or an unrecognised
+persona, there is none.
 """
 
 import re
@@ -18,13 +18,13 @@ from demo.truth import STRATA, DemoItem, World, certainty_from, other, uniform
 
 MODELS = ("demo-steady", "demo-boastful", "demo-lefty")
 ACCURACY = {"direct": 0.80, "strong": 0.66, "weak": 0.58, "none": 0.50}
-# Mean and sd of the certainty that a judge states; informative, as people's is.
+# Mean and sd of the certainty that a judge states; it is informative, like the annotators'.
 CERTAINTY = {"direct": (86, 7), "strong": (71, 10), "weak": (55, 11), "none": (34, 12)}
 BOASTFUL = (85, 95)
 LEFTY_SHARE_A = 0.70  # in strata weak and none, whatever the replies say
 SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0.0}
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
-WAVERS = 0.15  # share of draws that another request seed decides anew
+WAVERS = 0.15  # share of draws that another request seed decides again
 ENOUGH_FACTS = 3
 
 _PROFILE = re.compile(r"^\[Person\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
@@ -32,18 +32,18 @@ _PROFILE = re.compile(r"^\[Person\]\n(.*?)\n\n\[", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True)
 class Reading:
-    """What a judge makes of a prompt."""
+    """A judge's reading of a prompt."""
 
     topic: Topic
-    first: str  # the reply that stands first, r1 or r2
-    item: DemoItem | None  # the item, when the person was recognised
+    first: str  # the reply shown first, r1 or r2
+    item: DemoItem | None  # the item, if the persona was recognised
     evidence: str  # direct, strong, weak, none or tie
     offers_tie: bool
     wants_certainty: bool
 
 
 class UnknownPrompt(ValueError):
-    """The prompt asks about nothing in the text bank, and shows no two responses either."""
+    """The prompt asks about nothing in the text bank, and does not show two responses either."""
 
 
 class Judges:
@@ -55,8 +55,7 @@ class Judges:
     def reply(self, model: str, prompt: str, *, attempt: int, sample: object = "") -> str:
         """The raw text that `model` answers when asked for the `attempt`-th time (from 1).
 
-        `sample` is the seed that the request asked for: most verdicts stay the same whatever it
-        is, some waver.
+        `sample` is the seed of the request: most verdicts do not depend on it, some change with it.
         """
         stranger = None if self._knows(prompt) else read_stranger(prompt)
         if stranger:
@@ -81,7 +80,7 @@ class Judges:
     def _guess(
         self, model: str, prompt: str, stranger: Stranger, sample: object
     ) -> tuple[str, int]:
-        """A verdict about an item that is not the demo's."""
+        """A verdict about an item that is not from the demo."""
         seed, content = self._world.seed, (model, stranger.name, stranger.evidence)
         if uniform(seed, "wavers", *content, sample) >= WAVERS:
             sample = ""
@@ -104,7 +103,7 @@ class Judges:
         return "r1" if side == "A" else "r2"
 
     def read(self, prompt: str) -> Reading:
-        """Find question, person and what is asked for. Raises `UnknownPrompt`."""
+        """Find question, persona and the requested output. Raises `UnknownPrompt`."""
         topic = next((t for t in BANK.topics if t.question in prompt), None)
         places = [prompt.find(reply) for reply in topic.replies] if topic else [-1]
         if topic is None or -1 in places:
@@ -115,7 +114,7 @@ class Judges:
         return Reading(topic, first, item, evidence, _offers_tie(prompt), _wants_certainty(prompt))
 
     def _recognise(self, prompt: str, topic: Topic) -> tuple[DemoItem | None, frozenset[str]]:
-        """The one item whose person has all the facts shown, and those facts."""
+        """The one item whose persona has all the facts shown, and those facts."""
         match = _PROFILE.search(prompt)
         block = match[1] if match else ""
         lines = block.splitlines()
@@ -170,7 +169,7 @@ class Judges:
 
 
 def follow_rate(stratum: str, evidence: str) -> float:
-    """How often to follow the stereotype of `stratum` for the accuracy due to `evidence`."""
+    """The rate of following the stereotype of `stratum` for the accuracy that fits `evidence`."""
     r = STRATA[stratum].r
     return (ACCURACY[evidence] - (1 - r)) / (2 * r - 1)
 

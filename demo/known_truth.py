@@ -1,4 +1,4 @@
-"""demo_truth.json: what the demo should show. Write it again: `python -m demo.known_truth`."""
+"""The expected results of the demo, demo_truth.json. Rewrite it: `python -m demo.known_truth`."""
 
 import json
 from collections import Counter
@@ -21,7 +21,7 @@ def rows(answers: list[Answer]) -> list[reference.ReferenceAnswer]:
 
 
 def realised(world: World, answers: list[Answer]) -> dict[str, Any]:
-    """What `answers` come to, computed by brute force."""
+    """The results of `answers`, computed by brute force."""
     truth = {item.id: item.label for item in world.items}
     table = rows(answers)
     return {

@@ -1,4 +1,4 @@
-"""Processes that a demo left behind when it was killed, so that the next one can end them."""
+"""Processes that a killed demo left running, listed so that the next demo can end them."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def note(path: Path, pids: Mapping[int, str]) -> None:
-    """Write down which processes run, with the command line of each."""
+    """Store the running processes, with the command line of each."""
     path.write_text(json.dumps({str(pid): command for pid, command in pids.items()}), "utf-8")
 
 
@@ -33,7 +33,7 @@ def end_leftovers(path: Path, *, seconds: float = 20) -> None:
 
 
 def _command(pid: int) -> str:
-    """The command line of a process; empty when there is none, or nothing to find out with."""
+    """The command line of a process; empty when there is none, or when it cannot be read."""
     try:
         result = subprocess.run(  # noqa: S603
             ["ps", "-ww", "-o", "stat=,args=", "-p", str(pid)],  # noqa: S607

@@ -1,7 +1,7 @@
 """The `/v1/files` and `/v1/batches` of the simulated LLM server: a provider's batch mode.
 
-A file of requests is uploaded, a batch of it started, and after a while its answers lie in a file
-of their own. Batches are kept in memory; for tests they fail or expire on request.
+A client uploads a file of requests and starts a batch of it; later the answers are in a separate
+file. Batches are kept in memory; for tests they fail or expire on request.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from typing import Any
 
 FAULTS = ("batch_expires", "batch_fails", "batch_loses")
 
-# Gives status and body of the answer to the body of one request.
+# Returns status and body of the answer to the body of one request.
 Answer = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
 
 
 class NoSuchThing(LookupError):
-    """There is no such file, batch or address."""
+    """The requested file, batch or address does not exist."""
 
 
 class Batches:
-    """What was uploaded and started; `answer` is asked for each line."""
+    """Uploaded files and started batches; `answer` is called for each line."""
 
     def __init__(self, answer: Answer, *, seconds: float) -> None:
         self._answer = answer
@@ -32,7 +32,7 @@ class Batches:
         self._batches: dict[str, dict[str, Any]] = {}
         self._serial = itertools.count(1)
         self._working: set[asyncio.Task[None]] = set()
-        self.fault = ""  # of the next batch
+        self.fault = ""  # the fault of the next batch
 
     async def respond(
         self, method: str, path: str, query: str, body: bytes, content_type: str

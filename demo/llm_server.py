@@ -1,10 +1,10 @@
 """A simulated OpenAI-compatible server: `python -m demo.llm_server --port 8001`.
 
 It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions, GET /v1/models
-and the batch mode (`llm_batches`). Its models are simulated and read nothing but the prompt. For
-tests it fails on request: `POST /simulate/faults` with {"fault": …, "times": n} spoils the next n
-completions, or {"fault": …, "share": 0.3} that part of all that follow; a fault of a batch spoils
-the next batch. `GET /simulate/requests` tells what was asked of it so far.
+and the batch mode (`llm_batches`). Its models are simulated and read only the prompt. For tests it
+fails on request: `POST /simulate/faults` with {"fault": …, "times": n} affects the next n
+completions, or {"fault": …, "share": 0.3} that share of all later ones; a fault of a batch affects
+the next batch. `GET /simulate/requests` shows the requests so far.
 """
 
 import argparse
@@ -40,9 +40,9 @@ FAULTS = (
 
 @dataclass
 class Fault:
-    """What to do to a share of the next `times` completions, or of those while it `lasts`.
+    """A fault for a share of the next `times` completions, or of those while it `lasts`.
 
-    It begins with the completion behind the first `after` that the server was asked for.
+    It begins after the first `after` completions that the server was asked for.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Fault:
     until: float | None = None  # by the event loop's clock, once it has begun
 
     def hits(self, number: int, now: float) -> bool:
-        """Whether completion `number` is spoilt; the same numbers are, whenever it is asked."""
+        """Whether the fault affects completion `number`; always the same for the same number."""
         if number <= self.after:
             return False
         if self.until is None:
@@ -83,11 +83,11 @@ def _problem(status: int, message: str) -> tuple[int, dict[str, Any]]:
 
 
 class Disconnect(Exception):
-    """Close the connection without a word, as a server that is down would."""
+    """Close the connection without an answer, as an unavailable server would."""
 
 
 class SimulatedServer:
-    """The routes, the faults, and the memory of how often each prompt was asked."""
+    """The routes, the faults, and the count of how often each prompt was sent."""
 
     def __init__(self, world: World, *, latency: float = 0.0, batch_seconds: float = 2.0) -> None:
         self._judges = Judges(world)
@@ -95,7 +95,7 @@ class SimulatedServer:
         self._batches = Batches(self._answer, seconds=batch_seconds)
         self._received = 0
         self._asked: Counter[tuple[str, str]] = Counter()
-        self._alike: Counter[tuple[str, str, int | None]] = Counter()  # the seed is in it
+        self._alike: Counter[tuple[str, str, int | None]] = Counter()  # the key includes the seed
         self._seeds: set[tuple[str, str, int]] = set()
         self._outcomes: Counter[str] = Counter()
         self._fault: Fault | None = None
@@ -196,10 +196,10 @@ class SimulatedServer:
         return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
 
     def _attempt(self, model: str, prompt: str, seed: object) -> int:
-        """How often this was asked, now included.
+        """How often this request was sent, including this time.
 
-        Two items can have one prompt, and come in any order. A client that gives seeds asks
-        again with the next one, so the seed before it tells whose question this is.
+        Two items can have the same prompt, and come in any order. A client that gives seeds repeats
+        a request with the next seed, so the previous seed shows which item the request belongs to.
         """
         if not isinstance(seed, int):
             return self._asked[model, prompt]
@@ -223,7 +223,7 @@ def _prompt_of(request: dict[str, Any]) -> str:
 
 
 def _in_form(text: str) -> str:
-    """A reply as structured outputs give it; one without a verdict names none there either."""
+    """A reply in the form of structured outputs; one without a verdict has none there either."""
     letter = re.search(r"\b([ABC])\]\]", text)
     number = re.search(r"\[\[(\d+)\]\]", text)
     form: dict[str, Any] = {"answer": letter[1] if letter else None}
@@ -304,7 +304,7 @@ def _encode(response: Response) -> bytes:
 
 
 async def serve(server: SimulatedServer, *, host: str, port: int) -> None:
-    """Listen until SIGTERM or SIGINT; say the address on the first line of the output."""
+    """Listen until SIGTERM or SIGINT; print the address on the first line of the output."""
     connections: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

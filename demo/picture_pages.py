@@ -1,4 +1,4 @@
-"""The way through every page, for pictures: each generator opens a page and yields its name."""
+"""All pages in order, for screenshots: each generator opens a page and yields its name."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ _ENDINGS = ("decline", "time_out", "mark_returned", "reject", "withdraw")
 
 
 def participant_pages(page: "Page", person: str) -> Iterator[str]:
-    """From the link to the code, then the other endings."""
+    """The pages from the link to the code, then the other endings."""
     from annotation import services
     from annotation.models import Annotator, Assignment
     from demo.annotators import participant_id
@@ -105,7 +105,7 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
 
 
 def researcher_pages(page: "Page", password: str) -> Iterator[str]:
-    """From signing in to the report."""
+    """The pages from signing in to the report."""
     page.goto("/accounts/login/")
     yield "sign-in"
     page.fill("#id_username", "demo")
@@ -168,7 +168,7 @@ def _enter(page: "Page", person: str) -> None:
 
 
 def _pass_on(page: "Page") -> None:
-    """Answer a question on the instructions rightly, or a practice item anyhow, and go on."""
+    """Answer a comprehension question correctly, or a practice item arbitrarily, and continue."""
     if page.locator("[name=choice]").count():
         page.locator("[name=choice]").first.check()
     if page.locator("#certainty:visible").count():

@@ -1,7 +1,7 @@
-"""Annotators who behave badly on purpose, so that quality checks have known answers.
+"""Annotators who behave badly on purpose, so that quality flags have known answers.
 
-A fixture: `make demo` itself has thirty careful annotators. Anyone who comes after the seats are
-filled does surplus work. Everybody but the inattentive one reads attention checks.
+A test fixture: `make demo` itself has thirty careful annotators. Anyone who arrives after the seats
+are filled does surplus work. Everybody but the inattentive one reads attention checks.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from demo.judges import Judges
 from demo.truth import ANNOTATORS, Answer, World, other, uniform
 
 DROP_OUT_AT = 12  # the item at which the drop-out returns the place
-REFILL = ANNOTATORS + 1  # who takes the seats that the drop-out gave back
+REFILL = ANNOTATORS + 1  # takes the seats that the drop-out gave back
 EXTRA_CERTAINTY = 25
 BEHAVIOURS = {
     **dict.fromkeys(range(1, 25), "careful"),
@@ -25,7 +25,7 @@ BEHAVIOURS = {
     32: "assisted",
     33: "assisted",
 }
-ASSISTANT = "demo-steady"  # the model that the assisted ones ask, and believe
+ASSISTANT = "demo-steady"  # the model that the assisted annotators ask and follow
 EXPECTED_FLAGS = {
     "straight_line": [27],
     "speed": [28],
@@ -45,7 +45,7 @@ class Seat:
 
 
 def seats(world: World, *, returned: bool = True) -> list[Seat]:
-    """The plan with the drop-out's seats given to the one who refills them."""
+    """The plan with the drop-out's seats given to the annotator who refills them."""
     position: dict[int, int] = {}
     plan = []
     for annotator, item in world.seating():
@@ -57,7 +57,7 @@ def seats(world: World, *, returned: bool = True) -> list[Seat]:
 
 
 def planted_answer(world: World, annotator: int, item: str, shown_first: str) -> Answer:
-    """The answer of `annotator` with the behaviour that was planted."""
+    """The answer of `annotator` with their planted behaviour."""
     answer = world.answer(annotator, item)
     behaviour = BEHAVIOURS[annotator]
     if behaviour == "overconfident" and answer.certainty is not None:
@@ -76,7 +76,7 @@ def planted_answer(world: World, annotator: int, item: str, shown_first: str) ->
 
 
 def planted_answers(world: World) -> list[Answer]:
-    """All 900 answers that count: three an item, the drop-out's seats refilled."""
+    """All 900 answers that count: three per item, the drop-out's seats refilled."""
     return [
         planted_answer(world, seat.annotator, seat.item, seat.shown_first) for seat in seats(world)
     ]
@@ -85,7 +85,8 @@ def planted_answers(world: World) -> list[Answer]:
 def active_ms(world: World, annotator: int, item: str) -> int:
     """Time spent on an item: log-normal with median 24 s.
 
-    A speeder takes 1.5 to 3 s; handing the texts to a model and copying its answer 9 to 14 s.
+    A speeder takes 1.5 to 3 s; an annotator who gives the texts to a model and copies its answer
+    takes 9 to 14 s.
     """
     u = uniform(world.seed, "time", annotator, item)
     if BEHAVIOURS.get(annotator) == "speeder":

@@ -1,7 +1,7 @@
-"""The demo's study on the simulated Prolific, from draft to payday.
+"""The demo's study on the simulated Prolific, from draft to payment.
 
-The researcher's side goes through the product's own command; the participants take places, leave
-and hand their codes in on the simulated platform.
+The researcher's actions use the product's own command; the participants take places, leave and
+enter their codes on the simulated platform.
 """
 
 import io
@@ -23,16 +23,16 @@ from studies.models import Study
 from studies.money import format_money
 
 _PLAN = ("--country", "United States", "--approval-rate", "95", "--age", "18-75")
-# What the platform knows of somebody, by what they say in the study.
+# The platform's data about a participant, by their answers in the study.
 _SEX = {"woman": "Female", "man": "Male"}
 _POLITICS = {"democrat": "Democrat", "republican": "Republican", "independent": "Independent"}
 _READING = 75.0  # seconds with consent and instructions
-_SEES_IT_DIFFERENTLY = 12  # on the platform this person gave another answer
+_SEES_IT_DIFFERENTLY = 12  # this participant gave another answer on the platform
 
 
 @dataclass(frozen=True)
 class Leaver:
-    """Somebody who took the place of annotator `instead` first, answered some items, and left."""
+    """A participant who took the place of annotator `instead`, answered some items, and left."""
 
     instead: int
     how: str  # return or time-out
@@ -41,7 +41,7 @@ class Leaver:
 
     @property
     def number(self) -> int:
-        """Numbers thirty apart say the same about themselves, so they fill the same group."""
+        """The leaver's number: numbers thirty apart state the same and fill the same group."""
         return self.instead + ANNOTATORS
 
 
@@ -54,14 +54,14 @@ LEAVERS = (
 
 
 class Platform:
-    """What participants do on the simulated Prolific."""
+    """Actions of participants on the simulated Prolific."""
 
     def __init__(self, base_url: str, study_id: str) -> None:
         self._base_url = base_url
         self._study_id = study_id
 
     def people(self) -> dict[str, dict[str, str]]:
-        """Who has taken part so far, by id."""
+        """The participants so far, by id."""
         answer = requests.get(
             f"{self._base_url}/simulate/people", params={"study": self._study_id}, timeout=30
         )
@@ -120,9 +120,10 @@ class Recruiting:
         return self._platform
 
     def launch(self) -> str:
-        """Make the draft, publish it, subscribe to its events; return what that cost.
+        """Create the draft, publish it, subscribe to its events; return the cost.
 
-        Raises `DemoError` where an earlier version of the demo has let people in without Prolific.
+        Raises `DemoError` if an earlier version of the demo has admitted annotators without
+        Prolific.
         """
         launched = ProlificStudy.objects.filter(study=self._study, prolific_id__isnull=False)
         if not launched.exists() and self._study.annotators.exists():
@@ -137,17 +138,17 @@ class Recruiting:
             self._command("publish", "--yes")
         if not Recruitment.objects.filter(study=self._study, webhooks_at__isnull=False).exists():
             self._command("webhooks")
-        # Who left just before a kill is known here before they knock again.
+        # Participants who left just before a kill are known here before they enter again.
         follow(study_id=self._study.pk)
         return format_money(row.reward * row.places, row.currency or self._study.currency)
 
     def first(self) -> list[int]:
-        """Who takes the places at first: those who will leave are among them."""
+        """The numbers that take the places at first, including those who will leave."""
         instead = {leaver.instead: leaver.number for leaver in LEAVERS}
         return [instead.get(number, number) for number in range(1, ANNOTATORS + 1)]
 
     def arriving(self, numbers: Iterable[int], base_url: str, world: World) -> Iterator[Annotator]:
-        """People who have taken a place and hold a link; who left for good is left out."""
+        """Annotators who have taken a place and hold a link, without those who left for good."""
         known = self.platform.people()
         gone = {leaver.number for leaver in LEAVERS if not leaver.comes_back}
         for number in numbers:
@@ -158,7 +159,7 @@ class Recruiting:
             yield Annotator(number, self._study.slug, base_url, world, link=card["url"])
 
     def let_leave(self, people: Sequence[Annotator]) -> None:
-        """Those who leave answer what they will answer, leave, and their places are free."""
+        """Let the leavers give their answers and leave, which frees their places."""
         present = {person.number: person for person in people}
         known = self.platform.people()
         for leaver in LEAVERS:
@@ -177,13 +178,13 @@ class Recruiting:
         )
 
     def hand_in(self, person: Annotator, code: str) -> None:
-        """Bring the code back to the platform, unless that was done before."""
+        """Enter the code on the platform, unless that was done before."""
         if self.platform.people()[person.pid]["status"] == "ACTIVE":
             worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0
             self.platform.hand_in(person.session, code, seconds=worked / 1000 + _READING)
 
     def settle(self) -> tuple[int, str, int, str]:
-        """Approve and pay everybody; return how many were approved and got a bonus, and sums."""
+        """Approve and pay everybody; return the number of approvals and bonuses, and the sums."""
         self._command("demographics")
         self._command("settle", "--approve", "--bonuses", "--yes")
         follow(study_id=self._study.pk)

@@ -1,7 +1,7 @@
 """Scores in plain Python: slow, literal, and without any code of the analysis.
 
-It is what the demo's truth and the end-to-end tests compare the product's report with, so it
-follows the definitions word by word and uses exact fractions where a comparison decides.
+The demo's truth and the end-to-end tests compare the product's report with it, so it follows the
+definitions literally and uses exact fractions where a comparison decides.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ UPPER_BAND_ENDS = {
 
 @dataclass(frozen=True)
 class ReferenceAnswer:
-    """One answer: an item, who gave it, r1 / r2 / tie, certainty or None."""
+    """One answer: an item, its annotator, r1 / r2 / tie, certainty or None."""
 
     item: str
     rater: str
@@ -35,7 +35,7 @@ class ReferenceAnswer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What several answers to one item amount to; `choice` is None on a shared maximum."""
+    """The result of several answers to one item; `choice` is None on a shared maximum."""
 
     choice: str | None
     certainty: Fraction | None
@@ -93,7 +93,7 @@ def score(
 def individual(
     rows: Iterable[ReferenceAnswer], truth: Mapping[str, str], *, threshold: int = 80
 ) -> dict[str, Any]:
-    """Every answer by itself."""
+    """Scores of single answers, without a majority."""
     pairs = [
         (row.item, Verdict(row.choice, None if row.certainty is None else Fraction(row.certainty)))
         for row in rows
@@ -147,7 +147,7 @@ def alpha(
 def compare(
     people: Mapping[str, Verdict], judge: Mapping[str, Verdict], truth: Mapping[str, str]
 ) -> dict[str, Any]:
-    """People's majority against a judge on the items that both decided."""
+    """Compare the annotators' majority with a judge on the items that both decided."""
     both = [item for item in people if item in judge and people[item].choice and judge[item].choice]
     pairs = [(people[item].choice, judge[item].choice) for item in both]
     agreement = Fraction(sum(a == b for a, b in pairs), len(pairs))

@@ -1,6 +1,6 @@
 """The demo from nothing to a report: `python -m demo.run` (`make demo` calls it).
 
-DEMO_EXIT=1 ends after the report instead of serving. Started again, it goes on where it stood.
+DEMO_EXIT=1 ends after the report instead of serving. A restarted demo continues where it stopped.
 """
 
 import os
@@ -24,7 +24,7 @@ def main() -> int:
         return 2
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{port}")
-    # Whatever account is set: the demo recruits on its own simulated Prolific alone.
+    # Whatever account is configured: the demo recruits only on its own simulated Prolific.
     os.environ |= {
         "PROLIFIC_BASE_URL": f"http://127.0.0.1:{int(port) + 2}/api/v1/",
         "PROLIFIC_API_TOKEN": TOKEN,

@@ -1,6 +1,6 @@
-"""Pictures of every page, from a demo that is there: `python -m demo.screenshots`.
+"""Screenshots of every page, from an existing demo: `python -m demo.screenshots`.
 
-Works on a copy of the demo's database: nothing that is clicked here is kept. Needs Chromium and
+Works on a copy of the demo's database, so that no click here changes the demo. Needs Chromium and
 Playwright (requirements-dev.txt). VAR_DIR says where the demo is, as it does for `make demo`.
 """
 

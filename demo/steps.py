@@ -1,8 +1,9 @@
 """The steps of the demo, each safe to repeat.
 
-Everything goes through the product's own doors: items are imported, people are recruited with the
-product's command and answer through the pages, judges run in a Celery worker against an HTTP
-server, a worker builds the reports. Only who answers is simulated, and the platform they come from.
+Everything uses the product's own interfaces: items are imported, participants are recruited with
+the product's command and answer through the pages, judges run in a Celery worker against an HTTP
+server, a worker builds the reports. Only the annotators, the models and the recruiting platform are
+simulated.
 """
 
 import shutil
@@ -48,7 +49,7 @@ POLL_SECONDS = 0.3
 
 
 def demo_folder() -> Path:
-    """Where the demo keeps its files; made if missing."""
+    """The folder with the demo's files; created if missing."""
     folder = Path(settings.VAR_DIR) / "demo"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -67,7 +68,7 @@ class Demo:
         self._world = World()
 
     def run(self, started: float) -> None:
-        """Do what is left to do and say where to click; `started` is by the monotonic clock."""
+        """Do the remaining work and print where to click; `started` is by the monotonic clock."""
         end_leftovers(self._folder / PIDS)
         require_free(self._port, self._llm_port, self._prolific_port)
         migrate()
@@ -104,7 +105,7 @@ class Demo:
         self._processes.wait_healthy(self._base_url)
 
     def _people(self, main: Study, ties: Study, recruiting: Recruiting) -> int:
-        """Let everybody come and answer what they have left; return how many answers."""
+        """Let every annotator arrive and give the remaining answers; return how many answers."""
         cost = recruiting.launch()
         finishing, late = self._recruited(main, recruiting)
         by_hand = [Annotator(n, ties.slug, self._base_url, self._world) for n in TIE_ANNOTATORS]
@@ -141,10 +142,10 @@ class Demo:
     def _recruited(
         self, study: Study, recruiting: Recruiting
     ) -> tuple[list[Annotator], list[Annotator]]:
-        """Who finishes in time and who does so late, all with their items.
+        """The annotators who finish in time and those who finish late, all with their items.
 
-        People take the places of the simulated Prolific one after the other; when some have left,
-        others take theirs.
+        Annotators take the places of the simulated Prolific one after the other; when some have
+        left, others take theirs.
         """
         first = self._seat(
             study, recruiting.arriving(recruiting.first(), self._base_url, self._world)
@@ -161,7 +162,7 @@ class Demo:
         return finishing + second, [p for p in first if p.number in late_numbers]
 
     def _seat(self, study: Study, arriving: Iterable[Annotator]) -> list[Annotator]:
-        """Let people arrive and get their items, one after the other."""
+        """Let annotators arrive and get their items, one after the other."""
         people = []
         for person in arriving:
             person.arrive()
@@ -205,7 +206,7 @@ class Demo:
                 )
                 for study, setting, features in asked
             ]
-        # Workers have begun already: what is new counts from before the first run.
+        # Workers have started already: new judgments are counted from before the first run.
         before = Judgment.objects.filter(run__in=runs, answered_at__lt=began).count()
         new = sum(run_progress(run).total for run in runs) - before
         with _bar(new, "Judges") as bar:
@@ -220,7 +221,7 @@ class Demo:
         return new
 
     def _reports(self, main: Study, ties: Study, *, is_new: bool) -> Report:
-        """Build both studies' reports unless they are there and nothing is new."""
+        """Build both studies' reports unless they exist and nothing is new."""
         reports = []
         for study in (main, ties):
             report = study.reports.filter(state=Report.State.DONE).first()
@@ -266,7 +267,7 @@ class Demo:
 
 
 def require_free(*ports: int) -> None:
-    """Raise `DemoError` when somebody listens on one of the ports already."""
+    """Raise `DemoError` when another program already listens on one of the ports."""
     for port in ports:
         with closing(socket.socket()) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -284,7 +285,7 @@ def llm_command(port: int) -> list[str]:
 
 
 def prolific_command(port: int, *, state: Path) -> list[str]:
-    """It remembers everything in `state`, so that a demo that was killed goes on."""
+    """The command of the simulated Prolific, which survives a kill with its state in `state`."""
     return [sys.executable, "-m", "demo.prolific", "--port", str(port), "--state", str(state)]
 
 
@@ -303,7 +304,7 @@ def _bar(total: int, label: str) -> Any:
 
 
 def _have_ended(runs: Sequence[JudgeRun], bar: Any, total: int) -> bool:
-    """Read the runs again, draw how far they are, and say whether all have ended."""
+    """Read the runs again, draw their progress, and return whether all have ended."""
     for run in runs:
         if run.is_active:
             run.refresh_from_db()

@@ -1,8 +1,8 @@
-"""How the simulated judges answer about items that are not the demo's: by words in common.
+"""The simulated judges' answers about items that are not from the demo: by shared words.
 
-Anyone who brings items of their own to the demo gets answers too. They look like answers and mean
-little: a response that shares words with the profile is the likelier one, and everything else is
-drawn by what the item says. Each such reply says that it is simulated.
+Anyone who adds their own items to the demo gets answers too. They look like answers and mean
+little: a response that shares words with the profile is more likely to be chosen, and everything
+else is drawn from a hash of the item. Each such reply says that it is simulated.
 """
 
 import re
@@ -13,7 +13,7 @@ from demo.truth import certainty_from, other, uniform
 SAYS_SO = "(simulated: these items are unknown here, only their words were compared)"
 FOLLOWS = {"strong": 0.85, "weak": 0.68, "none": 0.5}  # the response with more words in common
 CERTAINTY = {"strong": (72, 10), "weak": (55, 11), "none": (34, 12)}
-_MOST_TELLING = 3  # words more than the other has: then the evidence is strong
+_MOST_TELLING = 3  # with this many more words than the other, the evidence is strong
 
 _ASKED = re.compile(
     r"^\[(?P<name>[\w ]+) A\]\n(?P<a>.*?)\n\n\[(?P=name) B\]\n(?P<b>.*)\n\n[^\n]*\n\n\[Answer\]",
@@ -25,10 +25,10 @@ _WORD = re.compile(r"\w{4,}")
 
 @dataclass(frozen=True)
 class Stranger:
-    """Two responses that nobody here has seen before, in the order of their words."""
+    """Two unknown responses, in the order of their words."""
 
     texts: tuple[str, str]
-    first: str  # which of them stands first: r1 or r2
+    first: str  # the response shown first: r1 or r2
     leaning: str  # the one with more words of the profile; empty where neither has
     evidence: str  # strong, weak or none
 
@@ -53,7 +53,7 @@ def read_stranger(prompt: str) -> Stranger | None:
 
 
 def choose(seed: int, model: str, stranger: Stranger, sample: object) -> str:
-    """Which of the two: the same in both orders, and mostly whatever `sample` is."""
+    """Choose one of the two: the same in both orders, and mostly the same for any `sample`."""
     u = uniform(seed, "stranger", model, stranger.name, sample)
     leaning = stranger.leaning or "r1"
     return leaning if u < FOLLOWS[stranger.evidence] else other(leaning)

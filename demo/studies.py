@@ -1,4 +1,4 @@
-"""The demo's studies in the database: made once, found again afterwards."""
+"""The demo's studies in the database: created once, found again afterwards."""
 
 import io
 import os
@@ -38,7 +38,7 @@ _GROUPS = (
     Quota(EVERYONE_ELSE),
 )
 _HERE = Path(__file__).parent
-# One item to try out, and two that check that people read.
+# One practice item, and two attention checks.
 CHECK_ITEMS = _HERE / "check_items.jsonl"
 _AI_POLICY = (
     "Please answer by yourself. An AI assistant would answer as a model does, and this study asks "
@@ -51,11 +51,11 @@ _DEBRIEF = (
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says why and how to mend it."""
+    """The demo cannot continue; the message says why and how to fix it."""
 
 
 def researcher(login_file: Path) -> tuple[User, str]:
-    """The demo's superuser, and a password that works and stands in `login_file` (0600)."""
+    """The demo's superuser, and a working password, which is stored in `login_file` (0600)."""
     user = User.objects.filter(username=USER).first()
     if user is not None and login_file.is_file():
         password = login_file.read_text("utf-8").split()[-1]
@@ -73,7 +73,7 @@ def researcher(login_file: Path) -> tuple[User, str]:
 
 
 def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
-    """Make the main study and the study of true ties, with items and quotas, and open them."""
+    """Create the main study and the study of true ties, with items and quotas, and open them."""
     items, ties = write_bundles(folder, world)
     main = _study(MAIN, world, owner, title="Everyday choices", minutes=15, reward=340)
     _import(main, items, world)
@@ -96,17 +96,17 @@ def set_up(world: World, *, folder: Path, owner: User) -> tuple[Study, Study]:
 
 
 def add_checks(study: Study, world: World) -> None:
-    """Questions on the instructions, an item to try out, and attention checks."""
+    """Add comprehension questions, a practice item, and attention checks."""
     _import(study, CHECK_ITEMS, world)
     if not ComprehensionAnswer.objects.filter(question__study=study).exists():
         set_questions(study_id=study.pk, questions=standard_questions(study))
 
 
 def mark_simulated(study: Study, world: World, names: Mapping[str, str]) -> None:
-    """Name simulated annotators so, and give those without seats yet a seed of the world's.
+    """Mark simulated annotators, and give those without seats a seed from the world's.
 
-    `names` are pseudonyms by platform id. With the seed the seating, and with the name the order
-    of rows in a report, is the same everywhere.
+    `names` are pseudonyms by platform id. The seed makes the seating, and the name makes the order
+    of rows in a report, the same on every machine.
     """
     waiting = Annotator.objects.filter(study=study, assignments=None)
     for annotator in waiting.filter(prolific_identity__pid__in=names).select_related(
@@ -148,7 +148,7 @@ def _import(study: Study, bundle: Path, world: World) -> None:
 
 
 def _open(study: Study) -> Study:
-    """Open a study that is being made; what a person has paused or closed stays so."""
+    """Open a study that is being created; a study that a user has paused or closed stays so."""
     if study.state == Study.State.DRAFT:
         return set_state(study_id=study.pk, state=Study.State.OPEN)
     return study

@@ -1,4 +1,4 @@
-"""The words of the demo study, read from text_bank.toml: topics, people, what suggests what."""
+"""The texts of the demo study, read from text_bank.toml: topics, personas, and the evidence."""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ STRATA_LETTERS = {"d": "direct", "s": "strong", "w": "weak", "n": "none"}
 
 @dataclass(frozen=True)
 class Topic:
-    """A question with two replies (r1, r2) and the evidence that speaks for each of them."""
+    """A question with two replies (r1, r2) and the evidence for each of them."""
 
     key: str
     label: str
@@ -23,7 +23,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Person:
-    """An invented person: one value per feature, and what the profile holds on each topic."""
+    """An invented persona: one value per feature, and what the profile holds on each topic."""
 
     id: str
     values: dict[str, str]
@@ -43,7 +43,7 @@ class TextBank:
     features: tuple[Feature, ...]
     topics: tuple[Topic, ...]
     people: tuple[Person, ...]
-    torn: tuple[Person, ...]  # both hints of three topics: nothing tells which reply they prefer
+    torn: tuple[Person, ...]  # both hints of three topics: nothing shows which reply they prefer
 
     def lean(self, person: Person, topic: Topic) -> str | None:
         """The reply ("r1" or "r2") that a feature of `person` weakly suggests, if any does."""
@@ -67,7 +67,7 @@ class TextBank:
 
 
 def fact(topic: Topic, words: str, *, key: str | None = None) -> dict[str, str]:
-    """A persona feature that says `words` about somebody under the label of `topic`."""
+    """A persona feature that says `words` about a persona under the label of `topic`."""
     return {
         "key": key or topic.key,
         "label": topic.label,

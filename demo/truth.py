@@ -1,12 +1,12 @@
-"""How the demo's people really are, and how its annotators answer: a model with known truth.
+"""The model of the demo's known truth: what its personas prefer, and its annotators' answers.
 
 Everybody guesses by the same stereotype. It is right about an item with probability r, and an
 annotator follows it with probability c; both depend on how much the profile says (the stratum).
-Certainty is a rounded normal draw. Every draw is a hash of the seed and the names of what is
-drawn, so an answer depends on seed, annotator and item alone, never on who answers when.
+Certainty is a rounded normal draw. Every draw is a hash of the seed and the names of the drawn
+values, so an answer depends only on seed, annotator and item, never on the order of answering.
 
 Two modes: `random` draws independently; `exact` fixes every count of a stratum to the nearest
-integer, so that what comes out are constants.
+integer, so that the results are constants.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Stratum:
-    """How much a profile says about a topic, and what follows from it."""
+    """How much a profile says about a topic, and the probabilities that follow from it."""
 
     name: str
     r: float  # P(the stereotype is right about an item)
@@ -68,8 +68,8 @@ class DemoItem:
     person: Person
     topic: Topic
     stratum: str
-    guess: str  # the reply that the common stereotype points to; "" for a true tie
-    label: str  # what the person really preferred: r1, r2 or tie
+    guess: str  # the reply suggested by the common stereotype; "" for a true tie
+    label: str  # the persona's real preference: r1, r2 or tie
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Answer:
 
 
 def uniform(*parts: object) -> float:
-    """A number in [0, 1) that depends on `parts` alone."""
+    """A number in [0, 1) that depends only on `parts`."""
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
@@ -137,8 +137,8 @@ class World:
     def seating(self) -> list[tuple[int, str]]:
         """A balanced plan: 30 annotators (from 1) × 30 items, every item three times."""
         order = sorted(self.items, key=lambda item: uniform(self.seed, "seat", item.id))
-        # The second and third annotator of an item sit at growing distances from the first:
-        # 1..10 and 12..21 places, so nobody meets an item twice and groups of three mix.
+        # The second and third annotator of an item are at growing distances from the first, 1..10
+        # and 12..21, so that nobody meets an item twice and groups of three mix.
         return [
             ((place + shift * (place // ANNOTATORS + start)) % ANNOTATORS + 1, item.id)
             for place, item in enumerate(order)
@@ -176,7 +176,7 @@ class World:
                 else:
                     free.append(person)
             # Elsewhere the label is free and the fact in the profile follows from it: each
-            # reply is the right one for half of the people.
+            # reply is the right one for half of the personas.
             missing = len(BANK.people) // 2 - list(labels.values()).count("r1")
             free.sort(key=lambda person: uniform(self.seed, "label", topic.key, person.id))
             for place, person in enumerate(free):
@@ -197,7 +197,7 @@ class World:
         return items
 
     def _right(self) -> dict[tuple[str, str], bool]:
-        """For every person and topic, whether the stereotype is right."""
+        """For every persona and topic, whether the stereotype is right."""
         right: dict[tuple[str, str], bool] = {}
         for name, stratum in STRATA.items():
             cells = [

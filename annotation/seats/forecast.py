@@ -78,7 +78,7 @@ class Forecast:
 
     @property
     def needed(self) -> int:
-        """How many people without items yet the open seats need."""
+        """How many people the open seats need in addition to those who have items."""
         return people_needed(self.seats, self.each)
 
     @property

@@ -23,7 +23,7 @@ from config.env import (
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 read_dotenv()
 
-# Answers, uploads and keys are nobody else's: what this program writes, its own user alone reads.
+# Answers, uploads and keys are private: only the user who runs this program can read its files.
 private_files.create_privately()
 VAR_DIR = env("VAR_DIR", cast=folder, default=BASE_DIR / "var", parse_default=True)
 private_files.close(VAR_DIR)
@@ -33,8 +33,8 @@ PUBLIC_BASE_URL = env(
 _public = urlsplit(PUBLIC_BASE_URL)
 _https = _public.scheme == "https"
 
-# The embedded default is one machine: SQLite, a broker in a folder, a page for this machine
-# alone. Whoever names a database or a public address runs a server and gives its secrets.
+# The embedded default is one machine: SQLite, a broker in a folder, a page for this machine only.
+# Anyone who sets a database or a public address runs a server and provides its secrets.
 EMBEDDED = not env.str("DATABASE_URL", default="") and not _https
 SECRET_KEY = secret_key(embedded=EMBEDDED, path=VAR_DIR / "secret_key")
 DEBUG = env("DEBUG", cast=flag, default=False)
@@ -132,7 +132,7 @@ SECURE_SSL_REDIRECT = _https and env("SECURE_SSL_REDIRECT", cast=flag, default=T
 SECURE_HSTS_SECONDS = (
     env("SECURE_HSTS_SECONDS", cast=whole_number(0, 10**9), default=31_536_000) if _https else 0
 )
-# Both bind addresses that are not this installation's, so they are asked for by name.
+# Both also affect addresses that do not belong to this installation, so each needs its own setting.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _https and env(
     "SECURE_HSTS_INCLUDE_SUBDOMAINS", cast=flag, default=False
 )
@@ -141,13 +141,13 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 if env("TRUST_PROXY", cast=flag, default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Without a server nobody can reset a password by e-mail, and the page says whom to ask.
+# Without a mail server nobody can reset a password by e-mail, and the page says whom to ask.
 EMAIL_HOST, EMAIL_TIMEOUT = "", 20
 vars().update(env("EMAIL_URL", cast=mail_server, default={}))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"thirdperson@{_public.hostname}")
 PASSWORD_RESET_TIMEOUT = 24 * 3600
-# How many proxies stand in a row before the web server and add to X-Forwarded-For; with none the
-# header is whatever the client wrote, and is not read.
+# The number of proxies in a row before the web server that add to X-Forwarded-For. Without a proxy
+# the header is whatever the client wrote, and is not read.
 TRUSTED_PROXIES = env("TRUSTED_PROXIES", cast=whole_number(0, 10), default=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
@@ -169,13 +169,14 @@ if not CELERY_BROKER_URL:
 else:
     # Longer than the longest task, short enough that a killed worker's tasks come back soon.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
-# Judging waits for servers, for hours: seats, exports and people do not stand behind it in a queue.
+# Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
+# from waiting behind it.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), name) for name in ("celery", "judging")]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A task goes on without its broker: what it has asked for is paid, and its message comes again.
+# A task continues without its broker: its requests are paid, and its message is delivered again.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -189,10 +190,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "tidy-imports": {"task": "studies.tasks.tidy_imports", "schedule": 60.0},
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
 }
-# How long an export lies ready for download; one that names people lies a day.
+# How many days an export can be downloaded; one that names annotators is kept for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
-# Open links: how many people may start from one address within an hour (0: any number), and how
-# long seats and places of a group wait for a first answer.
+# Open links: how many annotators may start from one address within an hour (0: any number), and how
+# long seats and quota places wait for a first answer.
 LINK_STARTS_PER_HOUR = env("LINK_STARTS_PER_HOUR", cast=whole_number(0, 1_000_000), default=60)
 FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), default=15)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
@@ -204,7 +205,7 @@ PROLIFIC_BASE_URL = env(
 )
 PROLIFIC_API_TOKEN = env.str("PROLIFIC_API_TOKEN", default="")
 PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
-# Seconds: for one answer, and for all waiting between the attempts that a page may make.
+# Seconds: for one answer, and for all waits between the attempts of a page.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
 LOGGING = {
@@ -217,11 +218,11 @@ LOGGING = {
         "level": env("LOG_LEVEL", cast=one_of("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO"),
     },
     "loggers": {
-        # The client logs whole requests at DEBUG and addresses at INFO: neither belongs in a log.
+        # The client logs whole requests at DEBUG and addresses at INFO: neither should be in a log.
         "openai": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
-        # It warns that a broker in a folder has no host name.
+        # This logger warns that a broker in a folder has no host name.
         "kombu.connection": {"level": "ERROR"},
         # The development server prints every path with its query, and the query carries the
         # participant's id: gunicorn logs requests, without queries.

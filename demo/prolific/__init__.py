@@ -1,1 +1,1 @@
-"""A simulated Prolific: its people, its money and its account are invented."""
+"""A simulated Prolific: its participants, its money and its account are invented."""

@@ -1,4 +1,4 @@
-"""`python -m demo.prolific --port 8002`: a simulated Prolific to try things out with."""
+"""A simulated Prolific for trying things out: `python -m demo.prolific --port 8002`."""
 
 import argparse
 import os

@@ -1,7 +1,7 @@
-"""What the documented researcher API demands of each call: parameters, fields and their types.
+"""The requirements of the documented researcher API: parameters, fields and their types.
 
-Written from the published OpenAPI description. A call that lacks a required parameter, sends
-one of the wrong type or one that the description does not know is refused with 400 and its name.
+Written from the published OpenAPI description. A call that lacks a required parameter, or sends one
+of the wrong type or one that the description does not list, is refused with 400 and its name.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ from demo.prolific.records import REJECTION_CATEGORIES, Problem
 
 @dataclass(frozen=True)
 class Call:
-    """A call's query and body: what must be there, what may be, and of which type.
+    """A call's query and body: required and optional parameters, and their types.
 
-    Of each group in `either` one name must be there, in the query or in the body.
+    Of each group in `either` one name is required, in the query or in the body.
     """
 
     query: Mapping[str, FieldCheck] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Call:
     either: tuple[tuple[str, ...], ...] = ()
 
     def check(self, query: Mapping[str, str], body: Any, *, is_strict: bool) -> None:
-        """Raise `Problem` with every complaint by name."""
+        """Raise `Problem` with every error by name."""
         if not isinstance(body, dict):
             raise Problem(400, "Expected an object.")
         given: dict[str, Any] = {**query, **body}
@@ -105,7 +105,7 @@ STUDY: dict[str, FieldCheck] = {
     "publish_at": text,
     "access_details": list_of(mapping),
     "is_external_study_url_secure": flag,
-    # Not in the description, and demanded by the platform's own command line: see Behaviour.
+    # Not in the description, but required by the platform's own command line: see Behaviour.
     "study_type": text,
 }
 _NEW_STUDY = frozenset(

@@ -1,4 +1,4 @@
-"""What can be done to an answer of the simulated Prolific to see how its client copes."""
+"""Faults in the simulated Prolific's answers, to test how its client handles them."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ FAULTS = (
     "malformed",
     "empty",
 )
-# These let the request through and spoil the answer; the others keep it from being carried out.
+# These execute the request and damage the answer; the others prevent its execution.
 AFTERWARDS = {"slow", "dropped_after", "malformed", "empty"}
 
 
 @dataclass
 class Fault:
-    """What to do to the next `times` requests of this method whose path matches."""
+    """The fault for the next `times` requests of this method whose path matches."""
 
     method: str
     path: str
@@ -31,7 +31,7 @@ class Fault:
 
 
 class Faults:
-    """The faults that are ordered, each for so many requests."""
+    """The requested faults, each for a number of requests."""
 
     def __init__(self) -> None:
         self._ordered: list[Fault] = []

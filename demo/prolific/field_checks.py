@@ -1,4 +1,4 @@
-"""What is wrong with the value of one field; empty when nothing is."""
+"""Checks of single fields: the error in a value; empty when there is none."""
 
 import re
 from collections.abc import Callable

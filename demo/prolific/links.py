@@ -1,6 +1,6 @@
-"""Signed study links of the simulated Prolific: a key made on the spot, and tokens under it.
+"""Signed study links of the simulated Prolific: a key generated at run time, and its tokens.
 
-The key is short-lived and guards nothing.
+The key is short-lived and protects nothing.
 """
 
 import secrets
@@ -15,7 +15,7 @@ ALGORITHM = "RS256"
 
 
 class LinkKeys:
-    """One RSA key, made when it is first needed."""
+    """One RSA key, generated when it is first needed."""
 
     def __init__(self) -> None:
         self.kid = secrets.token_hex(4)
@@ -34,7 +34,7 @@ class LinkKeys:
         return {**key, "kid": self.kid, "alg": ALGORITHM, "use": "sig"}
 
     def claims(self, url: str, session: str, values: dict[str, str]) -> dict[str, Any]:
-        """The claims of a token for a link, good for two minutes."""
+        """The claims of a token for a link, valid for two minutes."""
         now = int(time.time())
         return {
             "iss": "https://www.prolific.com",

@@ -1,4 +1,4 @@
-"""What the simulated Prolific remembers, in memory and, where it is given one, in a file."""
+"""The state of the simulated Prolific, in memory and, if it has a path, in a file."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from demo.prolific.records import (
 
 
 class Memory:
-    """Everything that is remembered; the caller of a method holds `lock`.
+    """The whole state; the caller of a method holds `lock`.
 
     With a `path` the state is written there by `save` and read again at the start.
     """
@@ -37,7 +37,7 @@ class Memory:
         self.behaviour = Behaviour()
         self.currency = currency
         self.workspaces = [{"id": WORKSPACE, "title": "Simulated workspace"}]
-        # What each workspace's wallet holds, and its projects; each begins with one.
+        # The balance of each workspace's wallet, and its projects; each begins with one.
         self.wallets: dict[str, int] = {}
         self.projects: dict[str, dict[str, str]] = {}
         self.lock = threading.RLock()
@@ -62,7 +62,7 @@ class Memory:
 
     @property
     def balance(self) -> int:
-        """What the first workspace's wallet holds."""
+        """The balance of the first workspace's wallet."""
         return self.wallet(self.workspaces[0]["id"])
 
     @balance.setter
@@ -73,7 +73,7 @@ class Memory:
         return self.wallets.setdefault(workspace, FUNDS)
 
     def check_workspace(self, given: Mapping[str, Any]) -> None:
-        """Refuse a workspace or project that the token does not open."""
+        """Refuse a workspace or project that the token cannot access."""
         known = {row["id"] for row in self.workspaces}
         if given.get("workspace_id") and given["workspace_id"] not in known:
             raise Problem(400, {"workspace_id": ["You have no access to this workspace."]})
@@ -82,7 +82,7 @@ class Memory:
                 raise Problem(400, {name: ["You have no access to this project."]})
 
     def projects_of(self, workspace: str) -> list[dict[str, str]]:
-        """A workspace's projects, as they were made."""
+        """A workspace's projects, in the order of their creation."""
         if workspace not in {row["id"] for row in self.workspaces}:
             raise Problem(404, "Not found.")
         if not any(row["workspace"] == workspace for row in self.projects.values()):
@@ -100,7 +100,7 @@ class Memory:
         return row
 
     def save(self) -> None:
-        """Write the state to its file, whole or not at all. Webhooks that wait are not kept."""
+        """Write the state to its file, completely or not at all, without waiting webhooks."""
         if self._path is None:
             return
         state = {

@@ -1,4 +1,4 @@
-"""What the simulated Prolific keeps of studies' people, and where its behaviour can be switched."""
+"""The simulated Prolific's records of participants, and the switches of its behaviour."""
 
 import base64
 import hashlib
@@ -101,12 +101,12 @@ REJECTION_CATEGORIES = (
     "UNSUPP_DEVICE",
     "OTHER",
 )
-# What holds a place; the rest gave it back.
+# The statuses that hold a place; with the others the place was given back.
 HOLDING = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"}
 
 
 class Problem(Exception):
-    """An answer that is an error."""
+    """An error answer."""
 
     def __init__(self, status: int, detail: Any) -> None:
         super().__init__(str(detail))
@@ -116,7 +116,7 @@ class Problem(Exception):
 
 @dataclass
 class Behaviour:
-    """Where sources conflict: which of the reported behaviours this Prolific shows."""
+    """The choice between conflicting sources: the reported behaviours of this Prolific."""
 
     errors: str = "wrapped"  # wrapped, flat or simple
     hooks: str = "object"  # or "results"
@@ -150,7 +150,7 @@ class Submission:
     return_requested: datetime | None = None
     messages: int = 0
     about: dict[str, str] = field(default_factory=dict)
-    # Somebody who looks at the study: known here, and without one of its places.
+    # A researcher who looks at the study: known here, and without one of its places.
     visits: bool = False
 
 

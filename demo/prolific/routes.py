@@ -6,7 +6,7 @@ from demo.prolific.routing import Platform, Query, Reply, page_of, route, slice_
 
 @route("GET", "users/me/")
 def _me(platform: Platform, query: Query) -> Reply:
-    """The account. Its money is not told here: every workspace has a wallet of its own."""
+    """The account, without its money: every workspace has its own wallet."""
     return Reply.of(
         {"id": "0" * 24, "email": "simulated@example.org", "name": "Simulated researcher"}
     )
@@ -178,7 +178,7 @@ def _submissions(platform: Platform, query: Query) -> Reply:
         s for s in world.submissions.values() if (own is None or s.study == own) and not s.visits
     ]
     if world.behaviour.child_studies and own == wanted:
-        found = []  # a quota study's people belong to its child
+        found = []  # a quota study's participants belong to its child
     rows = [world.list_row(s) for s in found]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 

@@ -1,4 +1,4 @@
-"""Requests, replies, and which function answers which path of the simulated Prolific."""
+"""Requests, replies, and the functions that answer each path of the simulated Prolific."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from demo.prolific.world import World
 
 
 class Platform:
-    """What routes read and change: the world, the faults ordered, and the requests so far."""
+    """The data of the routes: the world, the requested faults, and the requests so far."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -50,7 +50,7 @@ _ROUTES: list[tuple[str, str, re.Pattern[str], Route]] = []
 
 
 def route(method: str, pattern: str) -> Callable[[Route], Route]:
-    """Register what answers a path. A path of the API needs its entry in the contract."""
+    """Register the function for a path. A path of the API needs its entry in the contract."""
     if not pattern.startswith("/") and (method, pattern) not in CONTRACT:
         raise ValueError(f"the contract does not know {method} {pattern}")
     expression = re.compile(f"^{pattern.replace('<id>', '([0-9a-f]{24})')}$")
@@ -63,7 +63,7 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
 
 
 def answer(platform: Platform, query: Query, path: str) -> Reply:
-    """What the route of this path says. Raises `Problem`."""
+    """The answer of the route for this path. Raises `Problem`."""
     for method, pattern, expression, function in _ROUTES:
         if method == query.method and (found := expression.match(path)):
             asked = Query(method, path, query.params, query.body, found.groups())
@@ -79,7 +79,7 @@ def answer(platform: Platform, query: Query, path: str) -> Reply:
 
 
 def page_of(query: Query, rows: list[Any], *, past_the_end: str = "404") -> Reply:
-    """A page of a list by `page` and `page_size`; what lies past the end is no page."""
+    """A page of a list by `page` and `page_size`; there is no page after the end."""
     page, size = int(query.params.get("page", "1")), int(query.params.get("page_size", "20"))
     pages = max(1, -(-len(rows) // size))
     if page < 1 or (page > pages and past_the_end == "404"):

@@ -1,7 +1,7 @@
-"""The simulated Prolific over HTTP: faults, webhooks, and a log of what was asked.
+"""The simulated Prolific over HTTP: faults, webhooks, and a log of the requests.
 
-It speaks the researcher API of version 1 as far as Thirdperson uses it. Below /simulate/ people
-arrive, finish, return and time out, behaviours are switched and faults are ordered:
+It implements the researcher API of version 1 as far as Thirdperson uses it. Below /simulate/
+participants arrive, finish, return and time out, behaviours are switched and faults are requested:
 `POST /simulate/faults` with {"method", "path", "fault", "times", "seconds"}.
 """
 
@@ -48,11 +48,11 @@ class SimulatedProlific(Platform):
     def fault(
         self, method: str, path: str, name: str, *, times: int = 1, seconds: float = 1.0
     ) -> None:
-        """Spoil the next `times` requests; `path` is a part of the path below /api/v1/."""
+        """Damage the next `times` requests; `path` is a part of the path below /api/v1/."""
         self.faults.order(Fault(method, path, name, times, seconds))
 
     def respond(self, query: Query, authorization: str) -> Reply | None:
-        """The reply, or None to break the connection. `under_way` tells whether any is awaited."""
+        """The reply, or None to break the connection. `under_way` counts replies in progress."""
         with self.world.lock:
             self.under_way += 1
         try:
@@ -89,7 +89,7 @@ class SimulatedProlific(Platform):
             reply = answer(self, query, path)
         except Problem as problem:
             return self._error(problem)
-        # Reading changes things as well: what was asynchronous happens then.
+        # Reading changes things as well: asynchronous actions happen then.
         self.world.save()
         return reply
 
@@ -132,8 +132,8 @@ class SimulatedProlific(Platform):
     ) -> int:
         """Post the webhooks that are due; return how many were posted.
 
-        `post` answers False when it was not taken: that one is posted again later, up to eleven
-        times, each wait twice as long.
+        `post` returns False when the receiver did not accept it: that webhook is posted again
+        later, up to eleven times, each wait twice as long.
         """
         now = time.monotonic()
         with self.world.lock:
@@ -154,7 +154,7 @@ class SimulatedProlific(Platform):
 
 
 def _post(delivery: Delivery) -> bool:
-    """Whether the receiver has taken it."""
+    """Whether the receiver has accepted it."""
     try:
         answer = requests.post(
             delivery.url, data=delivery.body, headers=delivery.headers, timeout=10
@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
             with contextlib.suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)
             return
-        # Somebody who waited too long has gone; that is theirs to handle.
+        # The client waited too long and closed the connection; it has to handle that.
         with contextlib.suppress(ConnectionError):
             self.send_response(reply.status)
             self.send_header("Content-Type", reply.content_type)
@@ -198,14 +198,14 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = do_DELETE = _handle
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the log of requests is kept in the server."""
+        """Log nothing: the server itself keeps the log of requests."""
 
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that was broken on purpose is no news."""
+        """Ignore the error: the connection was broken on purpose."""
 
 
 def start(server: SimulatedProlific, *, host: str = "127.0.0.1", port: int = 0) -> Server:

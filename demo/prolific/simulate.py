@@ -1,4 +1,4 @@
-"""Below /simulate/ the simulated Prolific's people act, and its behaviour is switched."""
+"""The routes below /simulate/: actions of the participants, and switches of the behaviour."""
 
 from dataclasses import asdict
 
@@ -17,7 +17,7 @@ def _arrive(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "/simulate/people")
 def _people(platform: Platform, query: Query) -> Reply:
-    """Who has taken part in a study, as they came."""
+    """The participants of a study, in the order of their arrival."""
     world = platform.world
     study = world.study(query.params["study"])
     return Reply.of({"people": [world.card(submission) for submission in world.people(study)]})
@@ -25,7 +25,7 @@ def _people(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "/simulate/visit")
 def _visit(platform: Platform, query: Query) -> Reply:
-    """Lead a browser into a study as somebody new, as often as it is asked."""
+    """Redirect a browser into a study as a new participant, at every request."""
     link = platform.world.visit(query.params["study"])
     headers = (("Location", link), ("Cache-Control", "no-store"))
     return Reply(302, headers=headers)

@@ -1,4 +1,4 @@
-"""Studies of the simulated Prolific: drafts are checked strictly, and published for money."""
+"""Studies of the simulated Prolific: drafts are checked strictly, and publishing costs money."""
 
 import math
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ class Studies(Memory):
         study_id = new_id()
         self.studies[study_id] = {
             **body,
-            # Without a project the first one is taken, whatever workspace was meant.
+            # Without a project the first one is used, even if another workspace was meant.
             "project": body.get("project") or self.projects_of(self.workspaces[0]["id"])[0]["id"],
             "id": study_id,
             "status": "UNPUBLISHED",
@@ -35,7 +35,7 @@ class Studies(Memory):
         return self.show_study(study_id)
 
     def _check_groups(self, body: dict[str, Any]) -> None:
-        """Groups that codes or filters name must exist."""
+        """Check that the groups that codes or filters name exist."""
         named = [
             action["participant_group"]
             for code in body["completion_codes"]
@@ -63,7 +63,7 @@ class Studies(Memory):
         raise Problem(404, "Not found.")
 
     def show_study(self, study_id: str) -> dict[str, Any]:
-        """The study as Prolific shows it; what was asynchronous has happened by now."""
+        """The study as Prolific shows it, after its asynchronous actions."""
         study = self.study(study_id)
         shown = {name: value for name, value in study.items() if name not in _HIDDEN}
         if study["status"] == "PUBLISHING":
@@ -80,7 +80,7 @@ class Studies(Memory):
         return rewards + fees + round(fees * VAT)
 
     def cost(self, study_id: str, *, is_projected: bool) -> dict[str, Any]:
-        """What the study will cost in all, or what it has cost by now; bonuses apart."""
+        """The cost of the study once it is filled, or so far; bonuses are separate."""
         study = self.study(study_id)
         places = study["total_available_places"]
         people = [s for s in self.submissions.values() if s.study == study["id"]]

@@ -1,4 +1,4 @@
-"""The simulated Prolific's people and money: they take places, come back, and are paid."""
+"""The simulated Prolific's participants and money: they take places, return, and are paid."""
 
 import itertools
 import math
@@ -34,9 +34,9 @@ class World(Studies):
     def arrive(
         self, study_id: str, participant: str = "", about: dict[str, str] | None = None
     ) -> dict[str, str]:
-        """Somebody takes a place of a published study and gets its link.
+        """Give a new participant a place of a published study and its link.
 
-        `about` is what Prolific knows of them, by filter id, where the study does not balance it.
+        `about` is Prolific's data about them, by filter id, where the study does not balance it.
         """
         study = self.study(study_id)
         self.show_study(study_id)
@@ -53,7 +53,7 @@ class World(Studies):
         return self.card(submission)
 
     def visit(self, study_id: str) -> str:
-        """The link of somebody new who only looks; every visit is another person's.
+        """The link of a new participant who only looks; every visit is another participant's.
 
         They take no place, so it does not matter whether one is open.
         """
@@ -67,7 +67,7 @@ class World(Studies):
         return [s for s in self.submissions.values() if s.study == study["id"] and not s.visits]
 
     def card(self, submission: Submission) -> dict[str, str]:
-        """What the participant holds: the ids, the link, and what Prolific knows of them."""
+        """The participant's ids, the link, and Prolific's data about them."""
         study = self.studies[submission.study]
         labels = self._labels(study, submission)
         return {
@@ -79,7 +79,7 @@ class World(Studies):
         }
 
     def _link(self, study: dict[str, Any], submission: Submission) -> str:
-        """The link that the participant opens; signed where the study asks for that."""
+        """The link that the participant opens; signed if the study requires that."""
         seen = study["child"] if self.behaviour.child_studies else study["id"]
         values = {
             "PROLIFIC_PID": submission.participant,
@@ -117,7 +117,7 @@ class World(Studies):
         return self.random.choice(found)
 
     def _labels(self, study: dict[str, Any], submission: Submission) -> dict[str, str]:
-        """What the platform knows of somebody: from the study's filters, and what they said."""
+        """The data about a participant: from the study's filters and their statements."""
         choices = {row["filter_id"]: row.get("choices", {}) for row in FILTERS}
         weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
         labels = dict(submission.about)
@@ -137,9 +137,9 @@ class World(Studies):
             raise Problem(404, "Not found.") from None
 
     def finish(self, submission_id: str, code: str, *, seconds: float = 0.0) -> Submission:
-        """The participant comes back with a code, or with NOCODE.
+        """Bring the participant back with a code, or with NOCODE.
 
-        Simulated people are quick: `seconds` is how long they pretend to have worked.
+        Simulated participants are quick: `seconds` is the working time that they claim.
         """
         submission = self._under_way(submission_id)
         study = self.studies[submission.study]
@@ -201,7 +201,7 @@ class World(Studies):
         return submission
 
     def approve(self, submission_ids: list[str]) -> None:
-        """Take approvals in; they are carried out with the next read, or at once."""
+        """Accept approvals; they are carried out with the next read, or immediately."""
         for submission_id in submission_ids:
             self.submission_of(submission_id)
         self.approvals.update(submission_ids)
@@ -281,7 +281,7 @@ class World(Studies):
         }
 
     def demographics(self, study_id: str, filters: list[str]) -> str:
-        """The export: columns that everybody gets, those of the filters asked for, and gaps."""
+        """The export: columns for every participant, those of the requested filters, and gaps."""
         study = self.study(study_id)
         titles = {row["filter_id"]: row["title"] for row in FILTERS}
         asked = [name for name in filters if name != _SEX]
@@ -323,7 +323,7 @@ class World(Studies):
         }
 
     def pay_bonuses(self, bulk_id: str) -> None:
-        """Pay. Twice is paid twice, as in reality."""
+        """Pay the bonuses. A repeat pays twice, as in reality."""
         if bulk_id not in self.bonuses:
             raise Problem(404, "Not found.")
         bulk = self.bonuses[bulk_id]
