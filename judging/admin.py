@@ -1,4 +1,4 @@
-"""Judges may be edited in what their answers do not depend on; runs and answers are to look at."""
+"""Judges are editable in fields that answers do not depend on; runs and answers are read-only."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -25,8 +25,9 @@ class JudgeAdmin(admin.ModelAdmin):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Judge | None = None
     ) -> tuple[str, ...]:
-        """Where a key is sent is for the command alone, which checks it: whoever may sign in here
-        need not be trusted with keys. What answers depend on is fixed once a run used the judge."""
+        """Only the command sets where a key is sent, because it checks the address. Not everyone
+        who can sign in here is trusted with keys. Fields that answers depend on are fixed once a
+        run used the judge."""
         commands = ("base_url", "api_key_env", "own_sources")
         if obj is None or not obj.runs.exists():
             return commands

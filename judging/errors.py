@@ -1,10 +1,10 @@
-"""Everything that can go wrong with judges. Pure: backends raise these errors too.
+"""The errors of judging. Pure: backends raise them too.
 
 JudgingError
-├── BadJudge          the judge cannot be stored, or cannot be asked, as it is described
+├── BadJudge          the judge cannot be stored, or cannot be asked, with these settings
 ├── BadRun            the run cannot be started or changed as requested
 ├── BadPlan           the plan of a campaign cannot be read or started
-├── FieldError        one field is at fault; each edge names the field in its own way
+├── FieldError        one field is at fault; each interface names the field in its own way
 │   ├── InvalidValue      a value that no judge and no run can have
 │   └── ConflictingValue  a value that this judge or this run cannot have
 └── DatabaseAway      the database did not answer for too long
@@ -19,7 +19,7 @@ class JudgingError(Exception):
 
 
 class BadJudge(JudgingError):
-    """The judge cannot be stored, or cannot be asked, as it is described."""
+    """The judge cannot be stored, or cannot be asked, with these settings."""
 
 
 class BadRun(JudgingError):
@@ -48,7 +48,7 @@ NOT_ALLOWED = Reason("not_allowed", "{field}: {problem}")
 
 
 class FieldError(JudgingError):
-    """A field is at fault. Each edge words the message with its own names of fields."""
+    """A field is at fault. Each interface inserts its own names of fields into the message."""
 
     def __init__(self, field: str, reason: Reason, **values: object) -> None:
         self.field, self.reason, self.values = field, reason, values
@@ -88,5 +88,5 @@ class _Names:
 
 
 def _plain_name(field: str) -> str:
-    """What a field is called where no edge is near, for example in a log."""
+    """The default name of a field, for example in a log."""
     return field.replace("_", " ")

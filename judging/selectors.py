@@ -1,4 +1,4 @@
-"""What a page, a command or a report may read of runs."""
+"""Queries for pages, commands and reports about runs."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +17,7 @@ from studies.selectors import studies_for
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How many judgments of a run are in which state."""
+    """The number of judgments of a run in each state."""
 
     done: int = 0
     unparseable: int = 0
@@ -37,7 +37,7 @@ class RunProgress:
 
     @property
     def settled(self) -> int:
-        """Those that are not asked again; what failed is, by the same call or a press."""
+        """Judgments that are not asked again unless a user repeats failed ones."""
         return self.ended - self.error
 
     @property
@@ -47,10 +47,10 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class RunCost:
-    """What a run's requests took, by the ledger.
+    """The usage and cost of a run's requests, from the ledger.
 
     `estimated` is the part of `dollars` for requests without reported usage: the most
-    that they can have cost. `dollars` is None where the judge has no price.
+    that they can have cost. `dollars` is None if the judge has no price.
     """
 
     attempts: int
@@ -64,7 +64,7 @@ class RunCost:
 
     @property
     def failures(self) -> list[tuple[str, int]]:
-        """What became of the requests that brought no reply, in words, and of how many."""
+        """Outcomes of the requests that brought no reply, in words, with the number of each."""
         others = (Attempt.Outcome.REPLIED, Attempt.Outcome.SENT)
         return [
             (outcome.label, self.outcomes[outcome])
@@ -74,7 +74,7 @@ class RunCost:
 
     @property
     def retries(self) -> int:
-        """Requests that brought no reply."""
+        """The number of requests that brought no reply."""
         return sum(count for _, count in self.failures)
 
 
@@ -108,7 +108,7 @@ def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     """
     runs = list(found.select_related("judge"))
     for run in runs:
-        run.study = study  # spares a query per run
+        run.study = study  # saves a query per run
     progress = _progress_of([run.pk for run in runs])
     speeds = speeds_of([run for run in runs if run.is_active])
     known = known_keys(study) if any(run.feature_keys for run in runs) else set()
@@ -144,7 +144,7 @@ def campaign_progress(campaign: Campaign) -> RunProgress:
 
 @dataclass(frozen=True)
 class CampaignUse:
-    """What all runs of a campaign took together; judges without a price are named."""
+    """The usage of all runs of a campaign together; judges without a price are named."""
 
     dollars: Decimal
     tokens: int

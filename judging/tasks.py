@@ -1,4 +1,4 @@
-"""What the workers do for judges; each task is safe to run any number of times."""
+"""Tasks of judging for the workers; each can safely run any number of times."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from judging.worker import batches, chunks, recovery, recovery_thread, runtime
 from studies.jobs.queueing import queue
 
 
-# A database that is away takes no token with it.
+# A database outage does not lose a token.
 @shared_task(autoretry_for=(db.OperationalError, db.InterfaceError), retry_backoff=2, max_retries=6)
 def judge_chunk(run_id: int) -> None:
     chunks.take_turn(run_id=run_id, then=queue_chunk)
@@ -27,7 +27,7 @@ def advance_batches(run_id: int) -> None:
 
 
 def queue_chunk(run_id: int) -> None:
-    """Put a token for a run into the queue of the workers that can do it."""
+    """Put a token for a run into the queue of the workers that can process it."""
     queue(judge_chunk, run_id, **chunks.route_of(run_id))
 
 
@@ -38,7 +38,7 @@ def queue_batches(run_id: int) -> None:
 
 @worker_ready.connect
 def take_up(**_: Any) -> None:
-    """A worker looks after the runs by itself: who serves other queues, and when, is not known."""
+    """Start the recovery thread of a worker; which queues other workers serve is unknown."""
     recovery_thread.begin(call=queue_chunk, step=queue_batches)
 
 
@@ -49,5 +49,5 @@ def look_no_more(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def stop_asking(**_: Any) -> None:
-    """A worker that ends sends nothing more and stores what is under way."""
+    """Stop sending requests when a worker ends, and store what is under way."""
     runtime.stop_asking()

@@ -1,1 +1,1 @@
-"""Where replies come from: servers and local models. No Django."""
+"""Sources of replies: servers and local models. No Django."""

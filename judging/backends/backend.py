@@ -1,4 +1,4 @@
-"""What every backend states about itself and offers; `registry` lists the backends."""
+"""The interface of every backend; `registry` lists the backends."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What the rest of the program may rely on. Nothing else tells one backend from another.
+    """Capabilities of a backend; the rest of the program uses nothing else to choose what to do.
 
     `needs_endpoint`: a server at the judge's address answers. The address is checked, the number of
     requests grows from a few, and all workers share slots and rates.
@@ -23,8 +23,8 @@ class Capabilities:
     `structured`: replies can be requested in a form that the server enforces.
     `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
     the probabilities instead of a reply.
-    `batch`: questions can be handed in as a file, at a lower price.
-    `costs_money`: a question may cost something. Where it cannot, a new judge has the price 0
+    `batch`: questions can be submitted as a file, at a lower price.
+    `costs_money`: a question can cost something. If it cannot, a new judge has the price 0
     instead of an unknown one.
     """
 
@@ -65,16 +65,16 @@ class BackendKind(ABC):
     batch_packages: ClassVar[tuple[str, ...]] = ()
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
-        """Raise `BadJudge` where a judge with these settings cannot be stored."""
+        """Raise `BadJudge` if a judge with these settings cannot be stored."""
 
     @abstractmethod
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
-        """A function that makes the backend. Raises `BadJudge` where the judge cannot be asked."""
+        """A function that makes the backend. Raises `BadJudge` if the judge cannot be asked."""
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
-        """What requests are sent with as long as the server refuses none of it."""
+        """The parameters of requests as long as the server refuses none of them."""
         return Parameters({})
 
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":
-        """The client that hands in files of questions; only with the capability `batch`."""
+        """The client that submits files of questions; only with the capability `batch`."""
         raise NotImplementedError(f"{self.name} takes no batches")

@@ -1,7 +1,7 @@
 """The file format of `/v1/batches`: one line for each request, one line for each answer.
 
-A provider works such a file off within a day, for about half the price. OpenAI's own client hands
-files in and fetches them; there are few requests, and none of them asks a model.
+A provider processes such a file within a day, for about half the price. OpenAI's own client
+submits files and fetches them; there are few requests, and none of them asks a model.
 """
 
 import json
@@ -19,7 +19,7 @@ from judging.engine.interface import Fault, JudgeQuestion, Reply
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # the format allows 200 MB
-_LISTED = 100  # batches a page
+_LISTED = 100  # batches per page
 _NO_KEY = "none"
 
 State = Literal["working", "ended", "failed"]
@@ -32,9 +32,9 @@ _STATES: dict[str, State] = {
 
 
 class BatchError(Exception):
-    """The provider did not do what it was asked; the message is a sentence.
+    """The provider refused a request or failed; the message is a sentence.
 
-    `is_final` where asking again would bring the same.
+    `is_final` if asking again would give the same result.
     """
 
     def __init__(self, message: str, *, is_final: bool) -> None:
@@ -44,7 +44,7 @@ class BatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a batch is; `files` hold answers and errors, also of one that ended early."""
+    """The progress of a batch; `files` hold answers and errors, also of one that ended early."""
 
     provider_id: str
     state: State
@@ -56,7 +56,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class BatchLine:
-    """What became of one request of a batch."""
+    """The result of one request of a batch."""
 
     custom_id: str
     status: int
@@ -65,7 +65,7 @@ class BatchLine:
     expired: bool
 
     def read(self, question: JudgeQuestion, *, is_structured: bool) -> Reply:
-        """The reply. Raises a `Fault` where there is none."""
+        """The reply. Raises a `Fault` if there is none."""
         return read_response(
             self.content,
             question,
@@ -81,7 +81,7 @@ def request_line(custom_id: str, body: dict[str, Any]) -> bytes:
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
-    """Read a file of answers or of errors; what is no line of one is passed over."""
+    """Read a file of answers or of errors, skipping lines that belong to neither."""
     for text in lines:
         try:
             row = json.loads(text)
@@ -100,10 +100,10 @@ def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
 
 
 class BatchClient:
-    """Hands files in and fetches what came of them. Its calls block and raise `BatchError`."""
+    """Submits files and fetches their results. Its calls block and raise `BatchError`."""
 
     def __init__(self, *, base_url: str, api_key: str) -> None:
-        # Its import takes a second, which pages and commands that hand in no batch do without.
+        # Imported here, because it takes a second that most pages and commands do not need.
         import openai
 
         self._client = openai.OpenAI(
@@ -113,16 +113,16 @@ class BatchClient:
             timeout=httpx2.Timeout(600.0, connect=10.0),
         )
         if not is_openai(base_url):
-            # Read from the environment, and nobody else's business.
+            # Otherwise read from the environment, which may belong to another use.
             self._client.organization = self._client.project = None
 
     def close(self) -> None:
         self._client.close()
 
     def submit(self, file: Path, *, metadata: dict[str, str]) -> str:
-        """Upload a file and start a batch of it; the provider's id of the batch.
+        """Upload a file and start a batch of it; return the provider's id of the batch.
 
-        Neither is repeated by the client: a batch that was started twice is paid for twice.
+        The client repeats neither step, because a batch that is started twice is paid for twice.
         """
         once = self._client.with_options(max_retries=0)
         with _raising_batch_errors():
@@ -136,7 +136,7 @@ class BatchClient:
         return batch.id
 
     def find(self, *, metadata: dict[str, str]) -> str:
-        """The provider's id of the batch with these metadata; empty when there is none."""
+        """The provider's id of the batch with these metadata; empty if there is none."""
         with _raising_batch_errors():
             for batch in self._client.batches.list(limit=_LISTED):
                 if metadata.items() <= (batch.metadata or {}).items():

@@ -1,4 +1,4 @@
-"""What a chat completion, or the error in its place, says: over HTTP or in a line of a batch."""
+"""Reads chat completions and errors, from HTTP or from a line of a batch."""
 
 import json
 import math
@@ -24,9 +24,9 @@ from judging.engine.interface import (
 )
 from judging.protocols.parsing import verdict_position
 
-_CERTAIN = 1e-3  # the logarithm of a probability is at most 0, give or take its rounding
-_MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table holds it
-_KEY_LENGTH = 8  # of a secret at least; shorter ones are words like “none”
+_CERTAIN = 1e-3  # the logarithm of a probability is at most 0, apart from rounding
+_MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table can hold it
+_KEY_LENGTH = 8  # minimum length of a secret; shorter ones are words like “none”
 
 
 def read_response(
@@ -38,9 +38,9 @@ def read_response(
     is_structured: bool,
     retry_after: float | None = None,
 ) -> Reply:
-    """The reply in a response; a filter that let the question not pass is a refusal.
+    """The reply in a response; a question that a filter blocked counts as a refusal.
 
-    Raises the `Fault` that another status, or the body of a success, stands for.
+    Raises the `Fault` for any other status, or for an invalid body of a success.
     """
     if 200 <= status < 300:
         return read_completion(
@@ -137,8 +137,8 @@ def option_probabilities(
 
 
 def _usage(usage: object) -> Usage | None:
-    """Tokens as billed. What was thought counts as written: some servers leave it out of the
-    completion and show it in the total alone."""
+    """Tokens as billed. Thinking counts as written text, because some servers leave it out of the
+    completion and include it only in the total."""
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
@@ -157,7 +157,7 @@ def _usage(usage: object) -> Usage | None:
 
 
 def status_fault(status: int, content: bytes | str, retry_after: float | None = None) -> Fault:
-    """Why a request was turned down, by its status and the body of the error."""
+    """The fault of a refused request, by its status and the body of the error."""
     body = error_body(content)
     message = f"HTTP {status}: {_message(body, content)}"
     if status == 402 or (status == 429 and body.get("code") == "insufficient_quota"):
@@ -187,20 +187,20 @@ def _message(body: ErrorBody, content: bytes | str) -> str:
 
 
 def without_key(content: bytes, key: str) -> bytes:
-    """Some servers repeat the key in their complaint about it, and complaints are shown."""
+    """Remove the key, because some servers repeat it in error messages, which are shown."""
     return content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
 
 
 def storable(text: str) -> str:
-    """Without what no database takes: NUL, and halves of characters that JSON may escape.
+    """Remove NUL and halves of escaped surrogate pairs, which no database can store.
 
-    Lines end in LF: a lone CR would end a row where an export is opened.
+    Lines end in LF, because a lone CR would end a row when an export is opened.
     """
     text = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def short(text: str) -> str:
-    """A server may echo the whole prompt, or a page of HTML, in its error."""
+    """Shorten an error, because a server may echo the whole prompt or a page of HTML."""
     text = " ".join(storable(text).split())
     return text if len(text) <= 200 else text[:199] + "…"

@@ -1,20 +1,20 @@
-"""Answers that a server, or a proxy before it, compresses although it was asked not to."""
+"""Answers that a server or a proxy compresses although the request forbids it."""
 
 import importlib
 import zlib
 
 from judging.engine.interface import Garbage, Misconfigured
 
-MOST_BYTES = 64_000_000  # unpacked; a completion is a few thousand
+MOST_BYTES = 64_000_000  # when unpacked; a completion is a few thousand
 _GZIP_OR_ZLIB, _RAW = 47, -15
-# Unpacked where the package is there; nothing that is installed needs them.
+# Unpacked if the package is installed; no dependency needs it.
 _PACKAGES = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
 
 
 def unpacked(content: bytes, encodings: str, *, status: int) -> bytes:
-    """The content as it was before it was compressed, by the header `Content-Encoding`.
+    """The uncompressed content, by the header `Content-Encoding`.
 
-    Raises `Garbage` where it is broken or too large, `Misconfigured` where it cannot be read here.
+    Raises `Garbage` if it is broken or too large, `Misconfigured` if it cannot be read here.
     """
     names = [name.strip().lower() for name in encodings.split(",") if name.strip()]
     for name in reversed(names):

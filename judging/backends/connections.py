@@ -1,7 +1,7 @@
-"""Connections to one address of one server: the one used last is used next.
+"""Connections to one address of one server; the most recently used one is used next.
 
 The HTTP library's own pool looks at all its connections for every request. With 64 of them that is
-half of a request's work, and how many requests may run at once is the limiter's business anyway.
+half of a request's work, and the limiter already decides how many requests run at once.
 """
 
 import urllib.request
@@ -11,18 +11,18 @@ import httpcore2
 import httpx2
 
 CONNECT_SECONDS = 10.0
-_KEEP_SECONDS = 5.0  # that a connection without a request is kept: servers close theirs soon after
+_KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
 
 
 class Connections:
-    """As many connections as requests are under way; no redirect is followed, nothing retried."""
+    """One connection per request under way; redirects are not followed, nothing is retried."""
 
     def __init__(self, address: str, *, headers: Mapping[str, str], timeout: float) -> None:
         url = httpx2.URL(address)
         self._url = httpcore2.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
-        # Without a word about it a server may compress what it sends.
+        # Without this header a server may compress its response.
         plain = ("Accept-Encoding", "identity")
         self._headers = [("Host", url.netloc.decode()), plain, *headers.items()]
         self.key = headers.get("Authorization", "").removeprefix("Bearer ")

@@ -1,4 +1,4 @@
-"""Addresses of servers, and which key goes to which of them."""
+"""Addresses of servers, and the key for each of them."""
 
 import os
 from urllib.parse import urlsplit
@@ -30,7 +30,7 @@ def is_openai(base_url: str) -> bool:
 
 
 def check_endpoint(judge: JudgeSettings) -> None:
-    """Raise `InvalidValue` for an address that is none, or that would get somebody else's key."""
+    """Raise `InvalidValue` if an address is invalid or would receive another server's key."""
     parts = urlsplit(judge.base_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise InvalidValue("base_url", _NO_ADDRESS, value=judge.base_url)
@@ -41,7 +41,7 @@ def check_endpoint(judge: JudgeSettings) -> None:
 
 
 def api_key(judge: JudgeSettings) -> str:
-    """The key to send, or an empty text where there is none. Raises `BadJudge`."""
+    """The key to send, or an empty text if there is none. Raises `BadJudge`."""
     name = judge.api_key_env or (_OPENAI_KEY if is_openai(judge.base_url) else "")
     if not name:
         return ""

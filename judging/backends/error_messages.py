@@ -1,9 +1,8 @@
-"""Which parameters of a request a server says it does not take, and what else its errors mean.
+"""Reads errors of servers: refused parameters, and other meanings.
 
-A parameter counts as refused only where the error names it in a field of its own with a code for
-“unsupported”, or in the plain words “unsupported parameter X” and their like. A message that merely
-holds the word, because it repeats the prompt or finds a value too large, changes nothing.
-"""
+A parameter counts as refused only if the error names it in a field of its own with a code for
+“unsupported”, or in plain words such as “unsupported parameter X”. A message that only contains
+the word, because it repeats the prompt or finds a value too large, changes nothing."""
 
 import json
 import re
@@ -21,7 +20,7 @@ _UNSUPPORTED = frozenset(
         "value_error.extra",
     }
 )
-# How messages call a parameter where not by its name.
+# Names of parameters in messages, if they differ from the parameter's own name.
 _NAMES = {
     "response_format": (
         r"response[ _]format(?:\s+[`'\"]?json_schema)?|json_schema|structured[ _]outputs?"
@@ -56,7 +55,7 @@ _PHRASES = [
     # Additional properties are not allowed ('seed' was unexpected)
     r"\badditional\s+properties\s+are\s+not\s+allowed\s*\({name}\s+(?:was|were)\s+unexpected",
 ]
-_TOO_MANY = re.compile(  # alternatives asked for: some servers give fewer
+_TOO_MANY = re.compile(  # the requested alternatives; some servers give fewer
     r"\blog ?probs\b.{0,40}\b(?:greater|more|larger)\s+than\s+(?:the\s+)?max"
     r"|\b(?:greater|more|larger)\s+than\s+the\s+maximum\b.{0,30}\blog ?probs\b"
     r"|\btop_logprobs\b.{0,60}(?:\bmust\s+be\b|<=|\bless\s+than\b|\bbetween\b|\bat\s+most\b"
@@ -68,7 +67,7 @@ _ONE_OF_BOTH = re.compile(
     re.IGNORECASE,
 )
 _REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'\)")
-_READ = 2000  # characters of a message; behind them a server repeats what it was sent
+_READ = 2000  # characters of a message; after them a server repeats the request
 _FILTERS = frozenset(
     {
         "content_filter",
@@ -99,7 +98,7 @@ _BAD_KEY = re.compile(r"\bapi key not valid\b|\b(?:invalid|incorrect) api key\b"
 
 
 def error_body(content: bytes | str) -> ErrorBody:
-    """What an error says, wherever the server has put it: a list, “error”, or the body itself."""
+    """The error, wherever the server has put it: a list, “error”, or the body itself."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -110,13 +109,13 @@ def error_body(content: bytes | str) -> ErrorBody:
 
 
 def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
-    """Those of the parameters that were `sent` which an error says the server does not take."""
+    """The `sent` parameters that an error says the server does not accept."""
     named = [name for name in _listed(body) if name in sent]
     if named:
         return named
     param = _param(body, sent)
     if param is None:
-        return []  # the error is about something else than a parameter of ours
+        return []  # the error is not about one of our parameters
     message = _message(body)
     if param and str(body.get("code")).lower() in _UNSUPPORTED:
         return [param]
@@ -130,7 +129,7 @@ def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
 
 
 def declines_content(body: ErrorBody) -> bool:
-    """Whether an error says that a filter would not let the question, or the reply, pass."""
+    """Whether an error says that a filter blocked the question or the reply."""
     metadata = body.get("metadata")
     if isinstance(metadata, Mapping) and "flagged_input" in metadata:
         return True
@@ -147,7 +146,7 @@ def refuses_model(body: ErrorBody) -> bool:
 
 
 def refuses_key(body: ErrorBody) -> bool:
-    """Whether an error says that the key is not known, whatever its status."""
+    """Whether an error says that the key is unknown, whatever its status."""
     return any(code in _KEY_CODES for code in _codes(body)) or bool(
         _BAD_KEY.search(_message(body)[:300])
     )
@@ -169,7 +168,7 @@ def _codes(body: ErrorBody) -> list[str]:
 
 
 def _param(body: ErrorBody, sent: Collection[str]) -> str | None:
-    """The parameter that an error names, empty where it names none, None where another one."""
+    """The parameter that an error names; empty if it names none, None if it names another one."""
     reported = body.get("param")
     if not reported:
         return ""
@@ -183,7 +182,7 @@ def _message(body: ErrorBody) -> str:
 
 
 def _listed(body: ErrorBody) -> Iterator[str]:
-    """Names that a list of faults in the request calls extra."""
+    """Names that a list of faults in the request describes as extra."""
     for key in ("detail", "message"):
         faults = body.get(key)
         if isinstance(faults, Mapping):
@@ -194,14 +193,14 @@ def _listed(body: ErrorBody) -> Iterator[str]:
             continue
         for fault in faults:
             where = fault.get("loc") if isinstance(fault, Mapping) else None
-            # Deeper than body and name it is about a part of a message.
+            # Deeper than body and name, the fault is about a part of a message.
             if isinstance(where, list) and len(where) <= 2 and fault.get("type") in _UNSUPPORTED:
                 yield str(where[-1])
 
 
 def _is_refused(name: str, message: str) -> bool:
     called = _NAMES.get(name, re.escape(name))
-    # “seed” is no part of another word or name.
+    # “seed” must not match as a part of another word or name.
     marked = rf"[`'\"“‘]*(?<![\w.])(?:{called})(?![\w.]\w)[`'\"”’]*"
     return any(
         re.search(phrase.replace("{name}", marked), message, re.IGNORECASE) for phrase in _PHRASES

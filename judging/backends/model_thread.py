@@ -1,7 +1,7 @@
 """One thread that owns a model and answers questions in batches.
 
-Every question resolves, whatever the model does: what it raises is a fault of the batch, a thread
-that ends refuses all waiting questions, and a model without a step for very long is given up.
+Every question gets a result: an exception of the model is a fault of the batch, a thread that ends
+refuses all waiting questions, and a model that makes no step for very long is abandoned.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from judging.engine.interface import (
 
 logger = logging.getLogger(__name__)
 
-_GATHER_SECONDS = 0.02  # how long a batch that is not full waits for company
-_WATCH_SECONDS = 5.0  # how often a question that waits looks whether the model still moves
-# Without a step. Reading a long prompt on a CPU takes minutes, and a download of weights hours.
+_GATHER_SECONDS = 0.02  # how long a batch that is not full waits for more questions
+_WATCH_SECONDS = 5.0  # how often a waiting question checks whether the model still makes steps
+# Without a step. Reading a long prompt on a CPU takes minutes, a download of weights hours.
 STEP_SECONDS = 30 * 60.0
 LOAD_SECONDS = 4 * 3600.0
 
 
 class Model(Protocol):
-    """What answers; `moved` is called after every step, a token of a batch for example."""
+    """A model that answers; `moved` is called after every step, for example a token of a batch."""
 
     @property
     def out_of_memory(self) -> tuple[type[Exception], ...]: ...
@@ -65,7 +65,7 @@ class ModelThread:
         self.moved_at = time.monotonic()  # when the model last made a step, or had nothing to do
 
     async def ask(self, question: JudgeQuestion, *, seed: int) -> Reply:
-        """Raises a `Fault`, sooner or later, where no reply comes."""
+        """Wait for the reply. Raises a `Fault` if no reply comes."""
         loop = asyncio.get_running_loop()
         request = _Request(question, seed, loop, loop.create_future())
         with self._wake:
@@ -84,7 +84,7 @@ class ModelThread:
                     return request.future.result()
                 self._give_up_if_stuck()
         finally:
-            request.future.cancel()  # nothing where it has its answer
+            request.future.cancel()  # has no effect once the answer has arrived
 
     async def close(self) -> None:
         with self._wake:
@@ -157,7 +157,7 @@ class ModelThread:
                 )
                 if self._ends:
                     return []
-                # Compute nothing for requests that were given up.
+                # Compute nothing for requests that were cancelled.
                 wanted = [request for request in self._waiting if not request.future.done()]
                 length = len(wanted[0].question.prompt) if wanted else 0
                 wanted.sort(key=lambda request: abs(len(request.question.prompt) - length))
@@ -172,7 +172,7 @@ class ModelThread:
                 return batch
 
     def _answer(self, model: Model, batch: list[_Request]) -> None:
-        """Answer a batch; one that does not fit into the memory is halved until it does."""
+        """Answer a batch; halve a batch that does not fit into the memory until it does."""
         too_much: tuple[type[Exception], ...] = (MemoryError, *model.out_of_memory)
         try:
             replies = model.answer(

@@ -1,8 +1,8 @@
 """Any OpenAI-compatible server: OpenAI, vLLM, SGLang, Ollama, llama.cpp, gateways.
 
-Requests go out over the HTTP library that OpenAI's own client stands on. That client takes several
-times the processor time for each of them, its retries would send, and pay for, requests that no
-ledger knows, and it reads keys and addresses from the environment that are meant for others.
+Requests use the HTTP library that OpenAI's own client is built on. That client takes several
+times the processor time for each of them, its retries would send (and pay for) requests that are
+not in the ledger, and it reads keys and addresses from the environment that are meant for others.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a para
 
 @dataclass(frozen=True)
 class OpenAISettings:
-    """`max_tokens` is the room for a whole reply, thinking included."""
+    """Settings of a server; `max_tokens` limits a whole reply, including thinking."""
 
     model: str
     base_url: str
@@ -61,12 +61,12 @@ class OpenAISettings:
 
 
 def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
-    """The way to one server with one key; the key goes to the address given and to no other."""
+    """Connect to one server with one key; the key is sent to this address and no other."""
     headers = {
         "Authorization": f"Bearer {api_key or _NO_KEY}",
         "Content-Type": "application/json",
         "Accept": "application/json",
-        "User-Agent": "thirdperson",  # some gateways turn away who names none
+        "User-Agent": "thirdperson",  # some gateways reject clients without a name
     }
     if is_openai(base_url):
         for header, variable in (
@@ -79,8 +79,8 @@ def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
 
 
 def intended_parameters(settings: OpenAISettings) -> Parameters:
-    """What a chat completion is asked for with where nothing is known to be refused."""
-    # OpenAI's newer models refuse `max_tokens`, older servers know nothing else.
+    """The parameters of a chat completion if none is known to be refused."""
+    # OpenAI's newer models refuse `max_tokens`; older servers know no other name.
     limit = "max_completion_tokens" if is_openai(settings.base_url) else "max_tokens"
     values: dict[str, Any] = {
         "model": settings.model,
@@ -191,7 +191,7 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
 
 
 def _retry_after(headers: Mapping[bytes, str]) -> float | None:
-    """Seconds to wait by `retry-after-ms`, which some servers add, or by `retry-after`."""
+    """Seconds to wait, from `retry-after-ms`, which some servers add, or from `retry-after`."""
     milliseconds = seconds_to_wait(headers.get(b"retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

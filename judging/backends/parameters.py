@@ -1,4 +1,4 @@
-"""The parameters of requests to a server, as wanted and as the server was found to take them."""
+"""The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from judging.backends.error_messages import ErrorBody, refused_parameters
 from judging.engine.interface import JudgeQuestion, Parameters
 
-SEED = "one for each question"  # stands for the number in what is recorded
+SEED = "one for each question"  # stands for the number in the record
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
 MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
 LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -14,7 +14,7 @@ _OPTIONAL = ("seed", "response_format", "temperature", "top_p")
 
 
 def schema_of(question: JudgeQuestion) -> dict[str, Any]:
-    """The form of a reply that structured outputs enforce."""
+    """The JSON schema of a reply that structured outputs enforce."""
     properties = question.protocol.form()
     return {
         "type": "json_schema",
@@ -34,7 +34,7 @@ def schema_of(question: JudgeQuestion) -> dict[str, Any]:
 def request_body(
     values: Mapping[str, Any], question: JudgeQuestion, *, seed: int
 ) -> dict[str, Any]:
-    """A chat completion with these parameters: the seed's number and the form are filled in."""
+    """The body of a chat completion, with the seed's number and the reply's form filled in."""
     body = {**values, "messages": [{"role": "user", "content": question.prompt}]}
     if "seed" in body:
         body["seed"] = seed
@@ -44,20 +44,20 @@ def request_body(
 
 
 class Adjustments:
-    """What is sent to a server: all that is wanted, less what it said that it does not take."""
+    """The parameters sent to a server: all wanted ones except those that it refused."""
 
     def __init__(self, wanted: Parameters) -> None:
         self._wanted = wanted
         self.current = wanted
 
     def learn(self, error: ErrorBody, sent: Parameters) -> bool:
-        """Take in a complaint about what was `sent`; whether trying again may help.
+        """Learn from an error about what was `sent`; return whether trying again may help.
 
-        Requests that were under way with what is refused are tried again too.
+        Requests that were already under way with a refused parameter are tried again too.
         """
         refused = refused_parameters(error, sent=sent.values)
         if any(self.current.values.get(name) != sent.values[name] for name in refused):
-            return True  # learnt since it was sent
+            return True  # learnt since the request was sent
         values = dict(self.current.values)
         for name in refused:
             if name in _OPTIONAL:
@@ -69,7 +69,7 @@ class Adjustments:
                 else:
                     del values["logprobs"], values["top_logprobs"]
             elif name in LIMITS and name in self._wanted.values:
-                values[LIMITS[name]] = values.pop(name)  # of two names the second is the last
+                values[LIMITS[name]] = values.pop(name)  # of two names, the second is last
         if values == self.current.values:
             return False
         self.current = Parameters(values)
@@ -77,9 +77,9 @@ class Adjustments:
 
 
 def differences(wanted: Mapping[str, Any], sent: Mapping[str, Any]) -> list[str]:
-    """In words, how what was sent differs from what was wanted.
+    """Sentences on how the sent parameters differ from the wanted ones.
 
-    The limit of tokens by its other name is the same limit, and no difference.
+    The limit of tokens under its other name is the same limit, so it is not a difference.
     """
     words = []
     for name, value in wanted.items():

@@ -1,4 +1,4 @@
-"""The backends of this program. One more backend is one file and one line here."""
+"""The backends of this program. Another backend takes one file and one line here."""
 
 from judging.backends.backend import BackendKind
 from judging.backends.openai import OpenAIKind
@@ -15,7 +15,7 @@ DEFAULT = OpenAIKind.name
 
 
 def backend_kind(name: str) -> BackendKind:
-    """The kind with this name. Raises `BadJudge` where there is none."""
+    """The kind with this name. Raises `BadJudge` if there is none."""
     for kind in BACKENDS:
         if kind.name == name:
             return kind

@@ -1,4 +1,4 @@
-"""Recorded replies: the same prompts answered as they were, without any server."""
+"""Recorded replies: answers the same prompts as recorded, without a server."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from judging.backends.backend import BackendKind, Capabilities, JudgeSettings
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
 from judging.errors import BadJudge, ConflictingValue, Reason
 
-IMPORTED = "imported"  # the model of a judge whose judgments came from a file
+IMPORTED = "imported"  # the model of a judge whose judgments were imported from a file
 _UNREADABLE = Reason(
     "unreadable", "Cannot read the recorded replies “{value}”: {problem}. Name the file as {field}."
 )
@@ -73,7 +73,7 @@ class ReplayBackend:
         return Reply(text=recorded[position], model=self._model)
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing, because nothing is open."""
 
 
 class ReplayKind(BackendKind):

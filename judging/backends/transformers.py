@@ -2,9 +2,9 @@
 
 Questions that arrive together are answered together: one thread owns the model (`model_thread`),
 takes the oldest question and those nearest to it in length, and runs them as one left-padded batch.
-Replies end at different lengths; whatever has ended leaves the batch, so nobody computes on for the
-longest one. Each question draws with a generator of its own: its reply does not depend on its
-company.
+Replies end at different lengths; a finished reply leaves the batch, so that no computation is
+wasted while the longest one continues. Each question draws with its own generator, so its reply
+does not depend on the rest of the batch.
 
 torch is imported with the first question, and never for other backends.
 """
@@ -46,7 +46,7 @@ _NO_PACKAGES = Reason(
 
 @dataclass(frozen=True)
 class TransformersSettings:
-    """`model` is a folder or a name, with `@revision` where one is meant.
+    """Settings of a local model; `model` is a folder or a name, with an optional `@revision`.
 
     `scores` asks for the options' probabilities next to the reply, `only_scores` instead of it.
     """
@@ -124,7 +124,7 @@ def _settings(judge: JudgeSettings) -> TransformersSettings:
         temperature=judge.temperature,
         top_p=judge.top_p,
         max_tokens=judge.max_tokens,
-        # Half of the questions in hand: while one batch is computed, the next one comes together.
+        # Half of the questions in hand: the next batch fills while one is computed.
         batch_size=max(1, judge.concurrency // 2),
         scores=judge.probabilities == WITH_REPLY,
         only_scores=judge.probabilities == INSTEAD_OF_REPLY,
@@ -155,7 +155,7 @@ class LocalModel:
             )
             self._model = model.to(self._device).eval()
         except Exception as error:
-            # The code of a model comes with it and raises what it likes.
+            # A model can bring its own code, which can raise any exception.
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             raise Misconfigured(
                 f"The model “{settings.model}” cannot be loaded: {reason}"
@@ -244,10 +244,10 @@ class LocalModel:
     def _score(
         self, questions: Sequence[JudgeQuestion], logits: Any, cache: Any, mask: Any
     ) -> list[dict[Side, float]]:
-        """The probability of each option as the reply, over the options, for every question."""
+        """The probability of each option as the reply, over all options, for every question."""
         torch = self._torch
         sides: list[Side] = ["A", "B", "C"]
-        # A chat writes the verdict whole; a plain model continues the prompt's open brackets.
+        # A chat model writes the whole verdict; a plain model continues the prompt's open brackets.
         opening = "" if self._tokenizer.chat_template is None else "[["
         options = [
             self._tokenizer(f"{opening}{side}]]", add_special_tokens=False)["input_ids"]
@@ -268,7 +268,7 @@ class LocalModel:
             past_key_values=cache,
             use_cache=True,
         )
-        # The prompt's last logits tell the first token, each token's logits the one behind it.
+        # The prompt's last logits predict the first token, each token's logits the next one.
         first = logits.repeat_interleave(count, 0)[:, None]
         steps = torch.cat([first, out.logits[:, :-1].float()], 1).log_softmax(-1)
         gathered = steps.gather(2, ids[:, :, None])[:, :, 0]
@@ -322,7 +322,7 @@ class LocalModel:
         ]
 
     def _draw(self, logits: Any, generators: Sequence[Any]) -> Any:
-        """One token a row by temperature and top p; the likeliest at temperature 0."""
+        """Draw one token per row by temperature and top p; the likeliest at temperature 0."""
         torch, settings = self._torch, self._settings
         if settings.temperature == 0:
             return logits.argmax(-1)
@@ -332,7 +332,7 @@ class LocalModel:
             # The token that crosses the threshold still belongs to the nucleus.
             outside = ordered.cumsum(-1) - ordered > settings.top_p
             shares = shares.scatter(-1, places, ordered.masked_fill(outside, 0.0))
-        # Dividing by exponential noise and taking the largest draws by the shares.
+        # Dividing by exponential noise and taking the largest draws in proportion to the shares.
         noise = torch.stack(
             [torch.empty_like(shares[0]).exponential_(generator=each) for each in generators]
         )

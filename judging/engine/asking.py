@@ -29,20 +29,20 @@ from judging.engine.replies import is_empty, looks_like_refusal
 logger = logging.getLogger(__name__)
 
 MAX_REPLIES = 5  # the first and four more
-MAX_CUT_THOUGHTS = 2  # replies that end before the model has said a word: more would end so too
-# Faults of one question before it is an error. They count only when the endpoint answered somebody
-# else since the first of them: a server that is down is not the question's fault.
+MAX_CUT_THOUGHTS = 2  # replies that end while the model still thinks: more would end the same way
+# Faults of one question before it becomes an error. They count only if the endpoint answered
+# another question since the first of them: an outage of the server is not the question's fault.
 MAX_OWN_FAULTS = 8
 _COMPLETION_GUESS = 64
 
 
 def expected_tokens(question: JudgeQuestion) -> int:
-    """Tokens that a request is likely to use, for the tokens a minute."""
+    """Tokens that a request is likely to use, for the limit of tokens per minute."""
     return len(question.prompt) // 4 + _COMPLETION_GUESS
 
 
 def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
-    """A seed for each reply: with the same seed a model would repeat a bad reply."""
+    """A separate seed for each reply: with the same seed a model would repeat a bad reply."""
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
@@ -87,7 +87,7 @@ class Asker:
         self._ledger = ledger
 
     async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
-        """Ask every question; the result holds what stopped each of them, or None."""
+        """Ask every question; return the reason why each of them stopped, or None."""
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -100,7 +100,7 @@ class Asker:
             permit, parameters = await self._leave(question, number)
             try:
                 end, reply, fault = await self._send(question, replies, permit, parameters)
-                # Before the slot is free: nobody may follow into what has just failed.
+                # Before the slot is free, so that no request follows one that has just failed.
                 outage = self._report(permit, fault)
             finally:
                 self.limiter.release(permit)
@@ -139,7 +139,7 @@ class Asker:
         """None if the budget has no room next to the requests under way."""
         permit = await self.limiter.acquire(expected_tokens(question))
         try:
-            # Taken once: others may learn meanwhile that the server refuses some of them.
+            # Read once, because other requests may learn meanwhile that some are refused.
             parameters = self._backend.parameters()
             await self._ledger.open(question, number, parameters)
         except BudgetInUse:
@@ -198,7 +198,7 @@ def _end_of(fault: Fault, started: float) -> AttemptEnd:
 
 
 def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Answer | None:
-    """`read_answer`; if that fails, the reply is not requested, and paid for, again."""
+    """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))
     except Exception as error:

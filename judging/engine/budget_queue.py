@@ -1,16 +1,16 @@
-"""Waiting for room in a budget, without a slot that others could use."""
+"""Waiting for room in a budget, without occupying a slot that others could use."""
 
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-# Requests of other processes, and of other runs of a campaign, make room too when they end.
+# Requests of other processes, and of other runs of a campaign, also free room when they end.
 _RETRY_SECONDS = 0.5
 
 
 class BudgetQueue:
-    """The questions of a run that its budget has no room for at the moment.
+    """The questions of a run that currently have no room in its budget.
 
     The first of them tries again whenever a request of the run has ended; the others wait.
     """

@@ -1,4 +1,4 @@
-"""Whether the answers of a run came under the same conditions: what was sent, and who answered."""
+"""Whether all answers of a run had the same conditions: parameters sent, and model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _MOST = 4  # named in a sentence
 
 @dataclass(frozen=True)
 class Sent:
-    """Answers that were asked for with the same parameters; how these differ from the judge's."""
+    """Answers requested with the same parameters, and how these differ from the judge's."""
 
     judgments: int
     parameters: Mapping[str, Any]
@@ -18,7 +18,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reported:
-    """Answers of one model, as the server named it."""
+    """Answers of one model, by the name that the server reported."""
 
     judgments: int
     model: str
@@ -26,7 +26,7 @@ class Reported:
 
 
 def sentences(sent: Sequence[Sent], reported: Sequence[Reported]) -> list[str]:
-    """What a reader has to know: nothing where all was sent as set and one model answered."""
+    """Sentences for readers; none if everything was sent as set and one model answered."""
     return [*_about_requests(sent), *_about_models(reported)]
 
 

@@ -1,4 +1,4 @@
-"""What engine, backends and ledger exchange: questions, replies, faults, and their interfaces."""
+"""The types that engine, backends and ledger exchange: questions, replies, faults, interfaces."""
 
 import hashlib
 import json
@@ -14,20 +14,20 @@ State = Literal["done", "unparseable", "refused", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The side chosen, as letters of the prompt; None where the reply gives none."""
+    """The chosen side, as a letter of the prompt; None if the reply gives none."""
 
     side: Side | None
     certainty: int | None
 
 
 class ReplyFormat(Protocol):
-    """What a question expects of its reply; see `judging.protocols`."""
+    """The reply that a question expects; see `judging.protocols`."""
 
     @property
     def offers_tie(self) -> bool: ...
 
     def read(self, text: str, *, is_structured: bool = False) -> Verdict:
-        """The verdict in a reply; without a side where the question has to be asked again."""
+        """The verdict in a reply; without a side if the question has to be asked again."""
 
     def form(self) -> Mapping[str, Any]:
         """The fields of a structured reply, as a JSON schema describes them."""
@@ -35,7 +35,7 @@ class ReplyFormat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """One prompt to one model; `id` is the ledger's name for it."""
+    """One prompt to one model; `id` identifies it in the ledger."""
 
     id: int
     prompt: str
@@ -47,9 +47,10 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """All that a request is sent with, other than its prompt and the number of its seed.
+    """All parameters of a request, other than its prompt and the number of its seed.
 
-    Made once and shared by every request that is sent alike; `sha256` is their name in the ledger.
+    Made once and shared by all requests with equal parameters; `sha256` identifies them in the
+    ledger.
     """
 
     values: Mapping[str, Any]
@@ -64,7 +65,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Billed tokens; `reasoning_tokens` is the part of the completion that was thinking."""
+    """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -77,7 +78,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered, and what the server reports about it.
+    """The answer of a model, with the facts that the server reports about it.
 
     `probabilities` are those of the options at the verdict; they add up to 1. None if they were not
     requested or did not arrive.
@@ -86,13 +87,13 @@ class Reply:
     text: str
     refused: bool = False  # by the server's own statement, not guessed from the text
     truncated: bool = False
-    is_structured: bool = False  # a form was requested; the text shows whether it was kept
+    is_structured: bool = False  # a form was requested; the text shows whether the reply has it
     usage: Usage | None = None
     model: str = ""
     fingerprint: str = ""
     request_id: str = ""
     probabilities: Mapping[Side, float] | None = None
-    status: int = 200  # some servers declare a refusal by an error
+    status: int = 200  # some servers report a refusal as an error
 
 
 class Fault(Exception):
@@ -110,24 +111,24 @@ class Fault(Exception):
 
 
 class RateLimited(Fault):
-    """Status 429: every request to this server must wait."""
+    """Status 429: all requests to this server must wait."""
 
     outcome = "rate_limited"
 
 
 class ServerError(Fault):
-    """5xx, 408 or 409."""
+    """A server error: 5xx, 408 or 409."""
 
 
 class TimedOut(Fault):
-    """No answer in time; the server may have worked, and may bill for it."""
+    """No answer in time; the server may have worked and may bill for it."""
 
     outcome = "timeout"
     maybe_billed = True
 
 
 class Unreachable(Fault):
-    """No connection: the request never left."""
+    """No connection: the request was never sent."""
 
     outcome = "unreachable"
 
@@ -140,27 +141,27 @@ class Interrupted(Fault):
 
 
 class Garbage(Fault):
-    """A success whose body is no chat completion."""
+    """A success whose body is not a chat completion."""
 
     outcome = "garbage"
     maybe_billed = True
 
 
 class Broken(Fault):
-    """An error in this process; the server may have worked, and may bill for it."""
+    """An error in this process; the server may have worked and may bill for it."""
 
     outcome = "failed"
     maybe_billed = True
 
 
 class Rejected(Fault):
-    """The server will not take this request, now or later."""
+    """The server refuses this request, now and later."""
 
     outcome = "rejected"
 
 
 class Misconfigured(Rejected):
-    """The server will take no request at all: wrong key, wrong model, wrong address, no quota."""
+    """The server refuses all requests: wrong key, wrong model, wrong address, no quota."""
 
 
 class Adjusted(Rejected):
@@ -172,7 +173,7 @@ class Stopped(Exception):
 
 
 class Outage(Stopped):
-    """The endpoint gave nothing useful for too long."""
+    """The endpoint returned nothing useful for too long."""
 
 
 class OverBudget(Stopped):
@@ -180,11 +181,11 @@ class OverBudget(Stopped):
 
 
 class Halted(Stopped):
-    """Somebody paused or cancelled the run, or the process is ending."""
+    """A user paused or cancelled the run, or the process is ending."""
 
 
 class BudgetInUse(Exception):
-    """The requests under way may use up the budget, or may cost less: try again later."""
+    """Requests under way may use up the budget or may cost less: try again later."""
 
 
 class LedgerFailed(Exception):
@@ -221,7 +222,7 @@ class Answer:
 
 class Backend(Protocol):
     def parameters(self) -> Parameters:
-        """What the next request is sent with; empty if nothing is sent."""
+        """The parameters of the next request; empty if none are sent."""
 
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         """Send one request, without retries. Raises a `Fault`."""
@@ -231,14 +232,14 @@ class Backend(Protocol):
 
 @runtime_checkable
 class StepwiseBackend(Protocol):
-    """A backend that may take as long as its hardware needs, as long as it makes steps."""
+    """A backend that can take as long as its hardware needs, as long as it makes steps."""
 
     step_seconds: float
     """The longest time that a single step may take."""
 
     @property
     def moved_at(self) -> float:
-        """When it last made a step, by the monotonic clock."""
+        """The time of its last step, by the monotonic clock."""
 
 
 @runtime_checkable
@@ -246,7 +247,7 @@ class LearningBackend(Protocol):
     """A backend that learns which parameters its server refuses."""
 
     def learn(self, error: bytes | str, sent: Parameters) -> bool:
-        """Take in a complaint about what was `sent`; whether another try may help."""
+        """Learn from an error about what was `sent`; return whether another try may help."""
 
 
 class Ledger(Protocol):

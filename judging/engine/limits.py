@@ -4,14 +4,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-BURST_SECONDS = 3.0  # so much of a minute's rate may be used at once
+BURST_SECONDS = 3.0  # the share of a minute's rate that can be used at once
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`first` is how many slots there are before anything was answered: all where it is None.
+    """The limits of an endpoint; `first` is the number of slots before the first answer.
 
-    Answers that take longer than `slow_after` seconds win no more of them.
+    If `first` is None, all slots are used. Answers that take longer than `slow_after` seconds add
+    no slots.
     """
 
     concurrency: int = 16
@@ -23,7 +24,7 @@ class Limits:
 
 
 def tightest_of(several: Iterable[Limits]) -> Limits:
-    """What keeps all of several limits; the most patient one says when to give up."""
+    """The limits that satisfy all of several; the longest patience decides when to give up."""
     limits = list(several)
     return Limits(
         concurrency=min(each.concurrency for each in limits),
@@ -37,21 +38,21 @@ def tightest_of(several: Iterable[Limits]) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a process has, wants, and has found out since its last report."""
+    """What a process holds, wants, and has learned since its last report."""
 
     limits: Limits
-    held: int  # slots that it works with, or has not got back yet
+    held: int  # slots that it works with, or has not received back yet
     wanted: int  # slots that it could fill
     requests: float  # wanted beyond what was granted and not used yet
     tokens: float
     first_tokens: float  # of the request that is next
-    pause: float | None  # seconds for everybody; None: the endpoint was given up, forget pauses
+    pause: float | None  # seconds for all; None: the endpoint was given up, forget pauses
     has_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a process may do until its next report; `cuts` counts everybody's since the start."""
+    """What a process may do until its next report; `cuts` counts those of all since the start."""
 
     slots: int
     requests: float

@@ -1,7 +1,7 @@
 """One event loop in a background thread, with one client and one limiter per endpoint.
 
-Worker threads hand their questions to it and wait. A loop per task would open its connections
-again every time and leave the slots idle at the end of every chunk.
+Worker threads pass their questions to it and wait. A loop per task would open new connections
+every time and leave the slots idle at the end of every chunk.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ class _Endpoint:
 
 
 class EngineLoop:
-    """Runs until `stop`; all its methods but `stop` may be called from any thread."""
+    """The loop, which runs until `stop`; any thread can call its methods except `stop`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._backends: dict[Hashable, Backend] = {}
         self._endpoints: dict[Hashable, _Endpoint] = {}
         self._lock = threading.Lock()
-        # Exchanges with other processes wait for a store, and the loop waits for nobody.
+        # Exchanges with other processes wait for a store, and the loop must not wait.
         self.executor = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="sharing")
         self._thread = threading.Thread(target=self._run, name="judging-engine", daemon=True)
         self._thread.start()
@@ -46,7 +46,7 @@ class EngineLoop:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def backend(self, key: Hashable, make: Callable[[], Backend]) -> Backend:
-        """The backend known as `key`, made by `make` when there is none yet."""
+        """Return the backend known as `key`; `make` creates it if there is none yet."""
         with self._lock:
             if key not in self._backends:
                 self._backends[key] = make()
@@ -55,10 +55,10 @@ class EngineLoop:
     def limiter(
         self, address: Hashable, judge: Hashable, limits: Limits, exchange: Exchange | None = None
     ) -> Limiter:
-        """The limiter of an endpoint: all judges that use it share its slots, rates and pauses.
+        """Return the limiter of an endpoint, whose slots, rates and pauses all its judges share.
 
-        Where its judges say differently, the tighter limits hold; changed ones are taken over.
-        With `exchange` it shares them with other processes too.
+        If its judges have different limits, the tighter ones hold; changed limits are applied.
+        With `exchange`, other processes share them too.
         """
         with self._lock:
             if address not in self._endpoints:
@@ -74,7 +74,7 @@ class EngineLoop:
             return endpoint.limiter
 
     def stop(self) -> None:
-        """Close the clients and end the thread; what is under way is cancelled."""
+        """Close the clients and end the thread; cancel what is under way."""
 
         async def close() -> None:
             others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

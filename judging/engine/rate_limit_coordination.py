@@ -1,13 +1,13 @@
-"""Several processes that ask one endpoint: who may have how many requests under way, and when.
+"""Sharing of slots and rates among several processes that ask one endpoint.
 
 The processes share one small document for each endpoint, in Redis or in the database. Twice a
-second, and at once when something is wanted, each of them exchanges a report for a grant; nothing
-is exchanged for a single request. `settle` is the whole rule: the store only has to apply it to
-the document while nobody else does.
+second, and immediately when it wants something, each of them exchanges a report for a grant; a
+single request exchanges nothing. `settle` is the whole rule: the store only has to apply it to
+the document while no other process does.
 
-What all grants add up to never exceeds the limits: slots are held by a process until it gives them
-back or is silent for a while, and requests and tokens a minute are drawn in advance from buckets
-that all have in common.
+The sum of all grants never exceeds the limits: a process holds slots until it gives them back or
+sends no report for a while, and requests and tokens per minute are drawn in advance from buckets
+that all processes share.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from judging.engine.rate_limits import Limiter
 logger = logging.getLogger(__name__)
 
 EXCHANGE_SECONDS = 0.5
-SILENT_SECONDS = 10.0  # without a report; then a process is dead and its slots are free
+SILENT_SECONDS = 10.0  # without a report; then a process counts as dead and its slots are free
 _RETRY_SECONDS = 1.0
 
 Document = dict[str, Any]
@@ -38,7 +38,7 @@ Exchange = Callable[[Report], Grant]
 
 
 def settle(document: Document, member: str, report: Report, *, now: float) -> Grant:
-    """Take the report of `member` into `document` and say what it may do; seconds in `now`."""
+    """Enter the report of `member` into `document` and return its grant; `now` is in seconds."""
     members: dict[str, Any] = document.setdefault("members", {})
     for name in [n for n, m in members.items() if now - m["seen"] > SILENT_SECONDS]:
         del members[name]
@@ -47,7 +47,7 @@ def settle(document: Document, member: str, report: Report, *, now: float) -> Gr
         mine = members.setdefault(member, {"slots": 0})
         mine |= {"wanted": report.wanted, "seen": now}
         slots = _slots(members, member, report.limits.concurrency)
-        # What it has in hand while it hears of a smaller grant counts until its next report.
+        # Until its next report, everything that it holds when it receives a smaller grant counts.
         mine["slots"] = max(slots, report.held)
     else:
         members.pop(member, None)
@@ -71,7 +71,7 @@ def settle(document: Document, member: str, report: Report, *, now: float) -> Gr
 
 
 def _slots(members: dict[str, Any], member: str, total: int) -> int:
-    """As many slots as are fair, and what nobody wants, of those that nobody else holds."""
+    """A fair number of slots plus unwanted ones, from those that no other process holds."""
     shares = fair_slots({name: m["wanted"] for name, m in members.items()}, total)
     held_by_others: int = sum(m["slots"] for name, m in members.items() if name != member)
     fair = shares[member] + total - sum(shares.values())
@@ -79,7 +79,7 @@ def _slots(members: dict[str, Any], member: str, total: int) -> int:
 
 
 def fair_slots(wanted: dict[str, int], total: int) -> dict[str, int]:
-    """Split `total`: nobody gets more than is wanted, and who wants more gets equally much."""
+    """Split `total` fairly: nobody gets more than wanted; those who want more get equal parts."""
     shares: dict[str, int] = {}
     left = total
     for name in sorted(wanted, key=lambda name: (wanted[name], name)):
@@ -97,9 +97,9 @@ def _draw(
     at_least: float,
     sharers: int,
 ) -> float:
-    """Take from a common bucket, at most an equal part of what is in it.
+    """Take from a common bucket, at most an equal part of its contents.
 
-    A single request may overdraw the bucket; then nobody gets anything until that has flowed in.
+    A single request can overdraw the bucket; then nobody gets anything until it is refilled.
     """
     if per_minute is None or wanted <= 0:
         return 0.0
@@ -114,8 +114,8 @@ def _draw(
 
 
 async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Executor) -> None:
-    """Exchange reports for grants as long as somebody waits or is under way; ends by being
-    cancelled."""
+    """Exchange reports for grants as long as requests wait or are under way; ends by
+    cancellation."""
     loop = asyncio.get_running_loop()
     while True:
         busy = limiter.is_busy
@@ -126,7 +126,7 @@ async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Exec
         try:
             grant = await loop.run_in_executor(executor, exchange, report)
         except Exception as error:
-            # Whatever it is: were this task to end, everybody would wait for a grant for ever.
+            # Any error: if this task ended, everybody would wait for a grant forever.
             is_known = isinstance(error, CoordinationFailed)
             logger.warning(
                 "The limits could not be shared, trying again: %s",

@@ -1,13 +1,13 @@
-"""When the next request to an endpoint may leave: one limiter for all its users.
+"""One limiter per endpoint, which decides when the next request of any user may be sent.
 
-Three things hold a request back: the slots (few at first, more while the server answers quickly,
-half as many when it complains), the rates (requests and tokens a minute), and a pause that is
-common to all, because a server that turns one request away would turn away the next one too.
+Three things delay a request: the slots (few at first, more while the server answers quickly,
+half as many after an error), the rates (requests and tokens per minute), and a pause that is
+common to all, because a server that rejects one request would reject the next one too.
 
-A server that brings nothing useful is tried ever more rarely, one request at a time, and given up
-after `patience` seconds. All code runs on one event loop; there are no locks. Where several
-processes ask the same endpoint, slots and rates are what `rate_limit_coordination` grants to
-this one.
+A server without a useful answer is tried more and more rarely, one request at a time, and given
+up after `patience` seconds. All code runs on one event loop; there are no locks. If several
+processes ask the same endpoint, this one has the slots and rates that
+`rate_limit_coordination` grants to it.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from judging.engine.interface import Fault, Misconfigured, Outage, RateLimited, Rejected, TimedOut
 from judging.engine.limits import BURST_SECONDS, Grant, Limits, Report
 
-CIRCUIT_FAILURES = 5  # failures in a row before only one request at a time is let through
+CIRCUIT_FAILURES = 5  # failures in a row, after which only one request at a time is sent
 FIRST_CONTACT_SECONDS = 30.0  # an endpoint that never answered is more likely wrong than down
-FIRST_REJECTIONS = 10  # rejected in a row before anything was taken: the request is wrong
+FIRST_REJECTIONS = 10  # rejections in a row before any success: the request is wrong
 _LONGEST_PAUSE = 30.0
-_GROWTH = 1.0  # slots won back by a full round of answers
+_GROWTH = 1.0  # slots regained by a full round of answers
 _CUT = 0.5
 
 
 @dataclass(slots=True)
 class Permit:
-    """Leave to send one request; handed back with what became of it."""
+    """Permission to send one request; returned with the request's result."""
 
     since: float
     epoch: int
@@ -39,35 +39,35 @@ class Permit:
 
 
 class Bucket:
-    """So much a minute, spaced evenly, with a burst of a few seconds' worth."""
+    """A rate per minute, spaced evenly, with a burst of a few seconds' worth."""
 
     def __init__(self, per_minute: int) -> None:
         self._seconds_each = 60.0 / per_minute
-        self._free_at = 0.0  # when everything taken so far would have flowed in evenly
+        self._free_at = 0.0  # when everything taken so far would be refilled
 
     def wait(self, now: float) -> float:
         return max(0.0, self._free_at - BURST_SECONDS - now)
 
     def take(self, now: float, amount: float) -> None:
-        """Take so much; give it back where `amount` is negative and `now` the time of taking."""
+        """Take an amount; to return it, pass a negative `amount` and the earlier time as `now`."""
         self._free_at = max(self._free_at, now) + amount * self._seconds_each
 
 
 class Allowance:
-    """What was drawn for this process from a bucket that several have in common."""
+    """The amount drawn for this process from a bucket that several processes share."""
 
     def __init__(self) -> None:
         self.left = 0.0
 
     def wait(self, now: float) -> float:
-        return 0.0 if self.left > 0 else math.inf  # the next grant wakes those that wait
+        return 0.0 if self.left > 0 else math.inf  # the next grant wakes waiting requests
 
     def take(self, now: float, amount: float) -> None:
         self.left -= amount
 
 
 class Limiter:
-    """Hands out permits; with `is_shared`, only what `take` was given for this process."""
+    """Hands out permits; with `is_shared`, only those that `take` received for this process."""
 
     def __init__(
         self,
@@ -79,36 +79,36 @@ class Limiter:
         self._clock = clock
         self._is_shared = is_shared
         self._granted = 0
-        self._cuts: int | None = None  # of everybody, as far as is known here
+        self._cuts: int | None = None  # of all processes, as far as known here
         self._has_cut = self._has_paused = False
         self._forgets_pauses = False
         self.news = (
             asyncio.Event()
         )  # there is something to report to the other processes, or to request
-        self.moved_at = clock()  # when a request was last let go, or a grant arrived
+        self.moved_at = clock()  # when a request was last sent, or a grant arrived
         self._waiting: deque[tuple[asyncio.Future[Permit], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._in_flight = 0
         self._resume_at = 0.0
         self._asked_until = 0.0  # the part of it that the server asked for
-        self._stepped_at = -math.inf  # when failures last made the pause longer
+        self._stepped_at = -math.inf  # when failures last lengthened the pause
         self._steps = 0
         self._answered_at = -math.inf
         self._window = 0.0
-        self._is_rising = True  # as long as the endpoint has not complained
-        self._fastest = math.inf  # answer so far, in seconds
+        self._is_rising = True  # as long as the endpoint has returned no error
+        self._fastest = math.inf  # fastest answer so far, in seconds
         self._last_cut = 0.0
         self._limited_in_a_row = 0
         self._failures = 0
         self._rejections = 0
         self._failing_since: float | None = None
         self._epoch = 0
-        self._last_words = ""  # why the endpoint was given up
+        self._last_words = ""  # the reason why the endpoint was given up
         self.successes = 0
         self.set_limits(limits)
 
     def set_limits(self, limits: Limits) -> None:
-        """Take the limits of the judge as they are now; what is in flight stays counted."""
+        """Apply the judge's current limits; requests in flight stay counted."""
         self.limits = limits
         first = limits.concurrency if limits.first is None else limits.first
         self._window = float(min(limits.concurrency, max(self._window, first)))
@@ -122,7 +122,7 @@ class Limiter:
 
     @property
     def slots(self) -> int:
-        """How many requests may be in flight now."""
+        """The number of requests that may be in flight now."""
         slots = 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
         return min(slots, self._granted) if self._is_shared else slots
 
@@ -131,9 +131,9 @@ class Limiter:
         return bool(self._in_flight or self._waiting)
 
     async def acquire(self, tokens: int = 0) -> Permit:
-        """Wait for a slot, the rates and the common pause. Raises `Outage` when all hope is lost.
+        """Wait for a slot, the rates and the common pause. Raises `Outage` if it is given up.
 
-        `tokens` is what the request is expected to use up of the tokens a minute.
+        `tokens` is the number of tokens that the request is expected to use.
         """
         future: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, tokens))
@@ -148,9 +148,9 @@ class Limiter:
             raise
 
     def release(self, permit: Permit, *, is_unused: bool = False) -> None:
-        """Give the slot back; exactly once for every permit.
+        """Return the slot, exactly once for every permit.
 
-        One that is unused, for which nothing was sent, is not counted against the rates.
+        An unused permit, for which nothing was sent, does not count against the rates.
         """
         self._in_flight -= 1
         if is_unused:
@@ -165,15 +165,15 @@ class Limiter:
         self._answered_at = self._clock()
         seconds = self._answered_at - permit.since
         self._fastest = min(self._fastest, seconds)
-        # Answers that take their time say that more at once would only wait, and time out.
+        # Slow answers show that more requests at once would only wait and time out.
         if seconds <= max(self.limits.slow_after, 2 * self._fastest):
             growth = 1.0 if self._is_rising else _GROWTH / self._window
             self._window = min(float(self.limits.concurrency), self._window + growth)
 
     def failed(self, permit: Permit, fault: Fault) -> None:
-        """Slow down as the fault demands. Raises `Outage` when the endpoint is given up."""
+        """Slow down as the fault requires. Raises `Outage` when the endpoint is given up."""
         if permit.epoch != self._epoch:
-            raise Outage(self._last_words)  # given up while this one was under way
+            raise Outage(self._last_words)  # given up while this request was under way
         if isinstance(fault, Misconfigured):
             self._give_up(str(fault))
         if isinstance(fault, Rejected):
@@ -183,7 +183,7 @@ class Limiter:
             return
         now = self._clock()
         if self._failing_since is None:
-            # What was sent before others were answered says nothing of the time before that.
+            # Requests sent before others were answered do not show the state before that time.
             self._failing_since = max(permit.since, self._answered_at)
         deadline = self._failing_since + self._patience_with(fault)
         if isinstance(fault, RateLimited):
@@ -196,7 +196,7 @@ class Limiter:
             self._pause(self._asked_until)
         elif own:
             self._pause(min(now + own, deadline))  # the last try comes when patience ends
-        # A pause of our own ends no run, nor does one that comes back longer from the others.
+        # Neither a pause of our own nor one that other processes lengthened ends a run.
         if now >= deadline or self._asked_until > deadline:
             self._give_up(self._verdict(fault, now))
 
@@ -206,8 +206,8 @@ class Limiter:
         return min(self.limits.patience, FIRST_CONTACT_SECONDS)
 
     def _back_off(self, permit: Permit, fault: Fault, now: float) -> float:
-        """How long to wait after a failure. What was sent before the last wait was decided on
-        says nothing new: one wave of failures makes it longer once."""
+        """Seconds to wait after a failure. Requests sent before the last wait was decided add no
+        information, so one wave of failures lengthens it once."""
         self._failures += 1
         if self._failures < CIRCUIT_FAILURES or permit.since <= self._stepped_at:
             return 0.0
@@ -218,7 +218,7 @@ class Limiter:
         return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
 
     def _slow_down(self, permit: Permit, now: float) -> None:
-        # What was sent before the last cut knew nothing of it: one wave cuts once.
+        # Requests sent before the last cut did not know of it, so one wave cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
@@ -268,7 +268,7 @@ class Limiter:
         raise Outage(sentence)
 
     def _let_go(self) -> None:
-        """Let as many go as may; wake up by ourselves when only time holds the first one back."""
+        """Let as many requests start as possible; schedule a wake-up if only time delays one."""
         while self._waiting and self._in_flight < self.slots:
             future, tokens = self._waiting[0]
             if future.done():  # its owner was cancelled
@@ -333,7 +333,7 @@ class Limiter:
         self._forgets_pauses |= report.pause is None
 
     def take(self, grant: Grant, report: Report) -> None:
-        """Use what was granted, and wait as long as the longest pause of any process."""
+        """Apply the grant, and wait as long as the longest pause of any process."""
         now = self.moved_at = self._clock()
         if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:
             self._cut(now)

@@ -1,8 +1,8 @@
-"""What a reply is apart from its verdict: thoughts, refusals, or nothing at all."""
+"""Parts of a reply other than its verdict: thoughts, refusals, or nothing."""
 
 import re
 
-# Some chat templates open the thought themselves: a reply then holds its end alone.
+# Some chat templates open the thought themselves, so a reply contains only its end.
 _THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad"
 _THOUGHT = re.compile(
     rf"<({_THINK})>.*?(?:</\1>|\Z)|\A(?:(?!<(?:{_THINK})>).)*</(?:{_THINK})>"
@@ -26,10 +26,10 @@ def without_thoughts(text: str) -> str:
 
 
 def looks_like_refusal(text: str) -> bool:
-    """Whether the words of a reply without a verdict decline to judge."""
+    """Whether a reply without a verdict declines to judge."""
     return _REFUSAL.search(without_thoughts(text).replace("’", "'")) is not None
 
 
 def is_empty(text: str) -> bool:
-    """Whether a reply holds thoughts alone, or not even those."""
+    """Whether a reply holds only thoughts, or nothing at all."""
     return not without_thoughts(text).strip()

@@ -1,4 +1,4 @@
-"""Errors of judging as a command words them: fields are its options."""
+"""Errors of judging as a command shows them: fields are named by their options."""
 
 from django.core.management.base import CommandError
 
@@ -12,6 +12,6 @@ def option_name(field: str) -> str:
 
 
 def command_error(error: Exception) -> CommandError:
-    """The error for the terminal; a value that can never be right ends like a wrong option."""
+    """The error for the terminal; an invalid value ends the command like a wrong option."""
     words = error.worded(option_name) if isinstance(error, FieldError) else str(error)
     return CommandError(words, returncode=2 if isinstance(error, InvalidValue) else 1)

@@ -1,4 +1,4 @@
-"""Who judges, in which runs, what was answered, and every request that was paid for."""
+"""Judges, their runs, their judgments, and every request that was paid for."""
 
 from judging.models.answers import Attempt, Batch, Judgment, SentParameters
 from judging.models.judges import Judge, SharedLimit

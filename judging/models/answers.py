@@ -1,4 +1,4 @@
-"""What was answered, and every request and file of requests that was paid for."""
+"""Judgments, and every request and file of requests that was paid for."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +8,7 @@ from studies.models import Choice, Item, Side, public_id
 
 
 class Batch(models.Model):
-    """Questions of a run that were handed to a provider as one file."""
+    """Questions of a run that were submitted to a provider as one file."""
 
     class State(models.TextChoices):
         PREPARED = "prepared", "being handed in"
@@ -55,7 +55,7 @@ class Batch(models.Model):
 
 
 class SentParameters(models.Model):
-    """What requests were sent with, other than prompt and seed; a row for each that differs."""
+    """The parameters of requests, other than prompt and seed; one row for each combination."""
 
     sha256 = models.CharField(max_length=64, unique=True)
     parameters = models.JSONField(
@@ -171,7 +171,7 @@ class Judgment(models.Model):
 
 
 class Attempt(models.Model):
-    """One HTTP request, written before it is sent; what it cost, even when nobody answered."""
+    """One HTTP request, stored before it is sent, with its cost even if no answer came."""
 
     class Outcome(models.TextChoices):
         SENT = "sent", "in flight"
@@ -243,7 +243,7 @@ class Attempt(models.Model):
             models.CheckConstraint(condition=Q(number__gte=1), name="attempt_number_positive"),
         ]
         indexes = [
-            # Finds what a killed worker left in flight without reading the whole ledger.
+            # Finds requests that a killed worker left in flight without reading the whole ledger.
             models.Index(
                 fields=["judgment"], condition=Q(outcome="sent"), name="attempt_in_flight"
             ),

@@ -1,4 +1,4 @@
-"""Models that judge, how they are reached, and what their workers share."""
+"""Models that judge, how to reach them, and what their workers share."""
 
 from decimal import Decimal
 
@@ -28,7 +28,7 @@ _NO_SUCH_PROBABILITIES = Reason(
 
 
 class Judge(models.Model):
-    """A model that judges, and how it is reached."""
+    """A model that judges, and how to reach it."""
 
     class Probabilities(models.TextChoices):
         NO = NO_PROBABILITIES, "not requested"
@@ -105,7 +105,7 @@ class Judge(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            # Which backends there are, and what each can do, is checked by `clean`: one more
+            # `clean` checks which backends exist and what each can do, so that another
             # backend needs no migration.
             models.CheckConstraint(
                 condition=Q(probabilities__in=["no", "beside", "only"]), name="judge_probabilities"
@@ -126,7 +126,7 @@ class Judge(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(price_input=None, price_output=None)
-                # A comparison with NULL is not false, and what is not false passes a CHECK.
+                # A comparison with NULL is not false, and a CHECK accepts all that is not false.
                 | Q(price_input__isnull=False, price_output__isnull=False)
                 & Q(price_input__gte=0, price_output__gte=0),
                 name="judge_both_prices_or_none",
@@ -144,7 +144,7 @@ class Judge(models.Model):
             raise ValidationError({error.field: str(error)}) from None
 
     def check_capabilities(self) -> None:
-        """Raise `ConflictingValue` where the judge is to do what its backend cannot."""
+        """Raise `ConflictingValue` if the judge is set to do something that its backend cannot."""
         capabilities = self.capabilities
         if self.structured and not capabilities.structured:
             raise ConflictingValue("structured", _NO_FORM, backend=self.backend)
@@ -172,7 +172,7 @@ class Judge(models.Model):
 
 
 class SharedLimit(models.Model):
-    """What the processes that ask one endpoint share, where there is no Redis to hold it."""
+    """The state that processes asking one endpoint share if there is no Redis to hold it."""
 
     endpoint = models.CharField(max_length=64, unique=True)
     document = models.JSONField(default=dict)

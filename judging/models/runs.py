@@ -1,4 +1,4 @@
-"""What judges are asked to do: runs, campaigns of runs, juries."""
+"""Work for judges: runs, campaigns of runs, juries."""
 
 from decimal import Decimal
 
@@ -64,7 +64,7 @@ class JudgeRun(models.Model):
 
     state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
     sentence = models.TextField(blank=True, help_text="Why the run is in its state.")
-    # Moved by the writer in the transaction that stores an attempt's outcome.
+    # Changed by the writer in the transaction that stores an attempt's outcome.
     spent_nano = models.PositiveBigIntegerField(default=0)
     tokens = models.PositiveBigIntegerField(default=0)
     retries = models.PositiveIntegerField(default=0, help_text="Requests without a reply.")
@@ -121,7 +121,7 @@ class JudgeRun(models.Model):
 
     @property
     def awaits_yes(self) -> bool:
-        """Whether it is in its probe, or waits for somebody to start it after that."""
+        """Whether it is in its probe, or waits for a user to start it after that."""
         return self.probe_first and self.state != self.State.CANCELLED
 
     @property
@@ -169,7 +169,7 @@ class Campaign(models.Model):
 
 
 class Jury(models.Model):
-    """Judges whose verdicts are counted together, as one more judge of the report."""
+    """Judges whose verdicts are counted together, as another judge of the report."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="juries")
     name = models.CharField(max_length=120)

@@ -1,4 +1,4 @@
-"""Campaigns as pages: planned, probed, started, followed."""
+"""Pages of campaigns: plan, probe, start, follow."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -29,7 +29,7 @@ from studies.errors import StudyError
 from studies.models import Membership
 from studies.selectors import get_study
 
-_UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has come
+_UNTAKEN = timedelta(seconds=30)  # after which a page says that no worker has started the run
 _CHANGES = {
     "pause": lifecycle.pause_run,
     "resume": lifecycle.resume_run,
@@ -45,7 +45,7 @@ _AFTER_PROBE = {
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
-    """Plan a campaign, see what it will take, start it; nothing is asked before that was seen."""
+    """Plan a campaign, see its cost, start it; nothing is asked before the cost was shown."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
     name = f"Campaign {study.campaigns.count() + 1}"
@@ -80,7 +80,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
 def campaign_page(
     request: HttpRequest, slug: str, campaign_id: str, *, template: str
 ) -> HttpResponse:
-    """A campaign as a page, or the part that is refreshed while runs are active."""
+    """Show a campaign as a page, or the part that is refreshed while runs are active."""
     study = get_study(request.user, slug)
     campaign = get_campaign(study, campaign_id)
     rows = run_rows(study, campaign.runs.all())
@@ -103,7 +103,7 @@ def campaign_page(
 
 
 def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
-    """The probes of the runs that wait for a yes, and what starting will take once all are in."""
+    """The probes of the runs that wait for confirmation, and the cost of starting them."""
     waiting = [row for row in rows if row.run.awaits_yes]
     if not waiting:
         return None
@@ -126,7 +126,7 @@ def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
 
 
 def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEstimate]:
-    """What starting asks in runs that had replies before the probes."""
+    """Estimates of the runs that had replies before the probes."""
     if all(row.run.probe_first for row in rows):
         return []
     cells = campaigns.ready_after_probe(campaign)
@@ -142,7 +142,7 @@ def _is_untaken(run: JudgeRun) -> bool:
 @login_required
 @require_POST
 def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -> HttpResponse:
-    """Change what all runs of a campaign do."""
+    """Pause, resume or cancel all runs of a campaign."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     campaign = get_campaign(study, campaign_id)
     user = cast(User, request.user)

@@ -1,4 +1,4 @@
-"""What a researcher fills in: filters of lists, the plan of a campaign, how a run grows."""
+"""Forms for researchers: filters of lists, the plan of a campaign, the extension of a run."""
 
 import hashlib
 from decimal import Decimal
@@ -25,7 +25,7 @@ STATES = [
 
 
 class JudgmentFilter(forms.Form):
-    """The filter above a run's judgments; nothing in it is required."""
+    """The filter above a run's judgments; all fields are optional."""
 
     state = forms.ChoiceField(choices=STATES, required=False, label="State")
     search = forms.CharField(required=False, max_length=120, label="Item id")
@@ -37,7 +37,7 @@ class JudgmentFilter(forms.Form):
 
 
 class RunFilter(forms.Form):
-    """The filter above the runs of a study; nothing in it is required."""
+    """The filter above the runs of a study; all fields are optional."""
 
     state = forms.ChoiceField(
         choices=[("", "all"), *JudgeRun.State.choices], required=False, label="State"
@@ -69,24 +69,24 @@ _REUSE_WORDS = (
 )
 
 
-_FIELDS = {"by_batch": "batch"}  # where a form calls a field of a run by another name
+_FIELDS = {"by_batch": "batch"}  # fields of a run that have another name in a form
 
 
 class CostedForm(forms.Form):
-    """A form that spends money only for what it has shown the cost of."""
+    """A form that spends money only after it has shown the cost."""
 
     @property
     def digest(self) -> str:
-        """What is asked for, as one word that comes back with the button that starts it."""
+        """A hash of the requested work, which the button that starts it sends back."""
         return hashlib.sha256(repr(sorted(self.cleaned_data.items())).encode()).hexdigest()[:16]
 
     @property
     def may_start(self) -> bool:
-        """Whether it was sent by that button, and for what was shown."""
+        """Whether that button was pressed, for exactly the work that was shown."""
         return "start" in self.data and self.data.get("shown") == self.digest
 
     def show(self, error: Exception) -> None:
-        """Show what a service refused: next to its field, with the labels of this form."""
+        """Show a service's error next to its field, with the labels of this form."""
         if not isinstance(error, FieldError):
             self.add_error(None, str(error))
             return
@@ -99,9 +99,9 @@ class CostedForm(forms.Form):
 
 
 class CampaignForm(CostedForm):
-    """Which judges to ask what about a study; `plan` gives it as a campaign reads it.
+    """Judges and questions of a campaign; `plan` gives its data as a campaign plan.
 
-    It begins with the plan of the campaign `like`, and keeps what has no field here.
+    It starts from the plan of the campaign `like`, and keeps values that have no field here.
     """
 
     name = forms.CharField(

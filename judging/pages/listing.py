@@ -1,4 +1,4 @@
-"""Lists of runs and judgments as a page shows them: filtered, sorted, and as CSV."""
+"""Lists of runs and judgments for pages: filtered, sorted, and as CSV."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -11,7 +11,7 @@ from judging.models import JudgeRun, Judgment
 from judging.selectors import RunRow
 from studies.pages.csv_response import csv_response
 
-# Columns of the runs' table: name in the address, words, and what is compared.
+# Columns of the table of runs: name in the address, label, and sort key.
 RUN_COLUMNS: dict[str, tuple[str, Callable[[RunRow], Any]]] = {
     "judge": ("Judge", lambda row: (row.run.judge.name.casefold(), row.run.pk)),
     "state": ("State", lambda row: row.run.state_words),
@@ -34,7 +34,7 @@ JUDGMENT_SORTS: dict[str, tuple[str, tuple[str | OrderBy, ...]]] = {
 
 
 def sort_runs(rows: list[RunRow], sort: str) -> list[RunRow]:
-    """Rows by a column of `RUN_COLUMNS`, downwards with a minus before it; else as they are."""
+    """Rows by a column of `RUN_COLUMNS`, descending with a minus before it; else unchanged."""
     column = RUN_COLUMNS.get(sort.removeprefix("-"))
     return sorted(rows, key=column[1], reverse=sort.startswith("-")) if column else rows
 

@@ -53,7 +53,7 @@ _ACTIONS = {
 
 @dataclass(frozen=True)
 class ShownJudgment:
-    """A judgment with the text that was sent for it, rebuilt."""
+    """A judgment with the prompt that was sent for it, built again."""
 
     judgment: Judgment
     prompt: str
@@ -63,7 +63,7 @@ class ShownJudgment:
 @login_required
 @require_GET
 def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """The part of a study's home that is about judges."""
+    """Show the part of a study's home that is about judges."""
     study = get_study(request.user, slug)
     context = {
         "study": study,
@@ -78,7 +78,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
-    """All runs of a study, filtered and sorted: as a page, its live part, or CSV."""
+    """Show all runs of a study, filtered and sorted: as a page, its live part, or CSV."""
     study = get_study(request.user, slug)
     form = RunFilter(study, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
@@ -102,7 +102,7 @@ def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse
 
 
 def _columns(sort: str) -> list[dict[str, str]]:
-    """Headers of the runs: what each is called, how it is sorted now, what a click sorts."""
+    """Headers of the runs: label, current sort order, and the effect of a click."""
     columns = []
     for name, (label, _) in RUN_COLUMNS.items():
         now = {name: "ascending", f"-{name}": "descending"}.get(sort, "none")
@@ -134,7 +134,7 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """The part of a run's page that is refreshed while the run is active."""
+    """Show the part of a run's page that is refreshed while the run is active."""
     study = get_study(request.user, slug)
     context = _run_context(request, study, get_run(study, run_id))
     return render(request, "judging/_run.html", context)
@@ -157,7 +157,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
 @login_required
 @require_POST
 def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> HttpResponse:
-    """Change what a run does; a viewer gets the 404 of somebody who may not know it."""
+    """Pause, resume or cancel a run; viewers get the same 404 as users without access."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
@@ -168,7 +168,7 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
 @login_required
 @require_http_methods(["GET", "POST"])
 def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """Have a run ask about more items, samples or the other order, after its cost was seen."""
+    """Extend a run by more items, samples or the other order, after its cost was shown."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if run.is_imported:

@@ -1,1 +1,1 @@
-"""What a judge is asked and how its reply is read, one module each. No Django."""
+"""Judging protocols: the question to a judge and the reading of its reply, one module each."""

@@ -1,4 +1,4 @@
-"""Which of two responses is better for the persona, and how certain that is."""
+"""The protocol that asks which response is better for the persona, with a certainty."""
 
 from judging.protocols.protocol import JudgingProtocol
 

@@ -1,8 +1,8 @@
-"""Reading a verdict out of a reply.
+"""Read a verdict from a reply.
 
 The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer in full
-(`[[A]] [[80]]`) or be the bare letter. Which of several verdicts counts is for `verdicts` to say.
-One that cannot be used counts too: a judge that ends on `[[C]]` where no tie was offered is not
+(`[[A]] [[80]]`) or be only the letter. `verdicts` decides which of several verdicts counts.
+An unusable verdict counts too: a judge that ends on `[[C]]` where no tie was offered is not
 given the `[[A]]` it wrote before.
 """
 
@@ -19,9 +19,9 @@ _STRUCTURED = re.compile(r'"answer"\s*:\s*"([ABC])"')
 def parse_reply(
     text: str, *, offers_tie: bool, asks_certainty: bool, is_structured: bool = False
 ) -> Verdict:
-    """Read side and certainty; C counts where a tie was offered, certainty where it was asked.
+    """Read side and certainty; C counts if a tie was offered, certainty if it was requested.
 
-    Where a form was asked for and kept to, it is read; otherwise the words are.
+    If a structured reply was requested and has the right form, the form is read; else the text.
     """
     text = without_thoughts(text)
     if is_structured and (form := read_form(text)) is not None:
@@ -35,7 +35,7 @@ def parse_reply(
 
 
 def read_form(text: str) -> tuple[Side | None, int | None] | None:
-    """The verdict in the form of structured outputs; None where the text does not keep to it."""
+    """The verdict in a structured reply; None if the text does not have the right form."""
     try:
         form = json.loads(without_thoughts(text))
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def read_form(text: str) -> tuple[Side | None, int | None] | None:
 
 
 def verdict_position(text: str, *, is_structured: bool = False) -> int | None:
-    """Where in `text` the word of the verdict begins; None where there is no verdict."""
+    """Where in `text` the verdict begins; None if there is no verdict."""
     if is_structured and read_form(text) and (letter := _STRUCTURED.search(text)):
         return letter.start(1)
     chosen, _ = decide(without_thoughts(text))

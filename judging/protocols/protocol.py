@@ -1,4 +1,4 @@
-"""What a judging protocol is: what a judge is asked, and how its reply is read."""
+"""The base class of judging protocols: the question to a judge and the reading of its reply."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -8,18 +8,18 @@ from judging.protocols.parsing import parse_reply, read_form
 
 
 class JudgingProtocol:
-    """Two responses are shown as A and B; the reply names the better one.
+    """A protocol that shows two responses as A and B; the reply names the better one.
 
     `offers_tie`: the reply may be C, which is stored as a tie.
     `asks_certainty`: the reply states a certainty from 1 to 100.
     `reply_tokens`: how long a reply usually is, for estimates before the first one.
     `template`: the prompt, with the slots of `studies/prompts`; where it is empty, the file of the
-    item's task there with this protocol's name. `template_without_persona` is used when a judge is
-    shown nothing of the persona.
+    item's task there with this protocol's name. `template_without_persona` is used when a judge
+    sees nothing of the persona.
     """
 
     name: ClassVar[str]  # stored with every run; `--setting` of the commands
-    description: ClassVar[str]  # in the form that starts runs
+    description: ClassVar[str]  # shown in the form that starts runs
     offers_tie: ClassVar[bool] = False
     asks_certainty: ClassVar[bool] = False
     reply_tokens: ClassVar[int] = 8
@@ -27,7 +27,7 @@ class JudgingProtocol:
     template_without_persona: ClassVar[str] = ""
 
     def read(self, text: str, *, is_structured: bool = False) -> Verdict:
-        """The verdict in a reply; without a side where the question has to be asked again."""
+        """The verdict in a reply; without a side if the question has to be asked again."""
         return parse_reply(
             text,
             offers_tie=self.offers_tie,

@@ -1,4 +1,4 @@
-"""The judging protocols of this program. One more is one module and one line here."""
+"""The judging protocols of this program. Another one takes one module and one line here."""
 
 from judging.errors import BadRun
 from judging.protocols.certainty import Certainty
@@ -15,7 +15,7 @@ DEFAULT = Standard.name
 
 
 def protocol(name: str) -> JudgingProtocol:
-    """The protocol with this name. Raises `BadRun` where there is none."""
+    """The protocol with this name. Raises `BadRun` if there is none."""
     for each in PROTOCOLS:
         if each.name == name:
             return each

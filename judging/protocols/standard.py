@@ -1,4 +1,4 @@
-"""Which of two responses is better for the persona."""
+"""The protocol that asks which of two responses is better for the persona."""
 
 from judging.protocols.protocol import JudgingProtocol
 

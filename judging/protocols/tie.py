@@ -1,4 +1,4 @@
-"""Which of two responses is better for the persona, or neither of them."""
+"""The protocol that asks which of two responses is better for the persona, or neither."""
 
 from judging.protocols.protocol import JudgingProtocol
 

@@ -1,8 +1,9 @@
-"""Which of several verdicts in a reply counts, and which number is its certainty.
+"""Choose the verdict that counts among several in a reply, and the number that is its certainty.
 
-A verdict with its certainty next to it outranks a lone letter later. What is denied or merely
-compared with (“not [[A]]”, “better than [[B]]”) is no verdict. Where two verdicts contradict each
-other, the later one counts only where the words say that the mind was changed; otherwise neither.
+A verdict with its certainty next to it outranks a later lone letter. A letter that is denied or
+only compared with (“not [[A]]”, “better than [[B]]”) is not a verdict. If two verdicts
+contradict each other, the later one counts only if the text states a change of mind; otherwise
+neither counts.
 """
 
 import re
@@ -19,12 +20,12 @@ _WORD = rf"{_MARK}{_LABEL}([A-WYZ]|tie|both|neither|none|equal){_MARK}"
 _OPEN, _CLOSE = r"\\?\[\\?\[", r"\\?\]\\?\]"
 _VERDICT = re.compile(rf"{_OPEN}\s*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
 _CONTINUED = re.compile(rf"[\s*_`\"']*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
-# The letter alone, alone on the first line, or followed by the certainty only.
+# The letter alone, alone on the first line, or followed only by the certainty.
 _BARE = re.compile(
     r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?"
     r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
 )
-# A number in brackets, or a range in them.
+# A number or a range in brackets.
 _NUMBER = re.compile(
     rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*"
     rf"((?:-|–|—|to|bis|or|oder|\.\.)\s*\d{{1,3}}\s*%?\s*)?{_CLOSE}",
@@ -45,8 +46,8 @@ _NEXT_TO = re.compile(
     r"|text(?:bf)?|boxed|quad)\b)*",
     re.IGNORECASE,
 )
-# Without brackets a number counts only where it can mean nothing else: right behind the verdict,
-# or next to a word for certainty in the same sentence.
+# Without brackets a number counts only if it is unambiguous: directly after the verdict, or next
+# to a word for certainty in the same sentence.
 _NUMBER_BEHIND = re.compile(r"[\s\-–—:,]{0,4}[(\[]?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)")
 _NO_RANGE = r"(?!\d|\s*(?:%\s*)?(?:-|–|—|to\b|bis\b|and\b|or\b)\s*\d)"
 _NUMBER_NAMED = re.compile(
@@ -79,7 +80,7 @@ _TURNED = re.compile(
     r"|also|daher|dann|answer|choice|verdict|antwort|entscheidung|urteil|fazit|conclusion)\b",
     re.IGNORECASE,
 )
-# What a next turn, or a next task that the model makes up, begins with.
+# The beginning of a next turn, or of a next task that the model makes up.
 _RUN_ON = re.compile(
     r"^[ \t]*(?:\[(?:user profile|user question|question|context|response [ab]|article|profile)\]"
     r"[ \t]*$"
@@ -97,7 +98,7 @@ _SENTENCE_END = re.compile(r"[.!?;](?:\s|\Z)|\n\s*\n")
 class Found:
     """A verdict in a text: its word, where the word begins, and the certainty next to it.
 
-    `number` is None where no number is next to it, and 0 where that is none from 1 to 100.
+    `number` is None if no number is next to it, and 0 if that number is not from 1 to 100.
     """
 
     word: str
@@ -112,7 +113,7 @@ class Found:
 
 
 def decide(text: str) -> tuple[Found | None, int | None]:
-    """The verdict that counts, and its certainty; None where there is none, or no telling which."""
+    """The verdict that counts, and its certainty; None if there is none or it is ambiguous."""
     found = _found(text)
     if not found:
         return None, None
@@ -145,10 +146,10 @@ def _found(text: str) -> list[Found]:
 
 
 def _number_next_to(text: str, end: int) -> int | None:
-    """The certainty right behind a verdict: None where there is none, 0 where it cannot be read."""
+    """The certainty directly after a verdict: None if there is none, 0 if it cannot be read."""
     gap = _NEXT_TO.match(text, end)
     start = gap.end() if gap else end
-    # The words that lead up to it are matched with their marks: the bracket may be one of these.
+    # Words before the number are matched with their marks: the bracket may be one of these.
     number = _NUMBER.match(text, start) or _NUMBER.match(text, max(end, start - 1))
     if number is None:
         behind = _NUMBER_BEHIND.match(text, end)
@@ -218,7 +219,7 @@ def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
 
 
 def _last_of_lone(text: str, meant: Sequence[Found]) -> Found | None:
-    """Of letters without certainties the last, where words lead over to it or it stands alone."""
+    """The last of several letters without certainties, if words lead to it or it is alone."""
     last = meant[-1]
     before = next(each for each in reversed(meant[:-1]) if each.word != last.word)
     clause = _clause_before(text, last, before.end)
@@ -228,7 +229,7 @@ def _last_of_lone(text: str, meant: Sequence[Found]) -> Found | None:
 
 
 def _clause_before(text: str, found: Found, start: int) -> str:
-    """What leads up to a verdict, in its sentence."""
+    """The part of the sentence before a verdict."""
     clause = text[start : found.start]
     ends = [match.end() for match in _SENTENCE_END.finditer(clause)]
     inside = [end for end in ends if clause[end:].strip(" \t\n*_`\"'")]
@@ -253,7 +254,7 @@ def _certainty(text: str, chosen: Found, meant: Sequence[Found]) -> int | None:
 
 
 def _all_numbers(text: str) -> list[int]:
-    """Numbers in brackets, 0 for those that mean no single certainty; ends of a scale left out."""
+    """Numbers in brackets, 0 if one means no single certainty; ends of a scale are left out."""
     numbers, end = [], -1
     for match in _NUMBER.finditer(text):
         if match.start() < end:
@@ -270,6 +271,6 @@ def _all_numbers(text: str) -> list[int]:
 
 
 def _only(numbers: Iterable[int]) -> int | None:
-    """The one number that all agree on."""
+    """The number if all are equal."""
     distinct = set(numbers)
     return (distinct.pop() or None) if len(distinct) == 1 else None

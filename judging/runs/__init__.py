@@ -1,1 +1,1 @@
-"""From what a researcher asks for to the rows of a run."""
+"""Runs, from a researcher's request to the rows of a run."""

@@ -1,4 +1,4 @@
-"""Many runs by one plan: judges × settings × features × orders, and the juries they form."""
+"""Campaigns: many runs by one plan (judges × settings × features × orders), and their juries."""
 
 import itertools
 import tomllib
@@ -38,7 +38,7 @@ class CampaignPlan:
 
     `budget` and `token_budget` are those of all runs together. `juries` name their judges. With
     `batch` the judges are asked by files at a lower price. With `reuse` answers of other runs to
-    the very same words are taken over; with `extend` a run with fewer samples, or one order, is
+    exactly the same prompts are copied; with `extend` a run with fewer samples, or one order, is
     extended instead of starting another.
     """
 
@@ -64,7 +64,7 @@ _NUMBERS = ("samples", "seed", "limit", "token_budget")
 
 
 def read_plan(text: str) -> CampaignPlan:
-    """Read a plan from TOML. Raises `BadPlan` with the field and what belongs there."""
+    """Read a plan from TOML. Raises `BadPlan` with the field and its allowed values."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -126,9 +126,9 @@ def _check_words(key: str, words: Any) -> None:
 
 
 def feature_grid(study: Study, features: Sequence[str]) -> list[str]:
-    """The sets of features to ask with, sweeps spelled out, each once.
+    """The sets of features to ask with, sweeps expanded, each once.
 
-    `leave-one-out` is everything but one feature, for each; `one-only` is each alone.
+    `leave-one-out` is all features but one, for each; `one-only` is each feature alone.
     """
     keys = sorted(feature_sets.known_keys(study))
     if set(features) & set(SWEEPS) and len(keys) < 2:
@@ -175,7 +175,7 @@ def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
                 extending = replace(spec, extend=True)
                 run, spec = run_for(study, judges[name], extending), extending
             except BadRun:
-                pass  # No run to extend: it is a run of its own.
+                pass  # There is no run to extend, so it is a run of its own.
         cells.append(Cell(run, spec))
     return cells
 
@@ -191,7 +191,7 @@ def start_campaign(
     """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
 
     With `probe` each run asks one question and waits for `start_after_probe`; runs that have
-    replies are left as they are until then. The same plan again asks nothing new. Raises
+    replies wait unchanged until then. The same plan again asks nothing new. Raises
     `BadPlan`, `BadRun`, `BadJudge` or `StudyError`.
     """
     with transaction.atomic():
@@ -223,9 +223,9 @@ def start_campaign(
 
 @transaction.atomic
 def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
-    """Start every run of a campaign but those whose probe brought no reply or was refused.
+    """Start every run of a campaign except those whose probe brought no reply or was refused.
 
-    Returns how many are started.
+    Returns the number of started runs.
     """
     campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
     lock_study(campaign.study_id)
@@ -236,7 +236,7 @@ def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
 
 
 def ready_after_probe(campaign: Campaign) -> list[Cell]:
-    """What `start_after_probe` would start."""
+    """The runs that `start_after_probe` would start."""
 
     def is_held(run: JudgeRun) -> bool:
         has_come = run.state == JudgeRun.State.PAUSED and has_replies(run.pk)
@@ -251,13 +251,13 @@ def plan_of(campaign: Campaign) -> CampaignPlan:
 
 
 def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
-    """Have the runs of a campaign that wait after their probe ask nothing more."""
+    """Stop the runs of a campaign that wait after their probe from asking more."""
     waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
     return sum(cancel_run(run_id=pk, user=user) for pk in waiting.values_list("pk", flat=True))
 
 
 def probe_again(*, campaign_id: int, user: User | None = None) -> int:
-    """Ask the question again where a probe brought no reply; returns in how many runs."""
+    """Ask again where a probe brought no reply; return the number of runs."""
     waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
     silent = [pk for pk in waiting.values_list("pk", flat=True) if not has_replies(pk)]
     return sum(resume_run(run_id=pk, user=user) for pk in silent)
@@ -266,9 +266,9 @@ def probe_again(*, campaign_id: int, user: User | None = None) -> int:
 def change_campaign(
     *, campaign_id: int, change: Callable[..., bool], user: User | None = None
 ) -> int:
-    """Pause, resume or cancel every run of a campaign; returns how many that changed.
+    """Pause, resume or cancel every run of a campaign; return the number of changed runs.
 
-    Runs that wait for a yes after their probe are left to it.
+    Runs that wait for confirmation after their probe are not changed.
     """
     started = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=False)
     return sum(change(run_id=pk, user=user) for pk in started.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""What a run or a campaign will take, before anything is asked."""
+"""Estimates of a run or a campaign before anything is asked."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -19,16 +19,16 @@ from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
 
-_SAMPLED = 20  # items whose prompts are built to learn how long they are
+_SAMPLED = 20  # items whose prompts are built to estimate their length
 _LETTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What starting a run would ask; `dollars` and `seconds` are None where nobody knows.
+    """The estimate of starting a run; `dollars` and `seconds` are None if unknown.
 
-    `answered` is there already, `reused` would be taken over from other runs. `is_tried` says that
-    tokens, money and time are those of the run's own replies, and not guessed from its prompts.
+    `answered` exist already, `reused` would be copied from other runs. `is_tried` means that
+    tokens, money and time come from the run's own replies instead of its prompts.
     """
 
     judge: Judge
@@ -47,7 +47,7 @@ class RunEstimate:
 
 @dataclass(frozen=True)
 class JudgeEstimate:
-    """What one judge is asked in all its runs."""
+    """The estimate of one judge over all its runs."""
 
     judge: Judge
     rows: list[RunEstimate]
@@ -75,7 +75,7 @@ class JudgeEstimate:
 
     @property
     def seconds(self) -> float | None:
-        """Its runs share its slots: their times add up."""
+        """The sum over its runs, because they share its slots."""
         each = [row.seconds for row in self.rows if row.seconds is not None]
         return sum(each) if len(each) == self.runs else None
 
@@ -106,13 +106,13 @@ class Estimate:
 
     @property
     def dollars(self) -> Decimal | None:
-        """Of the judges with a price; None where none has one."""
+        """The sum over the judges with a price; None if none has one."""
         priced = [row.dollars for row in self.judges if row.dollars is not None]
         return sum(priced, Decimal(0)) if priced else None
 
     @property
     def seconds(self) -> float | None:
-        """Judges are asked side by side: the slowest decides. None where one of them is unknown."""
+        """The time of the slowest judge, as judges work in parallel; None if one is unknown."""
         each = [row.seconds for row in self.judges if row.seconds is not None]
         return max(each) if len(each) == len(self.judges) else None
 
@@ -126,27 +126,27 @@ class Estimate:
 
     @property
     def asking(self) -> int:
-        """Runs that are asked something."""
+        """The number of runs that ask something."""
         return sum(bool(row.questions) for judge in self.judges for row in judge.rows)
 
     @property
     def untried(self) -> int:
-        """Runs that are asked something and have no reply yet: what a probe is for."""
+        """The number of runs that ask something and have no reply yet, which a probe would test."""
         rows = (row for judge in self.judges for row in judge.rows)
         return sum(bool(row.questions) and not row.is_tried for row in rows)
 
 
 def estimate_plan(study: Study, plan: CampaignPlan) -> Estimate:
-    """Count what a campaign would ask now, and what that will take. Stores nothing.
+    """Count what a campaign would ask now, and estimate tokens, cost and time. Stores nothing.
 
-    Replies that must be asked for again and what a model thinks are in it where a run has replies
-    to go by. Raises `BadPlan` or `StudyError`.
+    If a run has replies, the estimate includes repeated requests and thinking.
+    Raises `BadPlan` or `StudyError`.
     """
     return estimate_cells(cells_of(study, plan))
 
 
 def estimate_cells(cells: list[Cell]) -> Estimate:
-    """The same for some runs of a plan."""
+    """Estimate some runs of a plan."""
     return gather(estimate_run(cell.run, cell.spec) for cell in cells)
 
 
@@ -159,7 +159,7 @@ def gather(found: Iterable[RunEstimate]) -> Estimate:
 
 
 def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
-    """What a run that was probed asks when it is started."""
+    """Estimate what a probed run asks when it is started."""
     return RunEstimate(
         judge=run.judge,
         questions=probe.left,
@@ -173,7 +173,7 @@ def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
 
 
 def estimate_run(run: JudgeRun, spec: RunSpec) -> RunEstimate:
-    """Count what starting `run`, stored or not, would ask, and what that will take."""
+    """Count what starting `run`, stored or not, would ask, and estimate tokens, cost and time."""
     if not Item.objects.filter(study=run.study).exists():
         raise StudyError(f"Study “{run.study.slug}” has no items to judge. Import some first.")
     there = run_progress(run)
@@ -195,7 +195,7 @@ def estimate_run(run: JudgeRun, spec: RunSpec) -> RunEstimate:
 
 
 def estimate_extension(run: JudgeRun, spec: RunSpec) -> RunEstimate:
-    """The same for a run that is to have more items, samples, or both orders."""
+    """Estimate an extension of a run by items, samples, or the other order."""
     return estimate_run(extended(run, spec), spec)
 
 
@@ -206,7 +206,7 @@ def _taken_over(run: JudgeRun, limit: int | None) -> list[Judgment]:
 
 
 def _guess(run: JudgeRun) -> Usage:
-    """What a question uses by the length of some prompts, at four letters a token."""
+    """The usage of a question, guessed from the length of some prompts at four letters a token."""
     keys = list(chosen_items(run.study, None).values_list("pk", flat=True))
     sampled = keys[:: max(1, len(keys) // _SAMPLED)]
     items = Item.objects.filter(pk__in=sampled).select_related("persona")

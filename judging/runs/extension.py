@@ -1,4 +1,4 @@
-"""Which run has the requested parameters, or can be extended to them."""
+"""Find the run that has the requested parameters or can be extended to them."""
 
 import hashlib
 import json
@@ -31,10 +31,10 @@ _OTHER_RUN = (
 
 
 def run_for(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun:
-    """The run that has these parameters; one that is not stored yet where there is none.
+    """The run that has these parameters; a new, unstored one if there is none.
 
-    With `spec.extend` the one run that differs in samples or orders alone becomes it; nothing of
-    that is stored here. Raises `BadRun` where there is no such run, or more than one.
+    With `spec.extend`, the one run that differs only in samples or orders is extended to it,
+    without storing that here. Raises `BadRun` if there is no such run, or more than one.
     """
     features, setting, orders, samples = spec.features, spec.setting, spec.orders, spec.samples
     keys = feature_sets.resolve(study, features)
@@ -80,9 +80,9 @@ def run_for(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun:
         samples=samples,
         seed=seed,
         prompt_hash=words,
-        touched_at=timezone.now(),  # the sweeper leaves a run alone that was just made
-        # Where the model is served, and the language of all prompts, make no other run but belong
-        # to the record.
+        touched_at=timezone.now(),  # the sweep ignores a run that was just created
+        # Where the model is served, and the language of all prompts, do not define another run but
+        # belong to the record.
         parameters={
             **asked,
             "base_url": judge.base_url,
@@ -92,9 +92,9 @@ def run_for(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun:
 
 
 def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
-    """Versions of the packages that put the questions to a judge.
+    """Versions of the packages that send the questions to a judge.
 
-    A model in this process names its own packages with every answer; a replay asks nobody.
+    A model in this process reports its own packages with every answer; a replay has none.
     """
     kind = kind_of(judge)
     packages = kind.packages + (kind.batch_packages if by_batch else ())
@@ -102,9 +102,9 @@ def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
 
 
 def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:
-    """`run` as it will be with more samples or both orders; nothing is stored.
+    """`run` with more samples or both orders; nothing is stored.
 
-    Raises `BadRun` where it cannot continue as it was begun.
+    Raises `BadRun` if it cannot continue as it began.
     """
     try:
         same = run_for(run.study, run.judge, replace(spec, extend=True))
@@ -116,7 +116,7 @@ def extended(run: JudgeRun, spec: RunSpec) -> JudgeRun:
 
 
 def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> JudgeRun:
-    """The run that differs in samples or orders alone, as the one that `asked` describes."""
+    """The run that differs only in samples or orders, changed to what `asked` describes."""
     differs = {"samples", "orders"}
     found = [
         run
@@ -136,6 +136,6 @@ def _extended(study: Study, judge: Judge, asked: dict[str, Any], key: str) -> Ju
 
 
 def parameters_key(parameters: dict[str, Any]) -> str:
-    """One hash for one set of parameters; the run's name in reports."""
+    """A hash of a set of parameters; the run's name in reports."""
     text = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Storing judgments that were made elsewhere."""
+"""Importing judgments that were made elsewhere."""
 
 import hashlib
 from dataclasses import dataclass
@@ -43,10 +43,10 @@ class Imported:
 def import_judgments(
     *, study_id: int, file: File, judge_name: str, setting: str = "", features: str = ""
 ) -> Imported:
-    """Store the judgments of a file whole or not at all; again, it changes nothing.
+    """Store all judgments of a file or none; a second import of the same file changes nothing.
 
-    A judge that is not known is made, for recorded answers. Setting and features are those that
-    the file shows unless they are given. Raises `Refused` with every fault of the file, or
+    An unknown judge is created, for recorded answers. Setting and features are read from the file
+    unless they are given. Raises `Refused` with every fault of the file, or
     `ConflictingValue`.
     """
     check_name("judge", judge_name)
@@ -128,7 +128,7 @@ def _run(
 def _new_rows(
     run: JudgeRun, rows: list[ImportedJudgment], file: File
 ) -> tuple[list[ImportedJudgment], int]:
-    """The rows that are not stored yet, and how many are. Raises `Refused` where they differ."""
+    """The rows that are not stored yet, and how many are. Raises `Refused` if they differ."""
     stored = {
         (key, first, sample): (*rest, plain(raw_text))
         for key, first, sample, *rest, raw_text in run.judgments.values_list(

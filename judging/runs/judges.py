@@ -13,8 +13,8 @@ from judging.models import Judge
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import kind_of, settings_of
 
-LOCAL_SLOTS = 16  # of a model in this process: its memory is ours
-# What an answer depends on. It may not change once a run has used the judge.
+LOCAL_SLOTS = 16  # of a model in this process, because memory is limited
+# The fields that answers depend on. They cannot change once a run has used the judge.
 IDENTITY = (
     "backend",
     "model",
@@ -47,8 +47,8 @@ _INCONSISTENT = Reason("inconsistent", "{problem}")
 def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, bool]:
     """Store a judge and return it with whether it is new.
 
-    The same call again changes nothing. Address, key, limits and prices of a known judge may be
-    changed; what its answers depend on may not, once a run has used it. Raises `BadJudge`.
+    The same call again changes nothing. Address, key, limits and prices of a known judge can be
+    changed; fields that its answers depend on cannot, once a run has used it. Raises `BadJudge`.
     """
     judge = Judge.objects.filter(name=name).first() or Judge(name=name)
     is_new = judge.pk is None
@@ -74,7 +74,7 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
 
 
 def _defaults(backend: str) -> dict[str, Any]:
-    """What a new judge has by its backend's capabilities, where nothing else is given."""
+    """Defaults of a new judge, from its backend's capabilities."""
     capabilities = backend_kind(backend).capabilities
     defaults: dict[str, Any] = {}
     if capabilities.is_local:
@@ -99,13 +99,13 @@ def _preset_fields(preset: str) -> dict[str, Any]:
 
 
 def _need_address(preset: str, base_url: str) -> None:
-    """Refuse to ask OpenAI for a model that it does not offer."""
+    """Raise an error if OpenAI would be asked for a model that it does not offer."""
     if not PRESETS[preset].base_url and (not base_url or is_openai(base_url)):
         raise InvalidValue("base_url", _NEEDS_ADDRESS, preset=preset, model=PRESETS[preset].model)
 
 
 def check_name(field: str, name: str) -> None:
-    """A name is one line of characters that can be shown. Raises `InvalidValue`."""
+    """Check that a name is one line of visible characters. Raises `InvalidValue`."""
     if not name.isprintable():
         raise InvalidValue(field, _NOT_PRINTABLE, value=ascii(name))
     if name.startswith("-"):

@@ -1,6 +1,6 @@
-"""Files of judgments, checked row by row; all faults are collected.
+"""Reads files of judgments row by row and collects all faults.
 
-Two shapes: our own answers of models (CSV or JSON Lines with item_id and choice), and the result
+Two formats: our own answers of models (CSV or JSON Lines with item_id and choice), and the result
 files released with “Can LLM be a Personalized Judge?”.
 """
 
@@ -26,11 +26,11 @@ MOST_SAMPLES = 100
 
 @dataclass(frozen=True)
 class ImportedJudgment:
-    """One judgment of a file, in content terms."""
+    """One judgment of a file, by content."""
 
     line: int
     item_key: str
-    shown_first: str  # empty where the file does not say
+    shown_first: str  # empty if the file does not state it
     sample: int
     state: str
     choice: str
@@ -45,15 +45,15 @@ class ImportedJudgment:
 
 @dataclass(frozen=True)
 class JudgmentFile:
-    """What a file holds; setting and features as it says or shows itself."""
+    """The contents of a file; setting and features as stated in the file or visible from it."""
 
     rows: list[ImportedJudgment]
     setting: str
-    feature_keys: list[str] | None  # None: everything
+    feature_keys: list[str] | None  # None: all features
 
 
 def read_judgments(file: File, *, items: Mapping[str, Item]) -> JudgmentFile:
-    """Read a file whole. Raises `Refused` with every fault, each with its line and remedy."""
+    """Read a whole file. Raises `Refused` with every fault, each with its line and remedy."""
     if _is_released(file):
         return _read_released(file, items)
     reader = _JudgmentReader(file.name, items)
@@ -130,7 +130,7 @@ class _JudgmentReader:
         self.rows: dict[tuple[str, str, int], ImportedJudgment] = {}
 
     def setting(self) -> str:
-        """The setting that the rows name, or the one that they must have been made in."""
+        """The setting that the rows name, or the one that follows from them."""
         if self._settings:
             return self._settings.pop()
         if any(judgment.certainty is not None for judgment in self.rows.values()):
@@ -139,7 +139,7 @@ class _JudgmentReader:
         return "tie" if tied else "standard"
 
     def read(self, line: int, raw: Any) -> None:
-        """Take one row as a judgment, or its faults."""
+        """Read one row as a judgment, or collect its faults."""
         row = AnswerRow(line, self._file)
         if isinstance(raw, Mapping):
             judgment = self._judgment(row, raw)
@@ -180,7 +180,7 @@ class _JudgmentReader:
             )
 
     def _check_file(self, row: AnswerRow, raw: Mapping[str, Any]) -> None:
-        """One file is one judge in one setting."""
+        """Check that one file holds one judge in one setting."""
         rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
         setting = row.one_of(raw, "setting", registry.names())
         for field, seen, value in (

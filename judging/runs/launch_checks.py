@@ -1,4 +1,4 @@
-"""Whether the judges of a study could be asked, for who is about to launch it."""
+"""Launch checks of whether the judges of a study can be asked."""
 
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ _SECONDS = 3.0
 
 
 def judges_of(study: Study) -> list[LaunchCheck]:
-    """Every judge with a run in the study is asked for a sign of life; models judge later too."""
+    """One launch check for every judge with a run in the study: whether its server answers."""
     judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
     if not judges:
         return [LaunchCheck("No judge is set. They can judge at any time, also afterwards.", False)]
@@ -27,7 +27,7 @@ def judges_of(study: Study) -> list[LaunchCheck]:
 
 
 def _answers(judge: Judge) -> bool:
-    """Whether the judge's server says anything at all; without a key, so a refusal will do."""
+    """Whether the judge's server responds at all; sent without a key, so a refusal is enough."""
     if not judge.capabilities.needs_endpoint or not urlsplit(judge.base_url).hostname:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Starting, pausing, resuming and cancelling the runs of a judge."""
+"""Start, pause, resume and cancel the runs of a judge."""
 
 import math
 from collections.abc import Callable, Collection
@@ -28,9 +28,9 @@ def start_run(
     """Start a run, or continue the one that has the same parameters.
 
     Judgments are created once per item, order and sample, in the order of the items' keys, for
-    all main items or the first `limit`. What is answered stays; what failed is asked again; what
-    a larger limit or new items add is new. With `probe` a run that is not under way asks one
-    question and then waits, or only waits where it has replies. `enqueue` hands the work to the
+    all main items or the first `limit`. Answered ones stay, failed ones are asked again, and a
+    larger limit or new items add new ones. With `probe` a run that is not under way asks one
+    question and then waits, or only waits if it has replies. `enqueue` passes the work to the
     workers. Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=spec.judge_id)
@@ -74,9 +74,9 @@ def start_run(
 
 
 def extend_run(run: JudgeRun, spec: RunSpec, *, user: User | None = None) -> JudgeRun:
-    """Have a run ask about more items, samples, or the other order, and only what that adds.
+    """Extend a run by more items, samples, or the other order, asking only the new questions.
 
-    Raises `BadRun` where it cannot continue as it was begun.
+    Raises `BadRun` if it cannot continue as it began.
     """
     extended(run, spec)
     return start_run(spec, user=user)
@@ -90,9 +90,9 @@ def _wake(
     by_batch: bool,
     probe: bool = False,
 ) -> None:
-    """Queue a run that ended with questions left; store the given budgets.
+    """Queue a run that ended with open questions; store the given budgets.
 
-    Conditional UPDATEs of single columns: the writer moves others of this row meanwhile.
+    Uses conditional UPDATEs of single columns, because the writer changes others meanwhile.
     """
     same = JudgeRun.objects.filter(pk=run.pk)
     same.update(by_batch=by_batch)
@@ -124,13 +124,13 @@ def _enqueue(run: JudgeRun) -> None:
 
 @transaction.atomic
 def pause_run(*, run_id: int, user: User | None = None) -> bool:
-    """Send nothing more; replies under way are still stored. False if there was nothing to do."""
+    """Pause a run: replies under way are still stored. False if there was nothing to pause."""
     return _end(run_id, JudgeRun.State.PAUSED, "Paused by hand. Resume it to continue.", user)
 
 
 @transaction.atomic
 def cancel_run(*, run_id: int, user: User | None = None) -> bool:
-    """End a run for good, keeping what it has; False when it has ended already."""
+    """End a run permanently, keeping its judgments; False if it has already ended."""
     is_probe = JudgeRun.objects.filter(pk=run_id, probe_first=True).exists()
     cause = "Not started after its probe" if is_probe else "Cancelled by hand"
     sentence = f"{cause}; what it has is kept."
@@ -168,7 +168,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
     if not resumed:
         return False
     if run.probe_first:
-        # The same question, and not the next one: what failed is no answer.
+        # The same question, and not the next one, because a failure is not an answer.
         Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
         )
@@ -196,17 +196,17 @@ def retry_failed(*, run_id: int, user: User | None = None) -> bool:
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
-    """Judge a whole run in this process, without broker or workers.
+    """Judge a whole run in this process, without a broker or workers.
 
-    Waits for what another worker has leased, and takes it over when the lease expires. Calls
-    `on_wait` twice a second.
+    Waits for judgments that another worker has leased, and leases them when that lease expires.
+    Calls `on_wait` twice a second.
     """
     run = JudgeRun.objects.select_related("judge").get(pk=run_id)
     if run.by_batch:
         batches.work_off(run_id=run_id, on_wait=on_wait)
         return
     concurrency = run.judge.concurrency
-    # Two chunks more than the slots hold: the slots stay full while a chunk ends.
+    # Two chunks more than the slots hold, so that the slots stay full while a chunk ends.
     threads = math.ceil(concurrency / chunks.CHUNK) + 2
     with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:
         workers = {pool.submit(_work, run_id) for _ in range(threads)}
@@ -217,7 +217,7 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
                     worker.result()
                 on_wait()
         except BaseException:
-            # Ctrl-C, or one that failed: the others store what is in flight and end too.
+            # After Ctrl-C or a failed chunk, the others store what is in flight and end too.
             runtime.stop_asking()
             raise
 

@@ -1,4 +1,4 @@
-"""Which response a judge sees first."""
+"""The order in which a judge sees the responses."""
 
 import hashlib
 from collections import Counter
@@ -13,11 +13,11 @@ _OTHER = {Side.R1: Side.R2, Side.R2: Side.R1}
 def shown_first(
     items: Sequence[Item], *, orders: str, seed: int, drawn: Iterable[tuple[Item, str]] = ()
 ) -> dict[int, list[str]]:
-    """For every item (by id), the sides to show first.
+    """Choose the side to show first for every item (by id).
 
     `random` draws by a hash of the seed and the item's key, balanced so that the right answer is
-    side A in half of the items whose truth is known, and response 1 in half of the others. What
-    an earlier call drew is handed in as `drawn` and counts for the balance. Items with a fixed
+    side A in half of the items whose truth is known, and response 1 in half of the others. Orders
+    that an earlier call drew are passed as `drawn` and count for the balance. Items with a fixed
     order keep it.
     """
     if orders != JudgeRun.Orders.RANDOM:
@@ -28,7 +28,7 @@ def shown_first(
         }[JudgeRun.Orders(orders)]
         return {i.pk: [i.fixed_first] if i.fixed_first else [str(s) for s in every] for i in items}
 
-    # Per stratum, how often the reference side (the truth, or response 1) was shown first.
+    # The number of times, per stratum, that the reference side (truth or response 1) was first.
     balance = Counter[bool]()
     for item, first in drawn:
         if not item.fixed_first:
@@ -39,7 +39,7 @@ def shown_first(
             chosen[item.pk] = [str(item.fixed_first)]
             continue
         lead = balance[_has_truth(item)]
-        # Level: the hash decides, and the next item of the stratum evens it out.
+        # If level, the hash decides, and the next item of the stratum restores the balance.
         reference_first = lead < 0 or (lead == 0 and _hash(seed, item.key)[-1] % 2 == 0)
         balance[_has_truth(item)] += 1 if reference_first else -1
         side = _reference(item) if reference_first else _OTHER[_reference(item)]

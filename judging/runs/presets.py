@@ -1,4 +1,4 @@
-"""The judges of the paper, with the snapshots that it used and the sources they must not judge."""
+"""The judges of the paper, with their snapshots and the sources that they must not judge."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from judging.backends.registry import DEFAULT
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """`base_url` is empty where the model runs on the user's own server."""
+    """A judge of the paper; `base_url` is empty if the model runs on the user's own server."""
 
     model: str
     own_sources: tuple[str, ...]
@@ -27,7 +27,7 @@ PRESETS = {
         model="command-r-plus",
         own_sources=("cohere", "command", "command-r", "command-r-plus"),
     ),
-    # Give it the address of a server that runs it in 16 bit, as the paper did.
+    # Give the address of a server that runs it in 16 bit, as the paper did.
     "llama-3-70b-instruct": Preset(
         model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
     ),

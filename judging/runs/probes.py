@@ -1,4 +1,4 @@
-"""One question before many: what a run sends, what comes back, and what the rest will take."""
+"""Probes: one question before many, to see the request, the reply and the expected cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from judging.worker.prompts import prompt_of
 
 @dataclass(frozen=True)
 class Probe:
-    """The first question of a run that brought a reply, and what the open ones are expected to use.
+    """The first question of a run that brought a reply, and the expected usage of the open ones.
 
-    `kept_form` is None where no structured reply was asked for, `dollars` where the judge has no
-    price, `seconds` where the rest goes by batch.
+    `kept_form` is None if no structured reply was requested, `dollars` if the judge has no
+    price, `seconds` if the rest is asked by batch.
     """
 
     judgment: Judgment
@@ -35,7 +35,7 @@ class Probe:
 
     @property
     def reading(self) -> str:
-        """How the reply was read."""
+        """How the reply was read, in words."""
         if not self.judgment.choice:
             return self.judgment.get_state_display()
         certainty = self.judgment.certainty
@@ -44,14 +44,14 @@ class Probe:
 
     @property
     def probabilities(self) -> str:
-        """What came of the option probabilities."""
+        """Whether option probabilities arrived, in words."""
         if reported := self.judgment.probabilities:
             return ", ".join(f"{option} {share:.3f}" for option, share in reported.items())
         return "requested, none received" if self.asked_for_probabilities else "not requested"
 
     @property
     def form(self) -> str:
-        """What came of the structured reply."""
+        """Whether the structured reply had the right form, in words."""
         if self.kept_form is None:
             return "not requested"
         return "received as requested" if self.kept_form else "requested, none received"
@@ -62,10 +62,10 @@ class Probe:
 
 
 def probe_run(*, run_id: int) -> Probe:
-    """Ask the question of a run's probe in this process, where it has none yet, and show it.
+    """Ask the question of a run's probe in this process, if it has none yet, and return the probe.
 
-    The question is one of the run's own: its answer counts, and is not paid for again. Raises
-    `BadRun` when no reply came.
+    The question belongs to the run, so its answer counts and is not paid for again. Raises
+    `BadRun` if no reply came.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     if run.probe_first:
@@ -79,7 +79,7 @@ def probe_run(*, run_id: int) -> Probe:
 
 
 def probe_of(run: JudgeRun) -> Probe | None:
-    """The probe of a run, read from what is stored; None before a reply came."""
+    """The probe of a run, read from the database; None before a reply came."""
     return probes_of([run]).get(run.pk)
 
 

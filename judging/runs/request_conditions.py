@@ -1,4 +1,4 @@
-"""Reading what the answers of runs were asked for with, and which models the servers named."""
+"""Reads the parameters with which answers of runs were requested, and the reported models."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -15,7 +15,7 @@ from judging.worker.endpoints import kind_of, settings_of
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which conditions the answers of a run came, the most frequent first."""
+    """The conditions of the answers of a run, the most frequent first."""
 
     sent: tuple[Sent, ...] = ()
     reported: tuple[Reported, ...] = ()
@@ -65,7 +65,7 @@ def _sent(
 
 
 def _ranked(counts: "Counter[Any]") -> list[tuple[Any, int]]:
-    """The most frequent first, and the same order for the same counts everywhere."""
+    """The most frequent first, in the same order for the same counts on every database."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

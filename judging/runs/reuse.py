@@ -1,4 +1,4 @@
-"""Taking over answers that another run has paid for, where the researcher says so."""
+"""Copying answers that another run has paid for, if the researcher asks for it."""
 
 import hashlib
 from collections import defaultdict, deque
@@ -22,7 +22,7 @@ _COPIED = (
 
 
 def reuse_answers(run: JudgeRun) -> int:
-    """Answer what `run` has not asked yet from other runs of its study; returns how many."""
+    """Answer open questions of `run` from other runs of its study; return how many."""
     taken = take_over(run, never_asked(run))
     fields = [*_COPIED, "prompt_sha256", "reused_from"]
     Judgment.objects.bulk_update(taken, fields, batch_size=500)
@@ -34,10 +34,10 @@ def never_asked(run: JudgeRun) -> Iterable[Judgment]:
 
 
 def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
-    """Fill in what other runs were answered, and return which; nothing is stored here.
+    """Fill in answers of other runs, and return the changed judgments; nothing is stored here.
 
-    Only an answer to the same words, by the same model with the same parameters at the same
-    address. An answer is taken over once in a run: two samples never share one.
+    Only an answer to the same prompt, by the same model with the same parameters at the same
+    address is used. An answer is used once in a run: two samples never share one.
     """
     answers = _answers_of_others(run)
     if not answers:
@@ -59,7 +59,7 @@ def take_over(run: JudgeRun, waiting: Iterable[Judgment]) -> list[Judgment]:
 
 
 def _answers_of_others(run: JudgeRun) -> dict[tuple[int, str, str], deque[Judgment]]:
-    """Answers that were asked for, by item, order and words; none that `run` has already."""
+    """Requested answers by item, order and prompt; none that `run` already has."""
     judge = run.judge
     same = Judge.objects.filter(
         backend=judge.backend,

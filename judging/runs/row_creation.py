@@ -1,4 +1,4 @@
-"""The judgments of a run: one row for every item, order and sample."""
+"""Creates the judgments of a run: one row for every item, order and sample."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,9 @@ _ROWS_AT_ONCE = 1000
 
 
 def create_judgments(run: JudgeRun, limit: int | None) -> int:
-    """Create what is missing and return how many; nothing that is there is touched.
+    """Create missing judgments and return how many; existing ones stay unchanged.
 
-    Raises `BadRun` where the study has no items.
+    Raises `BadRun` if the study has no items.
     """
     rows = _missing(run, limit)
     for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -26,7 +26,7 @@ def create_judgments(run: JudgeRun, limit: int | None) -> int:
 
 
 def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
-    """What `create_judgments` would create, not stored; the run need not be stored either."""
+    """The judgments that `create_judgments` would create, not stored; nor need the run be."""
     return [
         Judgment(item_id=item, shown_first=first, sample=sample, state=state, error=error)
         for item, first, sample, state, error in _missing(run, limit)
@@ -34,7 +34,7 @@ def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
 
 
 def count_missing(run: JudgeRun, limit: int | None) -> int:
-    """How many of them are to be asked."""
+    """The number of missing judgments that would be asked."""
     if run.judge.own_sources:
         return sum(row[3] == Judgment.State.PENDING for row in _missing(run, limit))
     items = Item.objects.filter(pk__in=chosen_items(run.study, limit).values("pk"))
@@ -46,7 +46,7 @@ def count_missing(run: JudgeRun, limit: int | None) -> int:
 
 
 def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
-    """The items that a run is about: all main items, or the first by key."""
+    """The items of a run: all main items, or the first by key."""
     return Item.objects.filter(study=study).order_by("key")[:limit]
 
 
@@ -68,7 +68,7 @@ def _missing(run: JudgeRun, limit: int | None) -> list[tuple[int, str, int, str,
         )
         for first in {side for side, _ in there[item.pk]}
     ]
-    # What was drawn for an item stays; a run that grew from one order to both asks the other.
+    # An item keeps its drawn order; a run extended from one order to both asks the other.
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
     new = [item for item in items if not (is_drawn and item.pk in there)]
     orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
@@ -88,7 +88,7 @@ def _missing(run: JudgeRun, limit: int | None) -> list[tuple[int, str, int, str,
 
 
 def _own_response(item: Item, own: set[str]) -> str:
-    """Why the judge must not judge this item: it, or its family, wrote one of the responses."""
+    """The reason why the judge must not judge an item: it, or its family, wrote a response."""
     if not own:
         return ""
     for side in ("r1", "r2"):
@@ -100,10 +100,10 @@ def _own_response(item: Item, own: set[str]) -> str:
 
 
 def _insert(run: JudgeRun, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert judgments, in order, that are alike but for these columns.
+    """Insert judgments, in order, that are equal except for these columns.
 
-    Nothing is asked before they are there, and `bulk_create` takes several times as long: it
-    prepares every value of every row again.
+    Nothing is asked before they are stored, and `bulk_create` takes several times as long, because
+    it prepares every value of every row separately.
     """
     differ = ["item_id", "shown_first", "sample", "state", "error"]
     blank = Judgment(run=run)

@@ -1,4 +1,4 @@
-"""What a run is to ask: the one description that commands, forms and plans build."""
+"""The description of a run that commands, forms and plans build."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,11 +24,11 @@ _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch
 class RunSpec:
     """The judge, the questions, and the limits of a run.
 
-    `limit`: how many items, in the order of their keys.
+    `limit`: the number of items, in the order of their keys.
     `budget`, `token_budget`: US dollars and tokens of the whole run.
-    `extend`: continue the run that had fewer samples, or one order only, and ask what is new.
-    `reuse`: take over the answers that other runs got to the same words.
-    `by_batch`: ask by files at a lower price, from now on.
+    `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
+    `reuse`: copy the answers that other runs got to the same prompts.
+    `by_batch`: ask by files at a lower price, from this start.
     """
 
     study_id: int
@@ -61,7 +61,7 @@ class RunSpec:
         return cls(**fields | changes)
 
     def check(self, judge: Judge) -> None:
-        """Raise `InvalidValue`, or `ConflictingValue` for what this judge cannot do."""
+        """Raise `InvalidValue`, or `ConflictingValue` if this judge does not support a value."""
         if not 1 <= self.samples <= MOST_SAMPLES:
             raise InvalidValue(
                 "samples", OUT_OF_RANGE, low=1, high=MOST_SAMPLES, value=self.samples

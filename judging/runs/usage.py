@@ -1,4 +1,4 @@
-"""What a question of a run uses, and what many of them will."""
+"""The usage of a question of a run, and of many of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 
-_SAMPLED = 20  # answered questions that speak for the others
+_SAMPLED = 20  # answered questions that represent the others
 _PER_MILLION = 10**6
 
 
@@ -32,7 +32,7 @@ class Usage:
         return each * questions * share / _PER_MILLION
 
     def seconds(self, judge: Judge, questions: int) -> float | None:
-        """How long they take by whatever holds the judge back most; None where nobody knows."""
+        """The time by the strictest limit of the judge; None if unknown."""
         if self.latency_ms is None:
             return None
         by_slots = questions * self.latency_ms / 1000 / judge.concurrency
@@ -42,9 +42,9 @@ class Usage:
 
 
 def usage_of(run: JudgeRun) -> Usage | None:
-    """What the first questions of a run used; None before one has brought replies to its end.
+    """The usage of the first questions of a run; None before one has been answered.
 
-    Requests that brought no reply are in it: they are paid for like the others.
+    Requests that brought no reply are included, because they are paid for like the others.
     """
     ended = [Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED]
     first = list(
@@ -63,7 +63,7 @@ def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
     latencies = []
     for attempt in attempts:
         if attempt.outcome == Attempt.Outcome.SENT:
-            continue  # what it can use at most says nothing of what it will
+            continue  # its possible maximum does not predict its usage
         prompt += attempt.prompt_tokens or 0
         completion += attempt.completion_tokens or 0
         if attempt.latency_ms is not None:
@@ -73,7 +73,7 @@ def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> Usage:
 
 
 def duration(seconds: float) -> str:
-    """A time to come, in words."""
+    """A future duration, in words."""
     if seconds < 1.5:
         return "a second" if seconds else "no time"
     if seconds < 90:

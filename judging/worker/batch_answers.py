@@ -1,4 +1,4 @@
-"""What came of the requests of a batch: lines of its files as rows of the ledger."""
+"""Results of a batch: lines of its files as rows of the ledger."""
 
 from collections.abc import Mapping
 
@@ -69,7 +69,7 @@ class AnswerReader:
         self._close(question, end, replies, answer)
 
     def miss(self, question: JudgeQuestion, *, is_billed: bool) -> None:
-        """No line: not answered by a batch that expired or was cancelled, lost otherwise."""
+        """Record a missing line: unanswered if the batch expired or was cancelled, else lost."""
         end = AttemptEnd(
             "lost" if is_billed else "expired",
             self._milliseconds,
@@ -79,7 +79,7 @@ class AnswerReader:
         self._close(question, end, question.replies, None)
 
     def _verdict(self, question: JudgeQuestion, fault: Fault, line: BatchLine) -> Answer | None:
-        """The end of a question that the server turns down; None where it is asked again."""
+        """The end of a question that the server refuses; None if it is asked again."""
         if isinstance(fault, Misconfigured):
             self.stop_with = str(fault)
             return None

@@ -1,4 +1,4 @@
-"""The requests of a batch: how many fit into a file and a budget, and their lines."""
+"""The requests of a batch: the number that fits into a file and a budget, and their lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf
@@ -25,7 +25,7 @@ def ledger_rows(run: JudgeRun, batch: Batch, judgments: Iterable[Judgment]) -> l
 
 
 def store(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
-    """Store rows; whether any of them was refused."""
+    """Store rows; return whether any of them was refused."""
     refused = False
     for start in range(0, len(rows), ROWS):
         refused |= any(ledger.apply(rows[start : start + ROWS]))
@@ -33,7 +33,7 @@ def store(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
 
 
 def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters) -> int:
-    """How many of the questions a file has room for; one, however long it is."""
+    """The number of questions that fit into a file; at least one, however long it is."""
     room = MAX_BYTES
     for number, question in enumerate(questions):
         room -= len(_line(question, parameters))
@@ -43,11 +43,11 @@ def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters
 
 
 def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
-    """How many of the requests the budgets have room for, whatever the replies will cost."""
+    """The number of requests that fit into the budgets at their highest possible cost."""
     nano = inf if room.nano is None else room.nano
     tokens = inf if room.tokens is None else room.tokens
     for number, opening in enumerate(openings):
-        # Unknown is not free.
+        # An unknown cost is not zero.
         if opening.most_nano is None and room.nano is not None:
             return number
         nano -= opening.most_nano or 0
@@ -58,7 +58,7 @@ def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
 
 
 def request_lines(questions: Sequence[JudgeQuestion]) -> Iterator[bytes]:
-    """The questions as lines of a file, as the ledger says that each is sent."""
+    """The questions as lines of a file, with the parameters in the ledger."""
     sent = sent_parameters(questions)
     return (_line(question, sent[question.id]) for question in questions)
 
@@ -69,7 +69,7 @@ def _line(question: JudgeQuestion, parameters: Parameters) -> bytes:
 
 
 def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]:
-    """What the last attempt of each question is sent with; alike for nearly all."""
+    """The parameters of the last attempt of each question; equal for nearly all."""
     last = {question.id: question.attempts for question in questions}
     attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
     rows = attempts.values_list("judgment", "number", "sent_with__sha256")
@@ -80,9 +80,9 @@ def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]
 
 
 def open_questions(batch: Batch, run: JudgeRun) -> list[JudgeQuestion]:
-    """What a batch still asks; the last attempt of each question is the one in the batch.
+    """The open questions of a batch; the last attempt of each question is the one in the batch.
 
-    Not what was read before a crash and is to be asked again: that was counted.
+    Excludes questions that were read before a crash and are to be asked again: they are counted.
     """
     judgments = Judgment.objects.filter(
         lease=batch.public_id,

@@ -1,8 +1,8 @@
 """Asking by batch: files that a provider answers within a day, at a lower price.
 
-A batch is stored, its judgments leased and its attempts opened before the file is handed in, and
-the provider gets the batch's own name. After a crash the next step asks the provider for that name
-before it hands the file in again, and it collects only what is still open.
+A batch is stored, its judgments leased and its attempts opened before the file is submitted, and
+the provider gets the batch's own name. After a crash the next step asks the provider for that
+name before it submits the file again, and it collects only open requests.
 """
 
 import logging
@@ -33,13 +33,13 @@ logger = logging.getLogger(__name__)
 
 FIRST_QUESTIONS = 3  # asked one by one before the first file, until one is answered
 LINES = 10_000  # of one file; the format allows 50,000 in 200 MB
-BUSY = timedelta(minutes=5)  # how long one process may need for a step
-_LEASE = timedelta(days=30)  # the sweep leaves open batches alone; this is for the eye
+BUSY = timedelta(minutes=5)  # the longest time that one process can need for a step
+_LEASE = timedelta(days=30)  # the sweep ignores open batches; this date is only shown
 _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 
 
 def follow_batches(*, queue: Callable[[int], object]) -> int:
-    """Queue a step for every run that has something to hand in or to collect; returns how many."""
+    """Queue a step for every run that has something to submit or to collect; return how many."""
     waiting = JudgeRun.objects.filter(
         Q(batches__state__in=Batch.OPEN)
         | Q(by_batch=True, probe_first=False, state__in=JudgeRun.ACTIVE)
@@ -51,9 +51,9 @@ def follow_batches(*, queue: Callable[[int], object]) -> int:
 
 
 def advance_run(*, run_id: int) -> None:
-    """Collect what has come, and hand in what waits; safe to run any number of times at once.
+    """Collect results and submit waiting questions; safe to run any number of times at once.
 
-    Batches of a run that was paused or stopped are collected all the same: they are paid for.
+    Batches of a run that was paused or stopped are collected too, because they are paid for.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     try:
@@ -76,8 +76,8 @@ def advance_run(*, run_id: int) -> None:
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
-    """Take the steps of a run in this process until it ends; asks ever more rarely, at most once
-    a minute."""
+    """Take the steps of a run in this process until it ends; checks less and less often, down to
+    once a minute."""
     pause = _SHORTEST_POLL
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     while outlive_restart(active.exists):
@@ -91,10 +91,10 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 
 
 def _may_hand_in(run: JudgeRun) -> bool:
-    """Ask one question at once before the first file: a wrong key, model or parameter shows now
-    and not after a day, and what the server does not take is left out of the file.
+    """Ask one question directly before the first file, so that a wrong key, model or parameter
+    shows immediately and not after a day; refused parameters are left out of the file.
 
-    One question that is rejected may be wrong itself; when the next ones are too, the request is.
+    One rejected question may itself be wrong; if the next ones are rejected too, the request is.
     """
     for _ in range(FIRST_QUESTIONS):
         if not run.is_active or has_replies(run.pk):
@@ -106,7 +106,7 @@ def _may_hand_in(run: JudgeRun) -> bool:
         failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).order_by("pk")
         errors = list(failed.values_list("error", flat=True)[:FIRST_QUESTIONS])
         if len(errors) < FIRST_QUESTIONS:
-            return False  # others are at it, or this process is to end
+            return False  # others are working on it, or this process is ending
         sentence = (
             f"The server rejected the first {FIRST_QUESTIONS} questions, so no file was handed in. "
             f"The last answer was: {errors[-1]}"
@@ -117,7 +117,7 @@ def _may_hand_in(run: JudgeRun) -> bool:
 
 
 def _prepare(run: JudgeRun) -> Batch | None:
-    """Store the next batch of a run; None when nothing waits or the budget has no room."""
+    """Store the next batch of a run; None if nothing waits or the budget has no room."""
     batch = Batch(run=run, requests=0, busy_until=timezone.now() + BUSY)
     with transaction.atomic():
         judgments = chunks.claim(run, batch.public_id, most=LINES, until=timezone.now() + _LEASE)
@@ -143,7 +143,7 @@ def _prepare(run: JudgeRun) -> Batch | None:
             batch.most_tokens = sum(opening.most.total for opening in openings[:fitting])
             batch.save()
             return batch
-    # What is under way, here or in other runs, may make room by costing less than it could.
+    # Requests under way, here or in other runs, can free room by costing less than reserved.
     if not refused and not room.may_grow:
         chunks.stop(
             run_id=run.pk,
@@ -155,7 +155,7 @@ def _prepare(run: JudgeRun) -> Batch | None:
 
 
 def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = False) -> None:
-    """Take a batch as far as it goes now, unless another process is at it."""
+    """Advance a batch as far as possible, unless another process is working on it."""
     mine = Batch.objects.filter(pk=batch.pk, state__in=Batch.OPEN)
     if not is_new:
         free = mine.filter(Q(busy_until=None) | Q(busy_until__lt=timezone.now()))
@@ -175,7 +175,7 @@ def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = Fa
 
 
 def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) -> None:
-    """Give the provider the file, unless it has it since a process that died on the way."""
+    """Submit the file, unless a process that died had already submitted it."""
     name = {"thirdperson_run": run.public_id, "thirdperson_batch": batch.public_id}
     provider_id = "" if is_new else client.find(metadata=name)
     if not provider_id:
@@ -204,7 +204,7 @@ def _poll(batch: Batch, run: JudgeRun, client: BatchClient) -> None:
 
 
 def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -> None:
-    """Store every answer that is not stored yet, and give back what has none."""
+    """Store every answer that is not stored yet, and release questions without one."""
     asked = {
         batch_requests.custom_id(question): question
         for question in batch_requests.open_questions(batch, run)
@@ -232,8 +232,8 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
 
 
 def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
-    """Wait for a server that is down as long as for any outage; then, or at once where asking
-    again brings the same, stop the run."""
+    """Wait for a server that is down as long as for any outage; then stop the run, or stop it
+    immediately if asking again gives the same result."""
     logger.warning("Batch %s: %s", batch.public_id, error)
     since = batch.failing_since or timezone.now()
     Batch.objects.filter(pk=batch.pk).update(failing_since=since, sentence=str(error))
@@ -246,7 +246,7 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
 
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
-    """End a batch that the provider refuses: nothing of it was asked or billed."""
+    """End a batch that the provider refuses; none of it was asked or billed."""
     questions = batch_requests.open_questions(batch, run)
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
     rows = batch_requests.ledger_rows(run, batch, judgments)

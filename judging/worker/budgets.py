@@ -1,8 +1,8 @@
-"""Budgets: what is spent, what is under way, and whether one more request has room.
+"""Budgets: amounts spent and under way, and whether another request has room.
 
 The highest possible cost of a request is stored in the ledger before it is sent. Its actual cost
 replaces it in one transaction. Opening a request locks the rows of its run, and of the campaigns
-with a budget that the run belongs to: two workers never use the same room.
+with a budget that the run belongs to, so that two workers never use the same room.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from django.db import connection
 from judging.engine.interface import BudgetInUse, OverBudget, Usage
 from judging.models import NANO, Campaign, JudgeRun
 
-# One statement: between two of them a request could end and be missing in both sums.
+# One statement: between two, a request could end and be missing in both sums.
 _USE = """
 SELECT r.id, r.spent_nano, r.tokens, COALESCE(h.nano, 0), COALESCE(h.tokens, 0),
        COALESCE(h.live, 0), COALESCE(h.with_provider, 0)
@@ -38,7 +38,7 @@ WHERE r.id IN ({marks})
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What the budgets of a run have left; None if there is no such budget.
+    """The rest of the budgets of a run; None if there is no such budget.
 
     `may_grow`: requests are under way that may cost less than is reserved for them.
     """
@@ -91,7 +91,7 @@ class _Budget:
         self.live += 1
 
     def refusal(self, nano: int | None, most: Usage) -> Exception:
-        """Why one more request, which can use up to `most`, has no room."""
+        """The reason why another request, which can use up to `most`, has no room."""
         if self.nano is not None and nano is None:
             return OverBudget(
                 "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
@@ -148,7 +148,7 @@ class LockedBudgets:
         return cls({pk: state for pk, state, *_ in runs}, budgets + _campaign_budgets(ids))
 
     def count(self) -> None:
-        """Read what is spent and what is under way now."""
+        """Read the amounts that are spent and under way now."""
         everybody = sorted(set().union(*(budget.runs for budget in self._budgets)))
         if not everybody:
             return
@@ -160,9 +160,9 @@ class LockedBudgets:
             budget.use(*map(sum, zip(*(uses[pk] for pk in budget.runs), strict=True)))
 
     def take(self, run_id: int, nano: int | None, most: Usage) -> Exception | None:
-        """Reserve the most that a request of a run can use; the refusal if there is no room."""
+        """Reserve the maximum usage of a request of a run; return the refusal if there is none."""
         budgets = [budget for budget in self._budgets if run_id in budget.runs]
-        # Name the budget in which waiting cannot make room.
+        # Name the budget in which waiting cannot free room.
         refusals = [b.refusal(nano, most) for b in budgets if not b.has_room(nano, most)]
         if refusals:
             return next((r for r in refusals if isinstance(r, OverBudget)), refusals[0])
@@ -203,7 +203,7 @@ def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
 
 
 def room_of(run_id: int) -> Room:
-    """What the budgets of a run have left, locked until the transaction ends."""
+    """The rest of the budgets of a run, locked until the transaction ends."""
     budgets = LockedBudgets.lock([run_id])
     budgets.count()
     return budgets.room(run_id)

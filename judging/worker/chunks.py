@@ -1,4 +1,4 @@
-"""Chunks of a run: lease some judgments, ask, store, and release what was not answered.
+"""Chunks of a run: lease some judgments, ask, store, and release unanswered ones.
 
 A worker takes the next judgments itself instead of receiving their ids. The queue then holds a few
 tokens per run instead of all its judgments, runs take turns, and a token that is lost with its
@@ -33,8 +33,8 @@ from judging.worker.questions import questions_of
 logger = logging.getLogger(__name__)
 
 CHUNK = 50
-# Chunks of one run that are under way at once, for every two that its slots hold: enough that the
-# slots stay full, few enough that a slow judge leaves the workers' threads to others.
+# Chunks of one run that are under way at once, for every two that its slots hold: enough to keep
+# the slots full, few enough that a slow judge leaves the workers' threads to others.
 CHUNKS_IN_HAND = 4
 # Workers with a GPU take one chunk at a time, however many they are.
 MOST_GPU_CHUNKS = 64
@@ -51,7 +51,7 @@ OTHER_WORDS = (
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
 
-# One thread at a time: many at once would keep the interpreter from the loop that asks.
+# One thread at a time: many at once would block the event loop from running.
 _preparing = threading.Lock()
 _in_hand = Counter[int]()  # turns under way in this process, by run
 _counting = threading.Lock()
@@ -100,7 +100,7 @@ def pause_after_new_wording(run_id: int) -> bool:
 
 
 def chunks_in_hand(judge: Judge) -> int:
-    """Chunks of one run that are under way at once."""
+    """The number of chunks of one run that are under way at once."""
     if judge.capabilities.is_local:
         return MOST_GPU_CHUNKS
     return CHUNKS_IN_HAND * math.ceil(judge.concurrency / (2 * CHUNK))
@@ -168,7 +168,7 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
             state=JudgeRun.State.RUNNING, started_at=now
         )
     waiting = Judgment.objects.filter(run=run, state=Judgment.State.PENDING).order_by("pk")
-    # Skipping means "somebody else does it": this is a work queue.
+    # Skipping locked rows means that another worker takes them: this is a work queue.
     ids = list(
         waiting.select_for_update(skip_locked=True, no_key=True, of=("self",)).values_list(
             "pk", flat=True
@@ -186,7 +186,7 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
 def _ask(
     run: JudgeRun, judgments: list[Judgment], questions: list[JudgeQuestion], lease: str
 ) -> None:
-    """Ask about leased judgments and wait for the end of it."""
+    """Ask about leased judgments and wait until all are finished."""
     mine = Judgment.objects.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()
     ledger = RunLedger(
@@ -212,11 +212,11 @@ def _wait(
     ledger: RunLedger,
     limiter: Limiter,
 ) -> list[BaseException | None]:
-    """Wait for the answers and renew the lease: a worker that waits is not dead.
+    """Wait for the answers and renew the lease, because a worker that waits is not dead.
 
-    Longer than a request and an outage may last, and a reserve, no request is under way, and no
-    limiter lets nobody go; then the chunk is given up. A model in this process may think for as
-    long as its hardware needs, as long as it moves.
+    After the longest time of a request and an outage, plus a reserve, no request is under way and
+    no limiter starts one; then the chunk is given up. A model in this process can take as long as
+    its hardware needs, as long as it makes steps.
     """
     patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
     backend = runtime.backend_of(judge)
@@ -232,8 +232,8 @@ def _wait(
             if time.monotonic() - since > patience:
                 logger.error("A chunk did not move for %d seconds and is given up.", patience)
                 work.cancel()
-                # As if its worker had been killed: the sweep gives the questions back and counts
-                # what was in flight as lost.
+                # As if its worker had been killed: the sweep releases the questions and counts
+                # requests in flight as lost.
                 mine.filter(state=Judgment.State.LEASED).update(
                     lease="", leased_until=timezone.now()
                 )
@@ -242,7 +242,7 @@ def _wait(
 
 
 def _renew(mine: QuerySet[Judgment]) -> None:
-    """A database that restarts ends no chunk: the answers under way are paid for already."""
+    """Renew a lease; a database restart ends no chunk, as answers under way are paid for."""
     try:
         mine.filter(state=Judgment.State.LEASED).update(leased_until=timezone.now() + LEASE)
     except (OperationalError, InterfaceError) as error:
@@ -267,7 +267,7 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
 
 @transaction.atomic
 def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
-    """Release leased judgments that no worker asks any more; returns how many.
+    """Release leased judgments that no worker asks any more; return how many.
 
     If a worker died or could not write, its requests in flight may have been answered and billed:
     they become `lost`, and the most that they can have cost counts as spent.
@@ -275,7 +275,7 @@ def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
     held = judgments.filter(state=Judgment.State.LEASED)
     in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
     if in_flight.exists():
-        # Locked, so that none of them is answered between this look and the next line; the run
+        # Locked, so that none of them is answered between this query and the next line; the run
         # first, in the order in which answers are stored.
         JudgeRun.objects.select_for_update(no_key=True).get(pk=run_id)
         lost = list(
@@ -303,7 +303,7 @@ def release(judgments: QuerySet[Judgment]) -> int:
 def stop(
     *, run_id: int, state: str, sentence: str, among: Collection[str] = JudgeRun.ACTIVE
 ) -> bool:
-    """End a run that is in one of the states `among`; False when it is in none of them."""
+    """End a run that is in one of the states `among`; False if it is in none of them."""
     stopped = JudgeRun.objects.filter(pk=run_id, state__in=among).update(
         state=state, sentence=sentence, ended_at=timezone.now()
     )

@@ -34,7 +34,7 @@ def settings_of(judge: Judge) -> JudgeSettings:
 
 
 def reply_limit(judge: Judge) -> int:
-    """Tokens that a reply may have at most, thinking included."""
+    """The maximum number of tokens of a reply, including thinking."""
     return judge.max_tokens + judge.thinking_tokens
 
 
@@ -49,13 +49,13 @@ def backend_key(judge: Judge) -> Hashable:
 
 
 def endpoint_of(judge: Judge) -> str:
-    """The name of what shares slots and rates: a provider counts them for each model and key."""
+    """The name of the endpoint for slots and rates, which a provider counts by model and key."""
     parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, judge.api_key_env]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def limits_of(judge: Judge) -> Limits:
-    """The limits of the judge; a server is not asked everything at once before it has answered."""
+    """The limits of the judge; a server gets only a few questions before its first answer."""
     limits = Limits(
         concurrency=judge.concurrency,
         rpm=judge.rpm,

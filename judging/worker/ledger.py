@@ -1,4 +1,4 @@
-"""The ledger of a run in the database: attempts before they are sent, answers as they land."""
+"""The ledger of a run in the database: attempts before they are sent, answers on arrival."""
 
 import json
 import time
@@ -34,7 +34,7 @@ from studies.models import Choice, Side
 from studies.services.studies import freeze
 
 Prices = tuple[Decimal, Decimal]
-# What a chat template, or the form of a structured reply, may add to a prompt.
+# Tokens that a chat template, or the form of a structured reply, can add to a prompt.
 _FRAME_TOKENS = 200
 
 
@@ -44,9 +44,9 @@ class Opening:
     judgment_id: int
     number: int
     sent_at: datetime
-    most_nano: int | None  # what it can cost at most; stays when nobody ever answers
+    most_nano: int | None  # its maximum cost, which stays if no answer ever comes
     most: Usage
-    parameters: Parameters | None = None  # None where nothing is sent
+    parameters: Parameters | None = None  # None if nothing is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Closing:
 
 
 def price(prices: Prices | None, usage: Usage | None) -> int | None:
-    """Cost in billionths of a dollar; None where the judge has no price. No usage costs nothing."""
+    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing."""
     if prices is None:
         return None
     if usage is None:
@@ -78,7 +78,7 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
 
 
 class LedgerRows:
-    """Makes the rows about the questions of one lease; the judge's prices and room are in them.
+    """Makes the rows for the questions of one lease, with the judge's prices and the budget's room.
 
     `price_share` is the part of the price that these requests cost.
     """
@@ -94,7 +94,7 @@ class LedgerRows:
         judge = run.judge
         self._run_id, self._study_id, self._lease = run.pk, run.study_id, lease
         self._sides = sides
-        self._freezes = run.study.frozen_at is None  # spares a query per batch later on
+        self._freezes = run.study.frozen_at is None  # saves a query per batch later
         self._room, self._thinks = reply_limit(judge), judge.thinking_tokens > 0
         self._prices: Prices | None = None
         if judge.price_input is not None and judge.price_output is not None:
@@ -143,13 +143,13 @@ class LedgerRows:
         )
 
     def most(self, question: JudgeQuestion) -> Usage:
-        """Tokens that a request can use at most: no tokenizer makes more of a text than bytes."""
+        """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes."""
         return Usage(_bytes(question.prompt) + _FRAME_TOKENS, self._room)
 
     def _guess(self, question: JudgeQuestion, text: str) -> Usage:
-        """The most that a reply without reported usage can have used."""
+        """The maximum that a reply without reported usage can have used."""
         most = self.most(question)
-        if self._thinks:  # what it thought does not show in its words
+        if self._thinks:  # thinking does not show in the reply's text
             return most
         return Usage(most.prompt_tokens, min(self._room, _bytes(text) + 1))
 
@@ -177,7 +177,7 @@ class RunLedger:
 
     @property
     def oldest(self) -> float | None:
-        """Since when the request is under way that was begun first; None while there is none."""
+        """The start of the oldest request under way; None if there is none."""
         return min(self._under_way.copy().values(), default=None)
 
     async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
@@ -204,7 +204,7 @@ class RunLedger:
 
 
 def _contents(shown_first: str) -> dict[str, str]:
-    """What the prompt's letters stand for."""
+    """The responses behind the prompt's letters."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     return {"A": str(shown_first), "B": str(second), "C": str(Choice.TIE)}
 
@@ -234,7 +234,7 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
 
 
 def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
-    """`apply` after a connection broke on it: what was committed all the same stays as it is."""
+    """`apply` after a connection broke during it; committed rows stay as they are."""
     stored = {
         (judgment, number): (outcome, sent_at)
         for judgment, number, outcome, sent_at in Attempt.objects.filter(
@@ -255,13 +255,13 @@ def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
 
 
 def _freeze(closings: Sequence[Closing]) -> None:
-    """The first answer fixes what was asked."""
+    """Freeze the study's content with the first answer."""
     for study_id in sorted({r.study_id for r in closings if r.freezes and r.answer is not None}):
         freeze(study_id)
 
 
 def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exception]:
-    """Why attempts must not be sent, or not yet; by the row's `id`."""
+    """Reasons why attempts must not be sent, or not yet; by the row's `id`."""
     budgets.count()
     refusals: dict[int, Exception] = {}
     for row in rows:
@@ -327,7 +327,7 @@ def _close_attempts(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
 
 
 def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
-    """Only while the lease is ours: another worker may have taken over what we were slow with."""
+    """Store replies only while the lease is ours: another worker may have leased slow judgments."""
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     execute_many(
         cursor,
@@ -386,7 +386,7 @@ def _moment(value: datetime) -> Any:
 
 
 def execute_many(cursor: CursorWrapper, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """`executemany`; psycopg2 has its own, which makes one round trip of all rows."""
+    """Call `executemany`; psycopg2 has its own version, which sends all rows in one round trip."""
     if not rows:
         return
     if connection.vendor == "postgresql":

@@ -11,7 +11,7 @@ from studies.prompts import BANDS, Wording, build_prompt, wording
 
 def prompt_of(run: JudgeRun, item: Item, *, shown_first: str) -> str:
     """The prompt that a run asks about `item` with response `shown_first` as side A."""
-    item.study = run.study  # spares a query per item
+    item.study = run.study  # saves a query per item
     return build_prompt(
         item,
         setting=run.setting,
@@ -22,7 +22,7 @@ def prompt_of(run: JudgeRun, item: Item, *, shown_first: str) -> str:
 
 
 def words_of(task: str, setting: str, *, persona: bool = True) -> Wording:
-    """The words of `task` in a protocol: its own template, or the file of `studies.prompts`."""
+    """The wording of `task` in a protocol: its own template, or the file of `studies.prompts`."""
     asked = protocol(setting)
     template = asked.template if persona else asked.template_without_persona
     if not template:
@@ -34,7 +34,7 @@ def words_of(task: str, setting: str, *, persona: bool = True) -> Wording:
 
 
 def prompt_hash(study: Study, setting: str, keys: Sequence[str] | None) -> str:
-    """Hash of the words of every task that the study's items have."""
+    """Hash of the wording of every task that the study's items have."""
     of_items = Item.objects.filter(study=study).order_by().values_list("task", flat=True)
     tasks = sorted({study.task, *of_items.distinct()})
     hashes = [words_of(task, setting, persona=keys != []).sha256 for task in tasks]

@@ -13,7 +13,7 @@ from judging.worker.prompts import prompt_of
 
 
 def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion]:
-    """Build the prompts and note which text each judgment was asked with."""
+    """Build the prompts and store which prompt each judgment was asked with."""
     attempts = dict(
         Attempt.objects.filter(judgment__in=judgments)
         .order_by("judgment")
@@ -50,6 +50,6 @@ def _note_prompts(judgments: list[Judgment]) -> None:
 
 
 def _seed_of(seed: int, judgment: Judgment) -> int:
-    """The same question of the same run gets the same seed; two samples never share one."""
+    """The seed of a question, equal for the same question of a run; two samples never share one."""
     name = f"{seed}|{judgment.item.key}|{judgment.shown_first}|{judgment.sample}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1

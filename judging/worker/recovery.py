@@ -1,4 +1,4 @@
-"""Recovering what killed workers left."""
+"""Recovery of runs after workers were killed."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,15 +11,15 @@ from django.utils import timezone
 from judging.models import Batch, JudgeRun, Judgment
 from judging.worker.chunks import call_workers, give_back, settle
 
-SILENCE = timedelta(seconds=25)  # without a sign of a worker before tokens are put out again
+SILENCE = timedelta(seconds=25)  # without a heartbeat of a worker, before new tokens are queued
 
 
 def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
-    """Give back expired leases and call the workers; returns for how many runs.
+    """Release expired leases and queue tokens; return the number of runs.
 
-    A run with waiting judgments in which nobody has been seen for a while has lost its tokens
-    with a worker, or stands behind others in the queue: it gets new ones. A token too many finds
-    nothing to do and ends. `at_start` of a worker all get some: those of its predecessor are lost.
+    A run with waiting judgments but without a heartbeat for a while has lost its tokens with a
+    worker, or waits behind others in the queue: it gets new ones. A surplus token finds nothing to
+    do and ends. `at_start` of a worker all runs get some, as those of its predecessor are lost.
     """
     released = release_expired()
     called = 0
@@ -36,7 +36,7 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
 
 @transaction.atomic
 def release_expired(*, run_id: int | None = None) -> dict[int, int]:
-    """Give back what killed workers held; returns how many judgments of which run."""
+    """Release judgments that killed workers held; return how many of each run."""
     expired = Judgment.objects.filter(
         state=Judgment.State.LEASED, leased_until__lt=timezone.now()
     ).filter(Q(run=run_id) if run_id is not None else Q())

@@ -1,7 +1,7 @@
-"""Every worker looks after the runs, whatever queues it serves and whether a schedule runs or not.
+"""A thread in every worker that recovers runs, whatever queues the worker serves.
 
-A worker for judging alone would otherwise recover nothing: the schedule runs elsewhere, and what it
-queues may wait in a queue that nobody serves.
+Otherwise a worker only for judging would recover nothing: the schedule runs elsewhere, and its
+tasks may wait in a queue that no worker serves.
 """
 
 import logging
@@ -16,7 +16,7 @@ from judging.worker import batches, recovery
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
-_SWEEPS_PER_STEP = 2  # of runs that ask by batch
+_SWEEPS_PER_STEP = 2  # runs that ask by batch
 
 _stop = threading.Event()
 
@@ -40,7 +40,7 @@ def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
     sweeps = 0
     while True:
         try:
-            # A worker that starts may follow one that died and took the runs' tokens with it.
+            # A worker that starts may replace one that died with the runs' tokens.
             recovery.recover_runs(call=call, at_start=sweeps == 0)
             if sweeps % _SWEEPS_PER_STEP == 0:
                 batches.follow_batches(queue=step)

@@ -1,4 +1,4 @@
-"""What a process that judges has once: the engine's loop and the writer."""
+"""Objects that exist once in a process that judges: the engine's loop and the writer."""
 
 import threading
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _budget_queues: dict[int, BudgetQueue] = {}  # of the runs, by their ids
 
 
 def get() -> _Runtime:
-    """Start loop and writer with the first use, in the process that uses them."""
+    """Start loop and writer at the first use, in the process that uses them."""
     global _runtime
     with _lock:
         if _runtime is None:
@@ -38,14 +38,14 @@ def get() -> _Runtime:
 
 
 def budget_queue_of(run_id: int) -> BudgetQueue:
-    """Where the questions of a run wait for room in its budget."""
+    """The queue in which questions of a run wait for room in its budget."""
     get()
     with _lock:
         return _budget_queues.setdefault(run_id, BudgetQueue())
 
 
 def stop_asking() -> None:
-    """Send nothing more; what is in flight is still stored. For a worker that ends."""
+    """Stop sending requests, for a worker that ends; requests in flight are still stored."""
     _stopping.set()
 
 
@@ -54,12 +54,12 @@ def is_stopping() -> bool:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep, but not after the process has begun to end."""
+    """Sleep, or return immediately once the process has begun to end."""
     _stopping.wait(seconds)
 
 
 def shut_down() -> None:
-    """End loop and writer, and close what they hold open."""
+    """End loop and writer, and close their connections."""
     global _runtime
     with _lock:
         runtime, _runtime = _runtime, None
@@ -92,5 +92,5 @@ def asker(judge: Judge, run_ledger: ledger.RunLedger) -> Asker:
 
 
 def backend_of(judge: Judge) -> Backend:
-    """The backend of all who ask alike, with what it has learnt about its server."""
+    """The backend for all judges with equal settings, with what it has learned about its server."""
     return get().loop.backend(backend_key(judge), backend_maker(judge))

@@ -1,4 +1,4 @@
-"""What requests were sent with, stored once for all that were sent alike."""
+"""Parameters of requests, stored once for all requests with equal ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ from judging.engine.interface import Parameters
 
 
 def ids_of(cursor: CursorWrapper, sent: Sequence[Parameters], *, now: Any) -> dict[str, int]:
-    """Ids by hash, stored where they are new: one query for all rows, and seldom a second.
+    """Ids by hash, stored if they are new: one query for all rows, and rarely a second.
 
-    Safe while others store the same; in one order, so that no two wait for each other.
+    Safe while others store the same ones; always in the same order, to prevent deadlocks.
     """
     wanted = {parameters.sha256: parameters for parameters in sent}
     ids = _known(cursor, list(wanted))

@@ -1,4 +1,4 @@
-"""Where the processes that ask one endpoint keep what they share: Redis, or the database."""
+"""Storage of the state that processes asking one endpoint share: Redis, or the database."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _TRIES = 20
 
 
 def exchange(endpoint: str) -> Exchange:
-    """How this process exchanges its reports about an endpoint for grants."""
+    """The function by which this process exchanges its reports about an endpoint for grants."""
     has_redis = settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
     store = _in_redis if has_redis else _in_database
 
@@ -32,7 +32,7 @@ def exchange(endpoint: str) -> Exchange:
 
 @cache
 def _member(pid: int) -> str:
-    """A name that no other process has, on this machine or another; a fork gets its own."""
+    """A unique name of this process over all machines; a fork gets its own."""
     return f"{pid}-{secrets.token_hex(8)}"
 
 
@@ -50,7 +50,7 @@ def _in_database(endpoint: str, member: str, report: Report) -> Grant:
 
 
 def _database_time() -> float:
-    """The database's own clock: those of several machines differ."""
+    """The database's clock, because the clocks of several machines differ."""
     if connection.vendor != "postgresql":
         return time.time()
     with connection.cursor() as cursor:
@@ -66,7 +66,7 @@ def _redis(pid: int) -> redis.Redis:
 
 
 def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
-    """Read, settle, write; once more when somebody else wrote in between."""
+    """Read, settle, write; repeat if another process wrote in between."""
     key = f"thirdperson:limits:{endpoint}"
     try:
         with _redis(os.getpid()).pipeline() as pipe:

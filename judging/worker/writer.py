@@ -1,8 +1,8 @@
-"""One thread with its own connection that writes for everybody.
+"""One thread with its own connection that writes for the whole process.
 
-The engine's loop may not touch the ORM, and a transaction per row would be most of the work.
-Rows are committed together: what came during the last commit, and for a moment more while they are
-few. `write` returns when its row is committed, and not before.
+The engine's loop must not use the ORM, and a transaction per row would be most of the work.
+Rows are committed together: all that arrived during the last commit, and shortly after it if they
+are few. `write` returns when its row is committed, and not before.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ logger = logging.getLogger(__name__)
 FEW = 16
 GATHER_SECONDS = 0.005
 MOST = 500  # in one transaction
-# How long a database that restarts is waited for.
+# The longest wait for a database that restarts.
 RETRY_SECONDS = 60.0
 
-# Applies rows in one transaction; says for each what refused it, or None.
+# Applies rows in one transaction; returns for each the reason of its refusal, or None.
 Apply = Callable[[Sequence[Any]], list[Exception | None]]
 
 
@@ -50,7 +50,7 @@ class Writer:
         self._thread.start()
 
     async def write(self, row: Any) -> None:
-        """Return when `row` is committed. Raises what refused it, or `LedgerFailed`."""
+        """Return when `row` is committed. Raises the reason of a refusal, or `LedgerFailed`."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         with self._ending:
@@ -76,7 +76,7 @@ class Writer:
             self._refuse_the_rest()
 
     def _refuse_the_rest(self) -> None:
-        """Nobody may wait for a writer that is gone."""
+        """Refuse waiting rows, so that nobody waits for a writer that has ended."""
         with self._ending:
             self._ended = True
         while True:
@@ -88,7 +88,7 @@ class Writer:
                 _answer([entry], [LedgerFailed("The ledger's writer has ended.")])
 
     def _gather(self) -> tuple[list[_Entry], bool]:
-        """All that waits, a moment later while that is little; and whether more may come."""
+        """Collect all waiting rows, after a delay if there are few; and whether more may come."""
         batch: list[_Entry] = []
         deadline = math.inf
         while len(batch) < MOST:
@@ -114,7 +114,7 @@ class Writer:
                 return
             except (OperationalError, InterfaceError) as error:
                 # A lock held for long, or a restart of the database, which may have committed the
-                # rows and died before it could say so.
+                # rows and stopped before it could confirm that.
                 connection.close()
                 apply = self._apply_again
                 if time.monotonic() > deadline:
@@ -126,7 +126,7 @@ class Writer:
                 pause = min(5.0, pause * 2)
             except Exception as error:
                 # Any error: report it to those that wait, and continue for the others.
-                # One row that the tables, or the driver, refuse takes no other down with it.
+                # One row that the tables or the driver refuse must not affect the others.
                 logger.exception("The ledger refused rows.")
                 if len(batch) == 1:
                     self._refuse(batch, error)
@@ -140,13 +140,13 @@ class Writer:
 
 
 def _answer(batch: list[_Entry], refusals: Sequence[Exception | None]) -> None:
-    """Wake everybody up, with one call into each loop: a call per row costs a system call each."""
+    """Wake all waiting calls, with one call into each loop, because each call is a system call."""
     pairs = list(zip(batch, refusals, strict=True))
     for loop in {entry.loop for entry in batch}:
         mine = [(entry.future, refusal) for entry, refusal in pairs if entry.loop is loop]
         try:
             loop.call_soon_threadsafe(_resolve, mine)
-        except RuntimeError:  # the loop was stopped; nobody waits any more
+        except RuntimeError:  # the loop was stopped, so nobody waits any more
             logger.debug("The engine's loop ended before its rows were acknowledged.")
 
 

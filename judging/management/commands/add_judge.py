@@ -11,7 +11,7 @@ from judging.models import Judge
 from judging.runs.judges import add_judge
 from judging.runs.presets import PRESETS
 
-# Options that are stored as they are given; what is not given keeps its default or its value.
+# Options that are stored as given; an option that is not given keeps its default or its value.
 _FIELDS = (
     "backend",
     "model",

@@ -87,7 +87,7 @@ class Command(BaseCommand):
                 bar.update(progress.ended - bar.n)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
-        """One run after the other: one run fills the slots of its judge."""
+        """Judge one run after the other, because one run fills the slots of its judge."""
         try:
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"

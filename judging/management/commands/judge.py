@@ -126,7 +126,7 @@ class Command(BaseCommand):
         return costs and not options["yes"] and sys.stdin.isatty() and self.stdout.isatty()
 
     def _probe(self, run: JudgeRun, options: dict[str, Any]) -> bool:
-        """Show the reply to one question; whether to continue."""
+        """Show the reply to one question; return whether to continue."""
         try:
             probe = probes.probe_run(run_id=run.pk)
         finally:
@@ -190,7 +190,7 @@ class Command(BaseCommand):
 
 
 def _look(run: JudgeRun) -> RunProgress:
-    """Progress and state of a run; waits for a database that restarts."""
+    """Progress and state of a run; waits while the database restarts."""
 
     def look() -> RunProgress:
         run.refresh_from_db()
