@@ -117,7 +117,7 @@ class World:
         return self._profiles[person.id]
 
     def answer(self, annotator: int, item_id: str) -> Answer:
-        """What `annotator` answers about an item."""
+        """The answer of `annotator` to an item."""
         if self._exact:
             return self._exact[annotator, item_id]
         item = self.by_id[item_id]

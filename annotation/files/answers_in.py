@@ -79,7 +79,7 @@ def read_answers(
 
 
 class _AnswerReader:
-    """Converts the rows of one file into answers and collects their errors."""
+    """Converter of the rows of one file into answers; collects their errors."""
 
     def __init__(self, file: str, item_keys: set[str], taken: set[str]) -> None:
         self.file, self.item_keys, self.taken = file, item_keys, taken

@@ -8,7 +8,7 @@ from studies.models import Choice, Item, Side
 
 
 class Assignment(models.Model):
-    """An annotator's seat at an item. A released seat is used again and never created twice."""
+    """An annotator's seat at an item. A released assignment is reused, never created twice."""
 
     class State(models.TextChoices):
         RESERVED = "reserved", "reserved"

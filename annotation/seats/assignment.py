@@ -26,7 +26,7 @@ _LONG_STUDY_MINUTES = 5
 def assign(annotator_id: int) -> list[Assignment]:
     """Give an annotator their items and return the assignments in order; repeats change nothing.
 
-    The items with the fewest answers come first, from a random point of the shuffled order. If
+    The least covered items come first, from a random point of the shuffled order. If
     fewer seats are open than the study needs per annotator, the rest is surplus on the least
     covered items and holds no seat. An annotator admitted beyond a full quota gets only surplus, on
     the items of an annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold

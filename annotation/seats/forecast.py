@@ -78,7 +78,7 @@ class Forecast:
 
     @property
     def needed(self) -> int:
-        """How many people the open seats need in addition to those who have items."""
+        """How many people without items yet are needed for the open seats."""
         return people_needed(self.seats, self.each)
 
     @property

@@ -29,7 +29,7 @@ def _hash(pid: str, key: str | bytes) -> str:
 
 
 def check_ids(study: Study, *, pid: str, prolific_study_id: str, session_id: str) -> None:
-    """Raise `EntryRefused` unless these ids may enter the study. The message contains no ids."""
+    """Raise `EntryRefused` unless these ids may enter the study; the message contains no ids."""
     if not _ACCEPTED.fullmatch(pid):
         raise EntryRefused("PROLIFIC_PID is missing, unfilled or malformed")
     for name, value in (("STUDY_ID", prolific_study_id), ("SESSION_ID", session_id)):

@@ -1,4 +1,4 @@
-"""The endings of an annotator's part; each releases seats and leaves a log row and a code."""
+"""Endings of an annotator's part; each releases what it held and leaves a log row and a code."""
 
 from django.contrib.auth.models import User
 from django.db import transaction

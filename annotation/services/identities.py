@@ -14,7 +14,7 @@ from studies.services.studies import lock_study, record
 
 @transaction.atomic
 def purge_identities(*, study_id: int) -> int:
-    """Delete the platform's ids of every annotator in a study and return how many.
+    """Delete the platform's ids of every annotator in a study; return the number of annotators.
 
     The keyed hash stays, so that nobody enters a second time. This cannot be undone: bonuses and
     messages through the platform are impossible afterwards.

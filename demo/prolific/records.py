@@ -116,7 +116,7 @@ class Problem(Exception):
 
 @dataclass
 class Behaviour:
-    """The choice between conflicting sources: the reported behaviours of this Prolific."""
+    """Switches between the reported behaviours of Prolific, for cases where sources conflict."""
 
     errors: str = "wrapped"  # wrapped, flat or simple
     hooks: str = "object"  # or "results"

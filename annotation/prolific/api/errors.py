@@ -2,10 +2,10 @@
 
     ProlificError
       ├ NotConfigured     no token
-      ├ Unauthorized      the token is wrong, or opens no such thing        (401)
-      ├ NotFound          there is no such thing, or it is not ours         (404)
-      ├ Rejected          Prolific refuses what was asked                   (other 4xx)
-      ├ RateLimited       too much at once                                  (429)
+      ├ Unauthorized      the token is wrong, or has no access              (401)
+      ├ NotFound          it does not exist, or it is not ours              (404)
+      ├ Rejected          Prolific refuses the request                      (other 4xx)
+      ├ RateLimited       too many requests                                 (429)
       ├ Unreachable       no connection: nothing was sent
       ├ OutcomeUnknown    it may have been done or not            (5xx, broken, unreadable)
       ├ LaunchRefused     our own checks stop the launch

@@ -45,7 +45,7 @@ def api_base(url: str) -> str:
 
 @dataclass(frozen=True)
 class _Token(requests.auth.AuthBase):
-    """Adds the token to the header, even if a .netrc file exists; shows only the token's end."""
+    """Authentication by the token, even if a .netrc file exists; shows only the token's end."""
 
     value: str = field(repr=False)
 

@@ -1,4 +1,4 @@
-"""Whether a link belongs to the participant who opens it: anybody can edit a link."""
+"""Check that a link belongs to the participant who opens it: anyone can edit a link."""
 
 import enum
 import logging
