@@ -29,10 +29,14 @@ def sides(study):
         rows = defaultdict(list)
         for reading in Judgment.objects.filter(run=run, state="done"):
             rows[reading.item.key].append(reading)
-        runs[run.key] = (run, rows, {
-            item.key: verdict([(row.choice, row.certainty) for row in rows[item.key]])
-            for item in items
-        })  # fmt: skip
+        runs[run.key] = (
+            run,
+            rows,
+            {
+                item.key: verdict([(row.choice, row.certainty) for row in rows[item.key]])
+                for item in items
+            },
+        )
     return items, answers, majority, runs
 
 
@@ -150,10 +154,13 @@ def other_bins(stated):
     """ECE with one bin per value, the half scale in ten bins, and both average precisions."""
 
     def gap(groups, n):
-        return sum(
-            abs(sum(right for _, right in rows) - sum(conf for conf, _ in rows))
-            for rows in groups.values()
-        ) / n  # fmt: skip
+        return (
+            sum(
+                abs(sum(right for _, right in rows) - sum(conf for conf, _ in rows))
+                for rows in groups.values()
+            )
+            / n
+        )
 
     by_value, by_ten = defaultdict(list), defaultdict(list)
     for c, right in stated:

@@ -50,8 +50,10 @@ class General:
         self.values, self.mean = values, sum(values) / n
         self.kinds = [kind for kind in belongs if any(map(len, shared_pairs(kind).values()))]
         links = [[[float(i == j) for j in range(n)] for i in range(n)]]
-        links += [[[float(i != j) * len(kind[i] & kind[j]) for j in range(n)] for i in range(n)]
-                  for kind in self.kinds]  # fmt: skip
+        links += [
+            [[float(i != j) * len(kind[i] & kind[j]) for j in range(n)] for i in range(n)]
+            for kind in self.kinds
+        ]
         e = [value - self.mean for value in values]
         sums = [sum(e[i] * link[i][j] * e[j] for i in range(n) for j in range(n)) for link in links]
         centred = [centre(link) for link in links]
@@ -82,10 +84,12 @@ class General:
         things = sorted(set().union(*kind))
         size = [sum(t in row for row in kind) for t in things]
         g = [
-            [sum(a in row and b in row for row in kind) - size[i] * size[j] / self.n
-             for j, b in enumerate(things)]
+            [
+                sum(a in row and b in row for row in kind) - size[i] * size[j] / self.n
+                for j, b in enumerate(things)
+            ]
             for i, a in enumerate(things)
-        ]  # fmt: skip
+        ]
         k = [[sum(x * y for x, y in zip(row, other, strict=True)) for other in g] for row in g]
         return sum(k[i][i] for i in range(len(k))) ** 2 / sum(x * x for row in k for x in row)
 

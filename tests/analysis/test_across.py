@@ -50,8 +50,10 @@ def test_table_1_has_raters_by_data_sets_an_unweighted_average_and_chance():
     table = table_1(reports)
 
     assert [(column.group, column.heading) for column in table.columns[1:]] == [
-        ("One", "No tie"), ("Two", "No tie"), ("Average", "No tie"),
-    ]  # fmt: skip
+        ("One", "No tie"),
+        ("Two", "No tie"),
+        ("Average", "No tie"),
+    ]
     # The average of .75 and .5 is .625, though 80 of all 140 answers are right.
     assert by_rater(table) == {
         "Random": [0.5, 0.5, 0.5],
@@ -83,8 +85,11 @@ def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
     table = table_2(reports)
 
     assert [(column.group, column.heading) for column in table.columns[1:]] == [
-        ("People", "High"), ("People", "Low"), ("steady", "High"), ("steady", "Low"),
-    ]  # fmt: skip
+        ("People", "High"),
+        ("People", "Low"),
+        ("steady", "High"),
+        ("steady", "Low"),
+    ]
     assert by_rater(table) == {
         "One": [0.75, None, 0.5, None],
         "Two": [0.25, None, 1.0, None],

@@ -15,9 +15,13 @@ pytestmark = pytest.mark.django_db
 
 def report_with_pictures(out):
     call_command(
-        "report", random_study(5, n_items=6).slug, out=str(out), bootstrap=100, pictures=True,
+        "report",
+        random_study(5, n_items=6).slug,
+        out=str(out),
+        bootstrap=100,
+        pictures=True,
         verbosity=0,
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

@@ -86,9 +86,12 @@ def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
     ):
         for number in range(n):
             item = make_item(
-                study=study, topic=topic, persona=make_persona(study=study),
-                question=f"{topic}{number}", first_person="r1",
-            )  # fmt: skip
+                study=study,
+                topic=topic,
+                persona=make_persona(study=study),
+                question=f"{topic}{number}",
+                first_person="r1",
+            )
             judge_item(run, item, "r1" if number < right else "r2", 70)
 
     report = built(study)
@@ -96,8 +99,12 @@ def test_groups_of_30_are_compared_with_holm_and_smaller_ones_are_not():
     table = report["groups"][0]
     support = {row["value"]: row["judges"][0]["support"] for row in table["rows"]}
     assert support == {
-        "a": "comparison", "b": "comparison", "c": "comparison", "d": "share", "e": "nothing"
-    }  # fmt: skip
+        "a": "comparison",
+        "b": "comparison",
+        "c": "comparison",
+        "d": "share",
+        "e": "nothing",
+    }
     pairs = {(p["first"], p["second"]): p for p in table["differences"]["judges"][0]}
     assert set(pairs) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert pairs["a", "b"]["difference"] == pytest.approx(36 / 40 - 12 / 40)
@@ -216,9 +223,16 @@ def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
     table = all_tables(report)["thresholds"]
     shown = [row[1:3] for row in table.rows if row[0] == "People, single"]
     assert shown == [
-        [20, "1–19"], [40, "21–39"], [55, "41–54"], [60, "56–59"], [79, "61–78"],
-        [80, None], [81, None], [95, "82–94"], [100, "96–99"],
-    ]  # fmt: skip
+        [20, "1–19"],
+        [40, "21–39"],
+        [55, "41–54"],
+        [60, "56–59"],
+        [79, "61–78"],
+        [80, None],
+        [81, None],
+        [95, "82–94"],
+        [100, "96–99"],
+    ]
 
 
 def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_other():

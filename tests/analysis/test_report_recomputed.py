@@ -265,8 +265,10 @@ def stated(side):
 
 
 def test_groups_of_topics_and_personas(report, counted):
-    readers = {"topic": lambda table: lambda item: item.topic,
-               "feature": lambda table: by_hand.feature_of(table["label"])}  # fmt: skip
+    readers = {
+        "topic": lambda table: lambda item: item.topic,
+        "feature": lambda table: by_hand.feature_of(table["label"]),
+    }
 
     for table in report["groups"]:
         expected = by_hand.groups(counted, readers[table["by"]](table))

@@ -32,9 +32,15 @@ class Found:
 
 # Keys of the estimate where they are not the key of the interval without `_ci`.
 PLAIN = (
-    "value", "accuracy", "difference", "kappa", "advantage_of_people", "accuracy_lost", "mean",
+    "value",
+    "accuracy",
+    "difference",
+    "kappa",
+    "advantage_of_people",
+    "accuracy_lost",
+    "mean",
     "excess",
-)  # fmt: skip
+)
 NAMED = {
     "agreement_ci": "agreement_with_majority",
     "band": "accuracy",

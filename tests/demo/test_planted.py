@@ -25,9 +25,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 def make_demo_study(folder, world: World, **overrides) -> Study:
     items, _ = write_bundles(folder, world)
     study = make_study(
-        slug="planted", seed=world.seed, is_simulated=True, persona_style="facts", minutes=15,
-        items_per_annotator=30, **overrides,
-    )  # fmt: skip
+        slug="planted",
+        seed=world.seed,
+        is_simulated=True,
+        persona_style="facts",
+        minutes=15,
+        items_per_annotator=30,
+        **overrides,
+    )
     _import(study, items, world)
     add_checks(study, world)
     return Study.objects.get(pk=study.pk)

@@ -184,10 +184,11 @@ def test_the_item_bootstrap_is_that_of_the_reference_program_resample_by_resampl
 
     ours = krippendorff_alpha(counts, n_draws=2000, level=0.6827, rng=rng)
     theirs = [
-        krippendorff.alpha(labels[rng.integers(0, 10_000, 10_000)].T.astype(float),
-                           level_of_measurement="nominal")
+        krippendorff.alpha(
+            labels[rng.integers(0, 10_000, 10_000)].T.astype(float), level_of_measurement="nominal"
+        )
         for _ in range(200)
-    ]  # fmt: skip
+    ]
 
     point = krippendorff.alpha(labels.T.astype(float), level_of_measurement="nominal")
     assert ours.value - point == pytest.approx(case["point_diff"], abs=1e-12)

@@ -61,8 +61,11 @@ def test_distinct_bins_hold_one_value_each_and_mass_bins_nearly_equal_numbers():
     mass = calibration_error(certainty, [1] * 13, binning="mass", n_bins=4)
 
     assert [(b.low, b.high, b.n) for b in distinct.bins] == [
-        (50, 50, 3), (70, 70, 5), (80, 80, 1), (90, 90, 4),
-    ]  # fmt: skip
+        (50, 50, 3),
+        (70, 70, 5),
+        (80, 80, 1),
+        (90, 90, 4),
+    ]
     assert [b.n for b in mass.bins] == [4, 3, 3, 3]
 
 

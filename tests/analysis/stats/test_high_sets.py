@@ -69,8 +69,12 @@ def test_a_side_that_is_never_certain_leaves_no_difference():
 
 def test_rows_that_miss_anything_are_left_out_and_counted():
     sets = compare_high_sets(
-        [90, np.nan, 90, 90], [1, 1, -1, 1], [90, 90, 90, 90], [1, 1, 1, -1],
-        rng=np.random.default_rng(0), n_draws=20,
-    )  # fmt: skip
+        [90, np.nan, 90, 90],
+        [1, 1, -1, 1],
+        [90, 90, 90, 90],
+        [1, 1, 1, -1],
+        rng=np.random.default_rng(0),
+        n_draws=20,
+    )
 
     assert (sets.n, sets.n_missing) == (1, 3)

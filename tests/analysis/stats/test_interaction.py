@@ -51,9 +51,11 @@ def test_turning_the_sources_or_the_outcome_turns_the_sign():
 
 def test_the_cells_are_counted_and_missing_rows_left_out():
     result = certainty_by_source(
-        [1, 0, 1, 1, -1, 1], [50, 50, 80, 90, 90, np.nan], [0, 0, 0, 1, 1, 1],
+        [1, 0, 1, 1, -1, 1],
+        [50, 50, 80, 90, 90, np.nan],
+        [0, 0, 0, 1, 1, 1],
         {"item": range(6)},
-    )  # fmt: skip
+    )
 
     counts = {name: (cell.correct, cell.n) for name, cell in result.cells.items()}
     assert counts == {

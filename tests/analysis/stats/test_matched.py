@@ -10,9 +10,13 @@ from tests.analysis.stats.test_like_for_like import simulated_judge
 
 def matched(certainty, correct, high, **options):
     return matched_accuracy(
-        certainty, correct, {"item": np.arange(len(certainty))},
-        reference_high=high, reference_clusters={"item": np.arange(len(high))}, **options,
-    )  # fmt: skip
+        certainty,
+        correct,
+        {"item": np.arange(len(certainty))},
+        reference_high=high,
+        reference_clusters={"item": np.arange(len(high))},
+        **options,
+    )
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -44,8 +44,12 @@ def test_the_fit_is_the_maximum_that_a_general_optimiser_finds():
         return -log_likelihood(votes, np.array([p[0], 1 - p[0]]), p[1:])
 
     start = np.log(0.7 / 0.3) * np.array([0, 1, 1, 1, 1])
-    best = optimize.minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-7,
-                             "fatol": 1e-10, "maxiter": 20_000, "maxfev": 20_000})  # fmt: skip
+    best = optimize.minimize(
+        loss,
+        start,
+        method="Nelder-Mead",
+        options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 20_000, "maxfev": 20_000},
+    )
 
     assert fitted.converged
     assert fitted.log_likelihood == pytest.approx(-best.fun, abs=1e-6)

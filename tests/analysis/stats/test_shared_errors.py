@@ -100,9 +100,13 @@ def test_thousands_of_items_give_numbers():
 
 @pytest.mark.parametrize(
     ("wrong", "judge", "options"),
-    [([[1, 2]], [1], {}), ([[1, 0]], [1, 0], {}), ([1, 0], [1, 0], {}),
-     ([[1, 0]], [1], {"measure": [True]})],
-)  # fmt: skip
+    [
+        ([[1, 2]], [1], {}),
+        ([[1, 0]], [1, 0], {}),
+        ([1, 0], [1, 0], {}),
+        ([[1, 0]], [1], {"measure": [True]}),
+    ],
+)
 def test_arrays_that_do_not_fit_are_refused(wrong, judge, options):
     with pytest.raises(ValueError, match=r"may hold only|has shape"):
         shared_errors(wrong, judge, **options)
@@ -112,8 +116,11 @@ def test_a_pace_nobody_reads_at_widens_the_limit():
     between = (LIMIT + LIMIT_WHEN_HURRIED) / 2
 
     assert [stands_out([between], pace)[1] for pace in (None, 240, 400, 401)] == [
-        False, False, False, True,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+    ]
     assert stands_out([between / 3, 0.9, 0.9], 401) == (pytest.approx(between), True)
 
 

@@ -133,9 +133,7 @@ STATISTICS = {
     "unanimity": lambda s: stats.unanimity(s.votes),
     "annotator_quality": lambda s: stats.annotator_quality(s.votes, s.truth),
     "individual_accuracy": lambda s: stats.individual_accuracy(s.votes, s.truth),
-    "majority_accuracy": lambda s: stats.majority_accuracy(
-        stats.majority_vote(s.votes), s.truth
-    ),
+    "majority_accuracy": lambda s: stats.majority_accuracy(stats.majority_vote(s.votes), s.truth),
     "tie_credit": lambda s: stats.tie_credit_accuracy(
         stats.majority_vote(s.votes, ties="half"), s.truth
     ),
@@ -143,7 +141,8 @@ STATISTICS = {
     "multiway_proportion": lambda s: stats.multiway_proportion(vote_right(s), clusters(s)),
     "multiway_mean": lambda s: stats.multiway_mean(vote_right(s).astype(float), clusters(s)),
     "compare_groups": lambda s: stats.compare_groups(
-        np.repeat(vote_right(s), 20), np.repeat(s.votes.annotator, 20),
+        np.repeat(vote_right(s), 20),
+        np.repeat(s.votes.annotator, 20),
         clusters={k: np.repeat(v, 20) for k, v in clusters(s).items()},
     ),
     "difference_bounds": lambda s: stats.difference_bounds(s.model_right, s.people_right),
@@ -161,7 +160,8 @@ STATISTICS = {
         s.votes, size=3, n_draws=20, rng=rng()
     ),
     "certainty_icc": lambda s: [
-        stats.certainty_icc(s.votes), stats.certainty_icc(s.votes, centred=True)
+        stats.certainty_icc(s.votes),
+        stats.certainty_icc(s.votes, centred=True),
     ],
     "mcnemar": lambda s: stats.mcnemar(pairs(s)),
     "paired_difference": lambda s: stats.paired_difference(pairs(s)),
@@ -191,9 +191,7 @@ STATISTICS = {
     "error_consistency": lambda s: stats.error_consistency(
         s.model_right, s.people_right, rng=rng(), n_draws=20
     ),
-    "shared_guess": lambda s: stats.shared_guess(
-        s.votes, s.model, s.truth, rng=rng(), n_draws=20
-    ),
+    "shared_guess": lambda s: stats.shared_guess(s.votes, s.model, s.truth, rng=rng(), n_draws=20),
     "run_noise": lambda s: stats.run_noise(s.runs, s.truth, rng=rng(), n_draws=20),
     "change": lambda s: stats.change_beyond_noise(s.runs, s.votes, rng=rng(), n_draws=20),
     "calibration": lambda s: [
@@ -225,8 +223,12 @@ STATISTICS = {
     ),
     "like_for_like": lambda s: stats.like_for_like(s.votes, s.runs, s.truth, rng=rng()),
     "high_sets": lambda s: stats.compare_high_sets(
-        stats.majority_vote(s.votes).certainty, s.people_right, s.certainty, s.model_right,
-        rng=rng(), n_draws=20,
+        stats.majority_vote(s.votes).certainty,
+        s.people_right,
+        s.certainty,
+        s.model_right,
+        rng=rng(),
+        n_draws=20,
     ),
     "certainty_by_source": lambda s: stats.certainty_by_source(
         np.concatenate([s.people_right, s.model_right]),
@@ -240,7 +242,7 @@ STATISTICS = {
     "verbosity_bias": lambda s: stats.verbosity_bias(
         np.arange(s.model.size), np.arange(s.model.size)[::-1], s.model, s.truth
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", STATISTICS)

@@ -146,9 +146,14 @@ def test_every_mix_has_the_accuracy_and_price_of_doing_it_by_hand():
     certainty[3] = np.nan
 
     mixes = price_mixes(
-        Votes.from_matrix(people), judge, certainty, np.zeros(25, dtype=int),
-        price_person=0.3, price_judge=0.02, thresholds=[70],
-    )  # fmt: skip
+        Votes.from_matrix(people),
+        judge,
+        certainty,
+        np.zeros(25, dtype=int),
+        price_person=0.3,
+        price_judge=0.02,
+        thresholds=[70],
+    )
 
     found = {(mix.policy, mix.people): mix for mix in mixes}
     asked = np.mean(~(certainty >= 70))
@@ -166,9 +171,13 @@ def test_the_best_mixes_are_those_that_nothing_cheaper_reaches():
     people, ease, rng = crowd(200, 5, seed=6)
 
     mixes = price_mixes(
-        Votes.from_matrix(people), majority(rng, ease, 3), rng.integers(30, 100, 200),
-        np.zeros(200, dtype=int), price_person=0.2, price_judge=0.01,
-    )  # fmt: skip
+        Votes.from_matrix(people),
+        majority(rng, ease, 3),
+        rng.integers(30, 100, 200),
+        np.zeros(200, dtype=int),
+        price_person=0.2,
+        price_judge=0.01,
+    )
 
     for mix in mixes:
         reached = [other for other in mixes if other.price <= mix.price + 1e-12]
@@ -195,9 +204,12 @@ def test_the_interval_of_the_worth_covers():
     for seed in range(200):
         people, ease, rng = crowd(300, 3, seed=seed)
         result = crowd_equivalence(
-            Votes.from_matrix(people), majority(rng, ease, 5), np.zeros(300, dtype=int),
-            rng=rng, n_draws=300,
-        )  # fmt: skip
+            Votes.from_matrix(people),
+            majority(rng, ease, 5),
+            np.zeros(300, dtype=int),
+            rng=rng,
+            n_draws=300,
+        )
         low = -np.inf if result.low is None else result.low
         high = np.inf if result.high is None else result.high
         covered += low <= 5 <= high or (result.place == "above any" and result.low is None)
@@ -242,9 +254,16 @@ def test_the_interval_of_a_mix_covers():
         people, ease, rng = crowd(n, 3, seed=seed)
         judge, certainty = majority(rng, ease, 3), rng.integers(30, 100, n)
         found = price_mixes(
-            Votes.from_matrix(people), judge, certainty, np.zeros(n, dtype=int),
-            price_person=1.0, price_judge=0.1, thresholds=[70], rng=rng, n_draws=300,
-        )  # fmt: skip
+            Votes.from_matrix(people),
+            judge,
+            certainty,
+            np.zeros(n, dtype=int),
+            price_person=1.0,
+            price_judge=0.1,
+            thresholds=[70],
+            rng=rng,
+            n_draws=300,
+        )
         return next(m for m in found if (m.policy, m.people) == ("judge, then people", 3))
 
     truth = mixed(300_000, 0).accuracy

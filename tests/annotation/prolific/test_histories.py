@@ -143,9 +143,25 @@ def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, proli
 
     def happen() -> None:
         event = rng.choice(
-            ["arrive", "work", "work", "work", "hand in", "no code", "return", "time out",
-             "late", "hooks", "fault", "sync", "approve", "returns", "pay", "refill"]
-        )  # fmt: skip
+            [
+                "arrive",
+                "work",
+                "work",
+                "work",
+                "hand in",
+                "no code",
+                "return",
+                "time out",
+                "late",
+                "hooks",
+                "fault",
+                "sync",
+                "approve",
+                "returns",
+                "pay",
+                "refill",
+            ]
+        )
         someone = rng.choice(active()) if active() else None
         if event == "arrive" and is_open() and len(active()) < 4:
             people.append(Participant(world.arrive(row.prolific_id), slug))
@@ -173,9 +189,10 @@ def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, proli
             researcher.act(event)
         elif event in ("approve", "returns", "pay"):
             {
-                "approve": researcher.approve, "returns": researcher.ask_to_return,
+                "approve": researcher.approve,
+                "returns": researcher.ask_to_return,
                 "pay": researcher.pay,
-            }[event]()  # fmt: skip
+            }[event]()
 
     def is_open() -> bool:
         return world.show_study(row.prolific_id)["status"] == "ACTIVE"
