@@ -172,7 +172,7 @@ def test_limits_say_what_no_such_study_can_bear(rich):
     assert "stereotype" in limits["stereotypes"]
     assert "only in the band “Confident”" in limits["certainty"]
     at = report["human"]["individual"]["at_threshold"]
-    assert f"{at} single answers of people stand exactly there" in limits["certainty"]
+    assert f"{at} single answers of people are exactly there" in limits["certainty"]
     assert "language “en”" in limits["language"]
     assert limits["explored"].startswith("No analysis plan")
     sides = [report["human"]["majority"], *report["judges"]]

@@ -26,7 +26,7 @@ def test_release_expired_frees_one_study_or_all(capsys):
 
     assert after_one == {(studies[0].pk, "timed_out"), (studies[1].pk, "annotating")}
     assert set(Annotator.objects.values_list("state", flat=True)) == {"timed_out"}
-    assert capsys.readouterr().out.startswith("People whose time was over: 1.")
+    assert capsys.readouterr().out.startswith("Annotators whose time was over: 1.")
 
 
 def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
@@ -42,8 +42,8 @@ def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
     assert after_dry_run == 1
     assert ProlificIdentity.objects.count() == Invitation.objects.count() == 0
     assert capsys.readouterr().out.splitlines() == [
-        "People whose ids would be deleted: 1.",
-        "People whose ids are deleted: 1.",
+        "Annotators whose ids would be deleted: 1.",
+        "Annotators whose ids were deleted: 1.",
     ]
 
 
@@ -79,7 +79,7 @@ def test_quotas_are_read_from_a_file(tmp_path: Path, capsys):
         ({"gender": "man"}, 2, False),
         ({}, 1, True),
     ]
-    assert capsys.readouterr().out.splitlines() == ["Groups: 3, with 6 places."] * 2
+    assert capsys.readouterr().out.splitlines() == ["Quota groups: 3, for 6 annotators in all."] * 2
 
 
 @pytest.mark.parametrize(

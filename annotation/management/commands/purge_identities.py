@@ -22,7 +22,7 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         if options["dry_run"]:
             count = ProlificIdentity.objects.filter(annotator__study=study).count()
-            self.stdout.write(f"Would delete the ids of {count:,} annotators.")
+            self.stdout.write(f"Annotators whose ids would be deleted: {count:,}.")
             return
         count = purge_identities(study_id=study.pk)
-        self.stdout.write(f"Deleted the ids of {count:,} annotators.")
+        self.stdout.write(f"Annotators whose ids were deleted: {count:,}.")

@@ -19,4 +19,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"]) if options["study"] else None
         ended = release_expired(study_id=study.pk if study else None)
-        self.stdout.write(f"Ended {ended:,} annotators whose time was over. Their seats are free.")
+        self.stdout.write(f"Annotators whose time was over: {ended:,}. Their seats are free.")

@@ -42,4 +42,4 @@ class Command(BaseCommand):
         except (QuotaError, UnicodeDecodeError) as error:
             raise CommandError(f"{path}: {error}") from error
         places = sum(group.target for group in stored)
-        self.stdout.write(f"Stored {len(stored):,} quota groups for {places:,} annotators.")
+        self.stdout.write(f"Quota groups: {len(stored):,}, for {places:,} annotators in all.")

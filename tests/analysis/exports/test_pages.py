@@ -167,7 +167,9 @@ def test_the_queue_counts_what_waits_before(client, study, people):
     page = client.get(url("table")).content.decode()
 
     assert (
-        page.index("2 before it") < page.index("1 before it") < page.index("Waiting for a worker.")
+        page.index("2 ahead in the queue")
+        < page.index("1 ahead in the queue")
+        < page.index("Waiting for a worker.")
     )
 
 

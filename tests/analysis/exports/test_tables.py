@@ -259,7 +259,7 @@ def test_the_command_writes_a_file_and_refuses_what_makes_no_sense(study, tmp_pa
     assert len(out.read_text().splitlines()) == 3
     with pytest.raises(CommandError, match="There is no study “nine”"):
         call_command("export", "nine", "--what", "items", "--out", str(out))
-    with pytest.raises(CommandError, match="is there already"):
+    with pytest.raises(CommandError, match="exists already"):
         call_command("export", "one", "--what", "all", "--out", str(tmp_path))
 
 

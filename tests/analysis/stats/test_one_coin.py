@@ -101,9 +101,9 @@ def test_order_names_and_swapped_responses_change_what_they_should(seed, n_optio
     votes = random_votes(rng, n_options=n_options)
     moved, items = shuffled(votes, rng)
 
-    fitted = one_coin(votes, tolerance=1e-6)
-    other = one_coin(moved, tolerance=1e-6)
-    turned = one_coin(swapped(votes), tolerance=1e-6)
+    fitted = one_coin(votes, tolerance=1e-8)
+    other = one_coin(moved, tolerance=1e-8)
+    turned = one_coin(swapped(votes), tolerance=1e-8)
 
     assert np.all((fitted.posterior >= 0) & np.isfinite(fitted.posterior))
     np.testing.assert_allclose(other.posterior[items], fitted.posterior, atol=1e-6)
