@@ -1,1 +1,1 @@
-"""Measurements, never tests: `make bench` runs them all."""
+"""Measurements, not tests: `make bench` runs them all."""

@@ -1,4 +1,4 @@
-"""The same prompts through inspect-ai; run by `benchmarks.judging` with a Python that has it.
+"""Ask the same prompts through inspect-ai; run by `benchmarks.judging` with a Python that has it.
 
 python benchmarks/_inspect.py URL PROMPTS.json SLOTS
 """

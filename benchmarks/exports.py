@@ -2,9 +2,9 @@
 
     python -m benchmarks exports [answers]
 
-Items with three answers each, people with thirty, and a judge that judged a tenth of the items.
-The database is made first, in a folder that is gone afterwards; every export runs in a process of
-its own, so that the peak of memory is its own. Times are CPU time.
+Items with three answers each, annotators with thirty, and a judge that judged a tenth of the items.
+The database is made first, in a temporary folder; every export runs in a separate process, so that
+its peak of memory is measured alone. Times are CPU time.
 """
 
 import json
@@ -34,7 +34,7 @@ EXPORTS = (
 
 
 def set_up(folder: Path) -> None:
-    """Django on the embedded database in `folder`."""
+    """Set up Django on the embedded database in `folder`."""
     os.environ["VAR_DIR"] = str(folder)
     os.environ.pop("DATABASE_URL", None)
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
@@ -44,7 +44,7 @@ def set_up(folder: Path) -> None:
 
 
 def fill(folder: Path, answers: int) -> None:
-    """A study whose people have answered `answers` items between them."""
+    """Create a study with `answers` answers."""
     set_up(folder)
     from django.core.management import call_command
 
@@ -53,7 +53,7 @@ def fill(folder: Path, answers: int) -> None:
     from studies.models import Item, Persona, Study
 
     call_command("migrate", verbosity=0)
-    # Trios share their thirty items, and everybody answers at the same time as everybody else.
+    # Trios share their thirty items, and all annotators answer at the same time.
     n_people = -(-answers // (PER_PERSON * PER_ITEM)) * PER_ITEM
     n_items = n_people // PER_ITEM * PER_PERSON
     study = Study.objects.create(slug="large", title="A million answers", state="closed")

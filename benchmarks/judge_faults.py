@@ -1,11 +1,11 @@
-"""Runs through every kind of trouble: each ends in the right state, each request is accounted for.
+"""Runs through every kind of fault: each ends in the right state, with all requests in the ledger.
 
     python -m benchmarks judge_faults
     python -m benchmarks.judge_faults --judgments 2000 --only storm gone --worker
 
-The simulated LLM server counts what it is asked and spoils part of it; afterwards its count must be
-the ledger's, and no judgment may be left open. Storage as for the other benchmarks of judging. With
---worker a Celery worker does the work, otherwise this process does.
+The simulated LLM server counts its requests and spoils part of them; afterwards its count must
+equal the ledger's, and no judgment may be left open. Storage is as for the other benchmarks of
+judging. With --worker a Celery worker does the work, otherwise this process does.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from benchmarks._victims import ROOT, Worker
 SLOTS = 64
 TIMEOUT = 3
 
-# What spoils the requests; `lasts` is in seconds, a share of all requests without it.
+# Faults of the requests; `lasts` is in seconds, without it a share of all requests is spoilt.
 FAULTS: dict[str, dict[str, Any]] = {
     "429 with Retry-After": {"fault": "rate_limit", "share": 0.5, "lasts": 5, "seconds": 2},
     "429 without": {"fault": "storm", "share": 0.5, "lasts": 5},
@@ -42,7 +42,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run was left with, and how many requests the server and the ledger know of."""
+    """The final state of a run, and the requests that the server and the ledger count."""
 
     state: str
     judgments: dict[str, int]
@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """Nothing left open, and nothing unaccounted for: what never arrived is `unreachable`."""
+        """Whether nothing is open or missing; requests that never arrived are `unreachable`."""
         arrived = sum(self.attempts.values()) - self.attempts.get("unreachable", 0)
         ended = not self.judgments.keys() & {"pending", "leased"}
         return self.state == "done" and ended and arrived == self.received
@@ -60,7 +60,7 @@ class Outcome:
 
 @contextmanager
 def server(latency: float = 0.05) -> Iterator[str]:
-    """The simulated LLM server as a process; its address, with /v1."""
+    """Start the simulated LLM server as a process; yield its address, with /v1."""
     command = [sys.executable, "-m", "demo.llm_server", "--port", "0", "--latency", str(latency)]
     process = subprocess.Popen(  # noqa: S603
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -84,7 +84,7 @@ def call(url: str, path: str, body: dict[str, Any] | None = None) -> Any:
 def judge_through(
     url: str, fault: dict[str, Any], *, study_id: int, worker: Worker | None = None, **run: Any
 ) -> Outcome:
-    """Judge while requests are spoilt, and say what came of it."""
+    """Judge while requests are spoilt, and return the outcome."""
     from judging.models import Attempt
     from judging.runs import lifecycle
     from judging.runs.judges import add_judge

@@ -1,12 +1,12 @@
-"""Kill worker, broker and database in mid-run, again and again; nothing may be lost or paid twice.
+"""Kill worker, broker and database during a run, repeatedly; nothing may be lost or paid twice.
 
     python -m benchmarks judge_kills
     python -m benchmarks.judge_kills --judgments 2000 --kills 20 --seed 1 --forgetful
 
-PostgreSQL, Redis, the worker and the simulated LLM server are processes of this benchmark's own.
+PostgreSQL, Redis, the worker and the simulated LLM server are separate processes of this benchmark.
 In turn the worker, the broker and the database get SIGKILL at a random moment of the run and are
-started again up to three seconds later. Nobody helps: what a victim held is continued by the
-product's own schedule. With --forgetful the broker keeps nothing, and its queue dies with it.
+started again up to three seconds later. Only the product's own schedule recovers the work of a
+killed process. With --forgetful the broker stores nothing, and its queue is lost with it.
 """
 
 import argparse
@@ -37,7 +37,7 @@ ENDED = ("done", "unparseable", "refused")
 
 @dataclass
 class Outcome:
-    """What was found; `problems` is empty where everything is as promised."""
+    """The result of a run; `problems` is empty if everything is as promised."""
 
     kills: Counter[str] = field(default_factory=Counter)
     in_flight: list[int] = field(default_factory=list)  # with each worker that was killed
@@ -54,7 +54,7 @@ class Outcome:
 
 
 class Run:
-    """A run of a judge, seen through plain SQL and the server's own count."""
+    """A run of a judge, observed through plain SQL and the server's own count."""
 
     def __init__(self, database_url: str, llm_url: str) -> None:
         self._database_url = database_url
@@ -78,7 +78,7 @@ class Run:
         return self.count("judging_judgerun WHERE state NOT IN ('queued', 'running')") == 1
 
     def note_answers(self) -> None:
-        """What is stored now has to be stored, unchanged, for ever."""
+        """Note the stored answers, which must stay stored and unchanged."""
         self._answers |= self._stored()
 
     def _stored(self) -> set[tuple[Any, ...]]:
@@ -86,14 +86,14 @@ class Run:
         return set(self.query(f"SELECT {columns} FROM judging_judgment WHERE state IN {ENDED}"))  # noqa: S608
 
     def orphans(self) -> int:
-        """Requests in flight that have just lost their worker."""
+        """The number of requests in flight that have just lost their worker."""
         rows = self.query("SELECT id FROM judging_attempt WHERE outcome = 'sent'")
         new = {pk for (pk,) in rows} - self._orphans
         self._orphans |= new
         return len(new)
 
     def examine(self, outcome: Outcome, *, judgments: int) -> None:
-        """Compare what is stored with the ledger, and the ledger with the server's count."""
+        """Compare the stored judgments with the ledger, and the ledger with the server's count."""
         check = outcome.check
         by_state = "SELECT state, count(*) FROM judging_judgment GROUP BY state"
         outcome.judgments = dict(self.query(by_state))
@@ -130,7 +130,7 @@ class Run:
             all(n <= SLOTS for n in outcome.in_flight),
             f"more than {SLOTS} requests in flight at a kill",
         )
-        # An attempt is written before it is sent: killed in between, it never arrives.
+        # An attempt is stored before it is sent; after a kill in between, it never arrives.
         arrived = attempts - outcome.attempts.get("unreachable", 0)
         check(
             arrived - lost <= outcome.received <= arrived,

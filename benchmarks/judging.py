@@ -1,14 +1,14 @@
-"""Judgments a second, and CPU per judgment, against a server that answers after a fixed time.
+"""Judgments per second, and CPU per judgment, with a server that answers after a fixed time.
 
     python -m benchmarks judging
     python -m benchmarks.judging --items 2000 --slots 64 --latency-ms 200 20 --rounds 3
 
-Three ways over the same prompts: a bare AsyncOpenAI loop that stores nothing, the product in this
-process, and the product through a Celery worker, both with every attempt and answer committed to
-the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is measured as
-well where INSPECT_PYTHON names a Python that has it. The server is a process of
-its own; CPU is that of the process that judges. With several rounds, every way comes once in each,
-and a ratio is the median of those within a round.
+It compares three ways to ask the same prompts: a bare AsyncOpenAI loop that stores nothing, the
+product in this process, and the product through a Celery worker, both with every attempt and answer
+committed to the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is
+also measured if INSPECT_PYTHON names a Python that has it. The server is a separate process; CPU is
+that of the process that judges. With several rounds, every way comes once in each, and a ratio is
+the median of those within a round.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 REPLY = "A]] [[73]]"
-SLUG = f"bench-{secrets.token_hex(4)}"  # a database may be measured more than once
+SLUG = f"bench-{secrets.token_hex(4)}"  # the same database can be measured more than once
 WAYS = ("raw", "inline", "worker", "inspect")
 
 
@@ -39,7 +39,7 @@ class Result:
 
 
 class MockServer(asyncio.Protocol):
-    """The least work that is a chat completion: this machine's cores are for the client."""
+    """A server with minimal work per chat completion, to leave the cores to the client."""
 
     latency = 0.2
     body = json.dumps(
@@ -116,7 +116,7 @@ def build_study(items: int) -> list[str]:
 
 
 def run_raw(url: str, prompts: list[str], slots: int) -> Result:
-    """What the client alone needs."""
+    """Measure the client alone."""
     import openai
 
     async def ask_all(prompts: list[str]) -> None:
@@ -138,7 +138,7 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
         await asyncio.gather(*(ask(prompt) for prompt in prompts))
         await client.close()
 
-    asyncio.run(ask_all(prompts[:1]))  # what the client loads with its first request
+    asyncio.run(ask_all(prompts[:1]))  # loads what the client needs for its first request
     return _measure(lambda: asyncio.run(ask_all(prompts)), len(prompts), time.process_time)
 
 
@@ -156,7 +156,7 @@ def run_inline(url: str, items: int, slots: int, name: str) -> Result:
 
 
 def run_worker(url: str, items: int, slots: int, name: str) -> Result:
-    """Through a real worker; its start is not counted, nor its first request, as for the client."""
+    """Measure a real worker, without its start and its first request, as for the client."""
     from django.conf import settings
 
     from config.processes import worker_command
@@ -198,7 +198,7 @@ def _wait_for(run_id: int, worker: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
-    """A fourth of the prompts: it takes ten times as long for each."""
+    """Ask a fourth of the prompts, because inspect-ai takes ten times as long for each."""
     some = prompts[: max(1, len(prompts) // 4)]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(some, file)

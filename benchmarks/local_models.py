@@ -1,12 +1,12 @@
-"""Judgments and tokens a second of a local model, against plain `generate` of transformers.
+"""Judgments and tokens per second of a local model, compared with plain `generate`.
 
     CUDA_VISIBLE_DEVICES=0 python -m benchmarks.local_models --model Qwen/Qwen2.5-7B-Instruct
     python -m benchmarks.local_models --model tiny --questions 32 --batch 8 --words 20
 
-Needs requirements-gpu.txt and a model: a folder, a name that is fetched, or `tiny`, which is built
-here and shows that the script runs. The same prompts with the same sampling go through `generate`
-on left-padded batches in the order they come, through the in-process backend, and through its
-option scoring. Each has the device to itself and is warmed up with one batch.
+Needs requirements-gpu.txt and a model: a folder, a name that is downloaded, or `tiny`, which is
+built here and shows that the script runs. The same prompts with the same sampling go through
+transformers' `generate` on left-padded batches in their order, through the in-process backend, and
+through its option scoring. Each has the device to itself and is warmed up with one batch.
 """
 
 import argparse
@@ -24,13 +24,13 @@ from judging.backends.transformers import LocalModel, TransformersBackend, Trans
 from judging.engine.interface import JudgeQuestion, Reply
 from judging.protocols.standard import Standard
 
-# Answers questions and says how many tokens were read and written.
+# Answers questions and returns the number of tokens read and written.
 Work = Callable[[list[JudgeQuestion]], int]
 Way = Callable[[TransformersSettings], AbstractContextManager[Work]]
 
 
 def make_questions(count: int, words: int) -> list[JudgeQuestion]:
-    """Prompts of one to seven times so many words, as short and long personas make them."""
+    """Prompts of one to seven times `words` words, like prompts with short and long personas."""
     return [
         JudgeQuestion(
             n,
@@ -44,7 +44,7 @@ def make_questions(count: int, words: int) -> list[JudgeQuestion]:
 
 @contextmanager
 def through_backend(settings: TransformersSettings) -> Iterator[Work]:
-    """The product's way."""
+    """Ask through the product's backend."""
     backend = TransformersBackend(settings)
 
     async def ask_all(questions: list[JudgeQuestion]) -> list[Reply]:
@@ -67,7 +67,7 @@ def through_backend(settings: TransformersSettings) -> Iterator[Work]:
 
 @contextmanager
 def through_generate(settings: TransformersSettings) -> Iterator[Work]:
-    """Left-padded batches in the order they come."""
+    """Ask through `generate`, on left-padded batches in the order of the questions."""
     local = LocalModel(settings)
     pad = local._tokenizer.eos_token_id
 

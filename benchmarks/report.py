@@ -2,7 +2,7 @@
 
     python -m benchmarks report
 
-Each size is computed once in a process of its own, so that the peak of memory is its own. The
+Each size is computed once in a separate process, so that its peak of memory is measured alone. The
 data are simulated in memory; reading them from a database and drawing the page are not counted.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 PER_ITEM, PER_PERSON, JUDGES = 3, 30, 4
-# Items, and what the project promises on two cores: seconds and gigabytes.
+# Items, and the project's promise on two cores: seconds and gigabytes.
 SIZES = ((300, 3.0, 4.0), (100_000, 60.0, 4.0))
 
 

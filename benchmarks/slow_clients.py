@@ -1,8 +1,8 @@
-"""Clients who send half a request, or read nothing: how long the others wait.
+"""Waiting time of other clients while some send half a request or read nothing.
 
     python -m benchmarks.slow_clients [COUNT …]
 
-Starts a web server on a free port, opens so many such connections, and asks for the sign-in page
+Starts a web server on a free port, opens COUNT such connections, and requests the sign-in page
 twenty times, half a second apart at most, with a limit of ten seconds each.
 """
 
@@ -23,7 +23,7 @@ _PAGE = "/accounts/login/"
 _ASKED, _PATIENCE = 20, 10.0
 _POST = (
     b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n"
-    # With the cookie Django reads the form, to compare the token in it.
+    # With the cookie, Django reads the form to compare its token.
     b"Cookie: csrftoken=" + b"a" * 32 + b"\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\n\r\nusername=ada&"
 )
@@ -51,7 +51,7 @@ def open_connections(port: int, count: int, kind: Callable[[socket.socket], None
     found = []
     for _ in range(count):
         sock = socket.socket()
-        # A small window: what is not read then stays with the server.
+        # A small window, so that unread data stay with the server.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.settimeout(_PATIENCE)
         sock.connect(("127.0.0.1", port))
@@ -61,7 +61,7 @@ def open_connections(port: int, count: int, kind: Callable[[socket.socket], None
 
 
 def ask(port: int) -> float | None:
-    """Seconds until the page is there; None when nothing came."""
+    """Seconds until the page arrives; None if nothing came."""
     begun = time.monotonic()
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{_PAGE}", timeout=_PATIENCE) as page:
@@ -92,7 +92,7 @@ def measure(count: int, kind: Callable[[socket.socket], None]) -> str:
         try:
             while ask(port) is None:
                 time.sleep(0.3)
-            # Both processes have read the program before anything is measured.
+            # Both processes have loaded the program before anything is measured.
             with ThreadPoolExecutor(16) as pool:
                 list(pool.map(ask, [port] * 64))
             clients = open_connections(port, count, kind)

@@ -2,9 +2,9 @@
 
     python -m benchmarks statistics
 
-The best of several runs, in one process. Where another package does the same work its time
-is shown next to ours; where it would take minutes it is one call times the number of resamples,
-marked with “~”. Bars are what the project promises on two cores.
+It shows the best of several runs, in one process. If another package does the same work, its time
+is shown next to ours; if that would take minutes, it is one call times the number of resamples,
+marked with “~”. Bars are the project's promises on two cores.
 """
 
 import sys
@@ -42,7 +42,7 @@ ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of one task, ours, what they may be, and another package's.
+    """Seconds of one task: ours, the limit, and another package's.
 
     `scaled` is set where the other time is one call times the number of resamples.
     """
@@ -66,7 +66,7 @@ def best_of(call: Callable[..., object], *args: object, repetitions: int = 5) ->
 
 
 def study(n_items: int, *, k: int = 3, n_annotators: int = 30, seed: int = 0) -> Votes:
-    """Simulated votes: right with .6 on average, certainties in steps of one."""
+    """Simulate votes: right with .6 on average, certainties in steps of one."""
     rng = np.random.default_rng(seed)
     ease = rng.beta(2.5, 1.7, n_items)
     shape = (n_items, k)
@@ -80,7 +80,7 @@ def study(n_items: int, *, k: int = 3, n_annotators: int = 30, seed: int = 0) ->
 
 
 def as_matrix(votes: Votes, values: np.ndarray) -> np.ndarray:
-    """Annotation slots by items, as the krippendorff package reads it."""
+    """Annotation slots by items, in the format of the krippendorff package."""
     return values.reshape(votes.n_items, -1).T.astype(float)
 
 
@@ -128,7 +128,7 @@ def alpha_of_certainty() -> list[Timing]:
 
 
 def choice_loop(votes: Votes) -> list[float]:
-    """The paper's draws as one writes them down: one `Generator.choice` per draw."""
+    """The paper's draws in their simplest form: one `Generator.choice` per draw."""
     rng = np.random.default_rng(1)
     choice = votes.choice.reshape(votes.n_items, -1)
     draws = []

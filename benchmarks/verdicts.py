@@ -1,4 +1,4 @@
-"""How often a report's first screen is wrong, in studies whose truth is known.
+"""How often a report's first screen is wrong, in studies with a known truth.
 
     python -m benchmarks.verdicts [studies of each design, 2000 by default]
 
