@@ -1,4 +1,4 @@
-"""The administration of studies: items are only looked at, frozen studies stay as they are."""
+"""The administration of studies: items are read-only, frozen studies cannot be changed."""
 
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ admin.site.login_form = AdminSignInForm
 
 
 class LookOnly(admin.ModelAdmin):
-    """Rows that are made elsewhere and never changed by hand."""
+    """Rows that are created elsewhere and are read-only in the admin."""
 
     show_full_result_count = False
 

@@ -1,4 +1,4 @@
-"""Errors of studies; each message says what is wrong, where, and how to fix it."""
+"""Errors of studies; each message states what is wrong, where, and how to fix it."""
 
 import datetime as dt
 
@@ -16,11 +16,11 @@ class UnknownStudy(StudyError):
 
 
 class ImportRefused(StudyError):
-    """A file was not imported; nothing of it was stored."""
+    """A file was not imported; none of it was stored."""
 
 
 class FrozenStudy(StudyError):
-    """The change would alter what people or models have already answered."""
+    """The change would alter the content of existing answers or judgments."""
 
 
 class StaleVersion(StudyError):
@@ -36,7 +36,7 @@ class BadOption(StudyError):
 
 
 class TooManyAttempts(StudyError):
-    """Somebody tried to sign in too often; `wait` is how long until the next attempt."""
+    """Too many attempts to sign in; `wait` is the time until the next attempt."""
 
     def __init__(self, wait: dt.timedelta) -> None:
         self.wait = wait

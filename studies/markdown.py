@@ -12,7 +12,7 @@ _parser = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def render_markdown(text: str) -> SafeString:
-    """`text` as HTML; `# heading` becomes a second-level one: the page has its own."""
+    """`text` as HTML; `# heading` becomes second-level, because the page has its own."""
     html = _parser.render(text).replace("<h1>", "<h2>").replace("</h1>", "</h2>")
     clean = nh3.clean(
         html, tags=_TAGS, attributes=_ATTRIBUTES, url_schemes={"http", "https", "mailto"}

@@ -1,9 +1,9 @@
-"""Sums of money: kept in minor units, shown as people read them."""
+"""Sums of money: stored in minor units, shown in readable form."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
 _SIGNS = {"USD": "$", "GBP": "£", "EUR": "€"}
-# How many decimals a currency has where it is not two (ISO 4217).
+# The number of decimals of currencies that do not have two (ISO 4217).
 _DECIMALS = dict.fromkeys(
     "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split(), 0
 ) | dict.fromkeys("BHD IQD JOD KWD LYD OMR TND".split(), 3)
@@ -14,7 +14,7 @@ def decimals(currency: str) -> int:
 
 
 def major_units(minor_units: float, currency: str) -> Decimal:
-    """450 USD cents as 4.50, 450 yen as 450; rounded to what the currency has."""
+    """450 USD cents as 4.50, 450 yen as 450; rounded to the decimals of the currency."""
     places = decimals(currency)
     amount = Decimal(str(minor_units)).scaleb(-places)
     return amount.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
@@ -39,7 +39,7 @@ def format_money(minor_units: float, currency: str) -> str:
 
 
 def format_cost(value: float | None, currency: str = "USD") -> str:
-    """A cost in major units, without a sign; small ones with the digits that tell them apart.
+    """A cost in major units, without a sign; small ones with more digits.
 
     >>> format_cost(4.5), format_cost(0.0123), format_cost(13500.0, "JPY"), format_cost(4.5, "KWD")
     ('4.50', '0.012', '13500', '4.500')

@@ -1,4 +1,4 @@
-"""What a source says about passing its items on."""
+"""Values for whether a source allows its items to be passed on."""
 
-# From the freest word to the strictest.
+# From the most open value to the strictest.
 REDISTRIBUTION = ("allowed", "unknown", "non-commercial", "forbidden")

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 
 def seconds_to_wait(value: str | None) -> float | None:
-    """Seconds by a header that holds a number or a date; None where it holds neither."""
+    """Seconds from a header with a number or a date; None for anything else."""
     try:
         seconds = float(value or "")
         return seconds if 0 <= seconds < math.inf else None

@@ -1,4 +1,4 @@
-"""What a user may read of studies."""
+"""Queries for the studies that a user can read."""
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import QuerySet

@@ -1,4 +1,4 @@
-"""What a worker does for this app."""
+"""Tasks of this app for the worker."""
 
 import smtplib
 

@@ -1,4 +1,4 @@
-"""How imported text is brought to one form, and how content is hashed."""
+"""Normalisation of imported text, and hashes of content."""
 
 import hashlib
 import json
@@ -6,26 +6,26 @@ import re
 import unicodedata
 from typing import Any
 
-# Everything below the space but TAB and LF, DEL, and the C1 block.
+# All control characters below the space except TAB and LF, DEL, and the C1 block.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Those, and halves of surrogate pairs, which no UTF-8 file or database can hold.
+# These, and halves of surrogate pairs, which no UTF-8 file or database can store.
 UNSTORABLE = re.compile(f"{CONTROL.pattern[:-1]}\ud800-\udfff]")
 _NEWLINE = re.compile(r"\r\n?")
 
 
 def normalise(text: str) -> str:
-    """NFC, with LF as the only end of a line."""
+    """`text` in NFC, with LF as the only line ending."""
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text))
 
 
 def plain(text: str) -> str:
-    """`text` as it was, but for what no database takes, and with LF as the only end of a line."""
+    """`text` without characters that no database accepts, with LF as the only line ending."""
     text = _NEWLINE.sub("\n", text.replace("\x00", ""))
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def storable(text: str) -> str:
-    """`text` normalised and trimmed, without the characters that no item may hold."""
+    """`text` normalised and trimmed, without the characters that no item can contain."""
     return UNSTORABLE.sub("", normalise(text)).strip()
 
 

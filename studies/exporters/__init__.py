@@ -1,1 +1,1 @@
-"""Files out: items, and the one writer of CSV files."""
+"""Writing of files: items, and the one writer of CSV files."""

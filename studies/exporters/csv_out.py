@@ -1,8 +1,8 @@
-"""Every CSV file that the product writes: one writer, and one rule against formulas.
+"""The writer of every CSV file of the product, with one rule against formulas.
 
-A spreadsheet computes a cell that begins like a formula, and it takes a line break that is not
-quoted for the end of a row, so that what somebody typed could begin a row of its own. Here a cell
-that begins like a formula gets a quote in front, and a cell with any kind of line break is quoted.
+A spreadsheet computes a cell that begins like a formula, and it reads an unquoted line break as
+the end of a row, so that typed text could begin its own row. Therefore a cell that begins like a
+formula gets a quote in front, and a cell with any kind of line break is quoted.
 """
 
 import csv
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-# What some program takes for the end of a line: a cell that holds one is quoted.
+# Characters that some program reads as the end of a line: a cell with one of them is quoted.
 BREAKS = "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-# Characters that show nothing, and which a spreadsheet may drop before it looks at a cell.
+# Invisible characters, which a spreadsheet may drop before it looks at a cell.
 _UNSEEN = r"[\s\x00-\x20\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
 # The four signs that begin a formula: plain, full-width and small.
 _SIGNS = r"[=+\-@＝＋－＠﹦﹢﹣﹫]"
-# Quotes in front are part of it, so that `as_typed` takes away exactly what was put there.
+# Quotes in front are included, so that `as_typed` removes exactly what was added.
 _FORMULA = re.compile(rf"'*(?:[\t\r\n]|{_UNSEEN}{_SIGNS})")
 
 
@@ -26,7 +26,7 @@ class TextFile(Protocol):
 
 
 def spreadsheet_text(cell: str) -> str:
-    """`cell` such that no spreadsheet takes it for a formula; `as_typed` undoes exactly this."""
+    """Protect `cell` from being computed as a formula; `as_typed` undoes exactly this."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
@@ -36,7 +36,7 @@ def as_typed(cell: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """What a value is in a CSV file: numbers as they are, nothing for None, no formula."""
+    """A value as a CSV cell: numbers as they are, empty for None, never a formula."""
     if isinstance(value, str):
         return spreadsheet_text(value)
     if value is None:
@@ -55,12 +55,12 @@ class CsvWriter:
 
     def __init__(self, file: TextFile, *, line_end: str = "\n") -> None:
         self._file, self._line_end = file, line_end
-        # The module quotes a cell that holds a character of the line terminator: all breaks
-        # stand in it, and `write` puts the real end in its place.
+        # The module quotes a cell that contains a character of the line terminator: all breaks
+        # are in it, and `write` puts the real end in its place.
         self._writer = csv.writer(self, lineterminator=BREAKS)
 
     def row(self, values: Iterable[Any]) -> None:
-        """Write one row; headings too can be names that somebody chose."""
+        """Write one row; headings can also be names that a user chose."""
         self._writer.writerow([csv_cell(value) for value in values])
 
     def rows(self, rows: Iterable[Iterable[Any]]) -> None:

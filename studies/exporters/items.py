@@ -1,4 +1,4 @@
-"""Items as files that import again as the same items."""
+"""Items as files that can be imported again as the same items."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _CHUNK = 1_000
 
 
 def may_redistribute(study: Study) -> bool:
-    """Whether the texts may leave; a source that forbids it gives ids and hashes only."""
+    """Whether the texts can be exported; a source that forbids it gives only ids and hashes."""
     return bool(study.source.get("redistribution") != "forbidden")
 
 

@@ -1,1 +1,1 @@
-"""Files in: reading them, checking them, storing items."""
+"""Imports: read files, check them, store items."""

@@ -1,4 +1,4 @@
-"""Imports of uploaded files: small ones while somebody waits, large ones kept for a worker.
+"""Imports of uploaded files: small ones during the request, large ones by a worker.
 
 The items are stored in one transaction, so a worker that is killed leaves nothing half imported.
 """
@@ -28,17 +28,17 @@ from studies.jobs.runner import Progress, Steps, carry_out
 from studies.models import ImportJob
 from studies.models.imports import ROWS_READ
 
-# A page reads files of up to this size, unpacked, while somebody waits: about 500 items.
+# A page reads files of up to this size, unpacked, during the request: about 500 items.
 INLINE_BYTES = 512 * 1024
 # The files of a data set are compared with each other, which takes longer.
 INLINE_SET_BYTES = 64 * 1024
-_LONGEST_NAME = 200  # bytes; file systems take 255
+_LONGEST_NAME = 200  # bytes; file systems allow 255
 _WARNINGS_SHOWN = 10
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How uploaded files are to be read; the names are those of `read_paths`."""
+    """How to read uploaded files; the names are those of `read_paths`."""
 
     task: str
     format: str = "auto"
@@ -52,7 +52,7 @@ def folder_of(job: ImportJob) -> Path:
 
 
 def is_quick(uploads: Sequence[UploadedFile], reading: Reading) -> bool:
-    """Whether a page may read the files itself. Raises `Refused` for a zip beyond the limits."""
+    """Whether a page can read the files itself. Raises `Refused` for a zip beyond the limits."""
     most = INLINE_SET_BYTES if reading.format in SETS else INLINE_BYTES
     if sum(upload.size or 0 for upload in uploads) > most:
         return False
@@ -69,7 +69,7 @@ def import_now(
     replace: int | None = None,
     user: User | None = None,
 ) -> tuple[ImportResult, ImportReport]:
-    """Import uploaded files while somebody waits. Raises `Refused` or `StudyError`."""
+    """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
     with TemporaryDirectory() as folder:
         files = read_paths(lay_out(uploads, Path(folder)), **asdict(reading))
     result = import_items(slug, files, dry_run=dry_run, replace=replace, user=user)
@@ -77,7 +77,7 @@ def import_now(
 
 
 def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
-    """Uploaded files under their own names in a folder, in the order in which they came."""
+    """Write uploaded files under their own names to a folder, in the order of the upload."""
     paths = []
     for upload in uploads:
         path = folder / _short(Path(str(upload.name)).name)
@@ -89,7 +89,7 @@ def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
 
 
 def _short(name: str) -> str:
-    """A name that a file system takes, with its ending."""
+    """A name short enough for a file system, with its ending."""
     stem, dot, ending = name.rpartition(".")
     while len(name.encode()) > _LONGEST_NAME and len(stem) > 1:
         stem = stem[:-1]
@@ -120,7 +120,7 @@ def keep_for_import(
 
 
 def _give_up_stalled(study_id: int) -> None:
-    """End the imports of a study that no worker has: the files that replace them are here."""
+    """End stalled imports of a study, because new files replace theirs."""
     for lost in ImportJob.objects.filter(study_id=study_id, state__in=ImportJob.OPEN):
         if lost.is_stalled:
             ImportJob.objects.filter(pk=lost.pk, state=lost.state).update(
@@ -157,7 +157,7 @@ def _import_files(job: ImportJob, progress: Progress) -> dict[str, Any]:
     watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)
     files = read_paths(paths, **reading, watch=watch)
     progress(ROWS_READ, "Storing the items of the file.")
-    progress.store()  # on SQLite no heartbeat can be stored until the items are
+    progress.store()  # on SQLite no heartbeat can be stored before the items are
     result = import_items(
         job.study.slug, files, dry_run=job.dry_run, replace=replace, user=job.requested_by
     )

@@ -1,1 +1,1 @@
-"""Work that a user asks for and a worker does: imports, reports, rechecks, exports."""
+"""Jobs that a user requests and a worker does: imports, reports, rechecks, exports."""

@@ -1,4 +1,4 @@
-"""What the schedule does once a minute: restart stalled jobs, delete files that expired."""
+"""The schedule's cleanup once a minute: restart stalled jobs, delete expired files."""
 
 import shutil
 import time
@@ -12,7 +12,7 @@ from studies.jobs.models import Job
 from studies.jobs.retry import queue_again
 
 J = TypeVar("J", bound=Job)
-# Nobody has been writing to a draft folder for this long.
+# A draft folder that nothing has written to for this long is deleted.
 _LEFTOVER_SECONDS = 86_400
 
 
@@ -33,7 +33,7 @@ def tidy_jobs(jobs: type[J], task: Any, *, folder_of: Callable[[J], Path] | None
 
 def _expire(jobs: type[J], folder_of: Callable[[J], Path]) -> None:
     for job in jobs._default_manager.filter(state=Job.State.DONE, expires_at__lte=timezone.now()):
-        # The row first: a reader finds no file that is half deleted.
+        # The row first, so that a reader finds no half-deleted file.
         jobs._default_manager.filter(pk=job.pk, state=Job.State.DONE).update(
             state=Job.State.GONE, message="Expired."
         )

@@ -1,10 +1,10 @@
-"""How a job ends before it is done."""
+"""Exceptions that end a job before it is done."""
 
 from typing import Any
 
 
 class JobFailed(Exception):
-    """The work cannot be done; the message says why, and `fields` are stored with the job."""
+    """The work cannot be done; the message states why, and `fields` are stored with the job."""
 
     def __init__(self, message: str, **fields: Any) -> None:
         self.fields = fields
@@ -12,4 +12,4 @@ class JobFailed(Exception):
 
 
 class JobStopped(Exception):
-    """Somebody deleted the job, or another worker has it, while this one was working on it."""
+    """The job was deleted, or another worker has it, while this one was working on it."""

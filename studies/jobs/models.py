@@ -1,4 +1,4 @@
-"""What every job stores: its state, how far it is, and when its worker was last heard of."""
+"""The data of every job: its state, its progress, and its last heartbeat."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-# A worker sends a heartbeat every second; without one for this long it is gone.
+# A worker sends a heartbeat every second; a worker without one for this long has died.
 STALLED_AFTER = timedelta(minutes=2)
 # A job that waits for this long is queued again: its message may be lost, or no worker runs.
 WAITING_AFTER = timedelta(minutes=5)
@@ -75,7 +75,7 @@ class Job(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not over yet."""
+        """Whether it has not ended yet."""
         return self.state in self.OPEN
 
     @property
@@ -86,10 +86,10 @@ class Job(models.Model):
 
     @property
     def silence_limit(self) -> timedelta:
-        """How long its worker may be silent while it is alive."""
+        """The longest time between heartbeats while its worker is alive."""
         return STALLED_AFTER
 
     @property
     def sentence(self) -> str:
-        """The sentence about it on a page."""
+        """The sentence about the job on a page."""
         return STALLED if self.is_stalled else self.message

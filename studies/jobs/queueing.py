@@ -1,4 +1,4 @@
-"""Handing work to the workers, also while the broker is away."""
+"""Sending work to the workers, including outages of the broker."""
 
 import logging
 from typing import Any
@@ -10,9 +10,9 @@ logger = logging.getLogger(__name__)
 
 
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
-    """Queue a task. While the broker is away nothing is queued.
+    """Queue a task. During an outage of the broker nothing is queued.
 
-    The schedule, or a user who reads on the page that the work waits, then starts it.
+    The schedule, or a user who sees on the page that the work waits, then starts it.
     """
     try:
         task.apply_async(arguments, **route)

@@ -1,4 +1,4 @@
-"""A job that was left behind is queued again, a few times."""
+"""Queueing of abandoned jobs again, a limited number of times."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ MAX_ATTEMPTS = 3
 
 
 def same_job(jobs: Iterable[J], task: Any) -> J | None:
-    """The first of `jobs` that is not over, so that pressing a button twice asks once.
+    """The first of `jobs` that has not ended, so that pressing a button twice asks once.
 
     A stalled one is queued again.
     """
@@ -29,8 +29,8 @@ def same_job(jobs: Iterable[J], task: Any) -> J | None:
 def queue_again(job: J) -> bool:
     """Put a stalled job back into the queue; the caller sends its message.
 
-    False where another process was faster, or the job has ended its workers too often: it then
-    has failed.
+    Returns False if another process was faster, or if the job has ended its workers too often: it
+    has then failed.
     """
     is_given_up = job.attempts >= MAX_ATTEMPTS
     state = Job.State.FAILED if is_given_up else Job.State.QUEUED
@@ -43,7 +43,7 @@ def queue_again(job: J) -> bool:
     elif job.attempts:
         message = f"The worker was stopped. {WAITING}"
     now = timezone.now()
-    # The heartbeat that was read is part of the condition: a worker that is alive keeps its job.
+    # The heartbeat that was read is part of the condition, so that a living worker keeps its job.
     changed = type(job)._default_manager.filter(
         pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at
     )

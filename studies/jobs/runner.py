@@ -1,4 +1,4 @@
-"""A worker's part of a job: start it, say how far it is, end it."""
+"""A worker's part of a job: start it, store its progress, end it."""
 
 import logging
 import threading
@@ -21,7 +21,7 @@ HEARTBEAT_SECONDS = 1.0
 
 
 class Progress:
-    """How far a job is. Call it with a percentage and a sentence; a heartbeat stores them.
+    """The progress of a job. Call it with a percentage and a sentence; a heartbeat stores them.
 
     Raises `JobStopped` once the job is deleted or has another worker.
     """
@@ -30,7 +30,7 @@ class Progress:
         self._rows = rows
         self._percent, self._sentence = 0, "Started."
         self._is_current = True
-        # In a transaction of the caller a thread would wait for the end of it, unseen.
+        # In a transaction of the caller, a thread would wait for its end without a visible sign.
         self.has_thread = not connection.in_atomic_block
 
     def __call__(self, percent: int, sentence: str) -> None:
@@ -46,7 +46,7 @@ class Progress:
                 progress=self._percent, message=self._sentence, heartbeat_at=timezone.now()
             )
         except DatabaseError:
-            # The next heartbeat may succeed; the work itself is not in danger.
+            # The next heartbeat may succeed, and the work itself can continue.
             logger.warning("the progress of a job could not be stored")
         else:
             self._is_current = stored > 0
@@ -83,7 +83,7 @@ def carry_out(
 ) -> J:
     """Do `work` for a queued job, and store the fields that it returns.
 
-    A job that is not queued is left alone, so of two workers with the same message one works.
+    A job that is not queued stays unchanged, so of two workers with the same message one works.
     The message of an `expected` error is stored with the job. Any other error is an error of the
     program: its name is stored, and it is raised.
     """
@@ -97,7 +97,7 @@ def carry_out(
     job = jobs._default_manager.get(pk=job_id)
     if not started:
         return job
-    # The number of the attempt keeps a worker that was given up from ending the job of another.
+    # The number of the attempt prevents a worker that was given up from ending a newer attempt.
     rows = jobs._default_manager.filter(pk=job_id, state=Job.State.RUNNING, attempts=job.attempts)
     try:
         with _heartbeat(rows) as progress:
@@ -129,8 +129,8 @@ def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None
 def _heartbeat(rows: QuerySet[J]) -> Iterator[Progress]:
     """Store the progress every second, however long one step of the work takes.
 
-    By a thread with a connection of its own: on SQLite a connection that is reading rows cannot
-    write once another one has written.
+    This uses a thread with its own connection, because on SQLite a connection that is reading rows
+    cannot write once another one has written.
     """
     progress = Progress(rows)
     if not progress.has_thread:

@@ -1,4 +1,4 @@
-"""What is being judged: a study, the people it is about, and the items."""
+"""Studies, the personas that they are about, and their items."""
 
 from studies.models.imports import ImportJob
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side

@@ -9,13 +9,13 @@ from studies.models.keys import public_id
 from studies.models.studies import Study, Task
 
 ROWS_READ = 99  # percent
-# Storing the items is one transaction of minutes. SQLite lets nobody else write meanwhile, so no
-# heartbeat either.
+# Storing the items is one transaction of minutes. Meanwhile SQLite lets no other connection write,
+# so there is no heartbeat either.
 STORING_SILENCE = timedelta(minutes=15)
 
 
 class ImportJob(Job):
-    """Large files of items that a worker imports; they lie in VAR_DIR/imports until then."""
+    """Large files of items that a worker imports; they are in VAR_DIR/imports until then."""
 
     failure = "The file could not be imported"
     unharmed = "Nothing was stored."

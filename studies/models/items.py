@@ -1,4 +1,4 @@
-"""The people whom a study is about, and the items that are judged."""
+"""The personas that a study is about, and its items."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ class Side(models.TextChoices):
 
 
 class Choice(models.TextChoices):
-    """An answer in content terms."""
+    """A chosen response, by content."""
 
     R1 = "r1", "response 1"
     R2 = "r2", "response 2"
@@ -63,7 +63,7 @@ class FeatureSet(models.Model):
 
 
 class MainItemManager(models.Manager["Item"]):
-    """Items that are judged: practice, checks and examples lie outside seats and analysis."""
+    """Items that are judged, without practice, checks and examples."""
 
     def get_queryset(self) -> models.QuerySet["Item"]:
         return super().get_queryset().filter(split=Item.Split.MAIN)
@@ -77,7 +77,7 @@ class Item(models.Model):
         EXAMPLE = "example", "example"
 
     class FirstPerson(models.TextChoices):
-        """The person's own answer; empty where nobody knows it."""
+        """The source of the persona's own answer; empty if it is unknown."""
 
         R1 = "r1", "response 1"
         R2 = "r2", "response 2"
@@ -122,7 +122,7 @@ class Item(models.Model):
 
     class Meta:
         ordering = ["key"]
-        # Related objects and the admin must find checks and practice items too.
+        # Related objects and the admin must also find checks and practice items.
         base_manager_name = "everything"
         default_manager_name = "objects"
         constraints = [

@@ -1,4 +1,4 @@
-"""What is drawn at random: ids for URLs, seeds, and the key that names people in exports."""
+"""Random values: ids for URLs, seeds, and the key for annotators' names in exports."""
 
 import random
 import secrets
@@ -8,7 +8,7 @@ _LETTERS = string.ascii_letters + string.digits
 
 
 def random_id(length: int) -> str:
-    """Letters and digits alone: with a dash in front, a command line would read an option."""
+    """Letters and digits only: a command line would read an id with a leading dash as an option."""
     return "".join(secrets.choice(_LETTERS) for _ in range(length))
 
 

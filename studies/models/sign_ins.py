@@ -1,4 +1,4 @@
-"""Attempts to sign in: what limits count, and what an administrator reads after an attack."""
+"""Attempts to sign in, for limits and for an administrator's review after an attack."""
 
 from django.conf import settings
 from django.db import models
@@ -13,7 +13,7 @@ class SignIn(models.Model):
         SUCCEEDED = "succeeded", "succeeded"
         RESET = "reset", "asked for a reset link"
 
-    # What was typed may be a password in the wrong box, so only a keyed hash of it is kept.
+    # Somebody may type a password into the wrong field, so only a keyed hash is stored.
     account = models.CharField(max_length=64, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

@@ -1,4 +1,4 @@
-"""A study, what happened to it, and who may see it."""
+"""Studies, their log, and their members."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -34,7 +34,7 @@ class Study(models.Model):
         SENTENCES = "sentences", "sentences"
 
     class CertaintyControl(models.TextChoices):
-        """What people give their certainty with; a number box is always there."""
+        """The control for certainty on annotators' pages; a number box is always there."""
 
         SLIDER = "slider", "slider and number"
         NUMBER = "number", "number alone"
@@ -96,7 +96,7 @@ class Study(models.Model):
     source = models.JSONField(default=dict, blank=True, help_text="Where the items come from.")
 
     seed = models.BigIntegerField(default=study_seed, editable=False)
-    # Names people in exports, so that two exports join and nothing else does.
+    # Key for annotators' names in exports, so that two exports of a study can be joined.
     export_key = models.CharField(max_length=64, default=export_key, editable=False)
     version = models.PositiveIntegerField(default=1, editable=False)
     frozen_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -134,7 +134,7 @@ class Study(models.Model):
         return self.title
 
     def clean(self) -> None:
-        """A word about redistribution that nobody acts on would let texts out."""
+        """Refuse unknown values of redistribution, which would allow texts to be exported."""
         if not isinstance(self.source, dict):
             raise ValidationError({"source": "The source must be an object of texts by name."})
         word = self.source.get("redistribution")
@@ -146,7 +146,7 @@ class Study(models.Model):
 
 
 class StudyLog(models.Model):
-    """What changed in a study, when, and by whom."""
+    """Changes to a study, with time and user."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="log")
     user = models.ForeignKey(
@@ -164,7 +164,7 @@ class StudyLog(models.Model):
 
 
 class Membership(models.Model):
-    """Who may see or change a study; every researcher query is filtered by it."""
+    """A user's role in a study; every researcher query is filtered by it."""
 
     class Role(models.TextChoices):
         OWNER = "owner", "owner"

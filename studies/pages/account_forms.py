@@ -1,4 +1,4 @@
-"""Signing in and changing a password; how often somebody may try is limited."""
+"""Forms to sign in and to change a password, with limits on the number of attempts."""
 
 import datetime as dt
 from typing import Any
@@ -15,7 +15,7 @@ from studies.services import sign_ins
 
 
 class LimitedSignIn(forms.Form):
-    """An authentication form whose attempts are counted, by account and by address."""
+    """An authentication form that counts attempts by account and by address."""
 
     request: HttpRequest | None
     wait: dt.timedelta | None = None
@@ -47,7 +47,7 @@ class AdminSignInForm(LimitedSignIn, AdminAuthenticationForm):
 
 
 class ChangePasswordForm(PasswordChangeForm):
-    """The present password counts as a sign-in: who finds an open browser cannot guess it."""
+    """A change of password counts as a sign-in, to prevent guessing in an unattended browser."""
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         self.request = request

@@ -35,7 +35,7 @@ class SignIn(auth.LoginView):
 
 
 class NewPassword(auth.PasswordResetConfirmView):
-    """Where the link of an e-mail leads; it works once, and for a limited time."""
+    """The page behind the link of an e-mail; it works once, and for a limited time."""
 
     template_name = "registration/new_password.html"
     success_url = reverse_lazy("login")
@@ -49,7 +49,7 @@ class NewPassword(auth.PasswordResetConfirmView):
 @require_http_methods(["GET", "POST"])
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
-    """A new password, for who knows the present one; other browsers are signed out."""
+    """Set a new password after checking the present one; other browsers are signed out."""
     form = ChangePasswordForm(request.user, request.POST or None, request=request)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
@@ -61,7 +61,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def reset_password(request: HttpRequest) -> HttpResponse:
-    """Ask for a link by e-mail; the page says the same whether there is such an account or not."""
+    """Ask for a link by e-mail; the page says the same whether or not the account exists."""
     form = PasswordResetForm(request.POST or None)
     sent = bool(settings.EMAIL_HOST) and form.is_valid()
     if sent:

@@ -9,11 +9,11 @@ UNKNOWN = "unknown"
 
 
 def client_address(request: HttpRequest) -> str:
-    """The address that sent the request, in the form that limits count by.
+    """The address that sent the request, in the form that limits use.
 
-    Anybody can write X-Forwarded-For, so it is read only as far as the installation says that
-    its own proxies wrote it: `TRUSTED_PROXIES` of them, counted from the end. IPv6 addresses are
-    cut to their network of 64 bits, which one connection has for itself.
+    Any client can write X-Forwarded-For, so only the part that the installation's own proxies wrote
+    is read: `TRUSTED_PROXIES` entries, counted from the end. IPv6 addresses are cut to their
+    network of 64 bits, which belongs to one connection.
     """
     connection = request.META.get("REMOTE_ADDR", "")
     if settings.TRUSTED_PROXIES:
@@ -24,7 +24,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _counted(text: str) -> str:
-    """The address as limits count it; empty where `text` is not an address."""
+    """The address in the form that limits use; empty if `text` is not an address."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:

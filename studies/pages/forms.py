@@ -1,4 +1,4 @@
-"""What researchers send: shapes only; services decide."""
+"""Forms for researchers, which check only formats; services decide."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ class FilesInput(forms.FileInput):
 
 
 class FilesField(forms.FileField):
-    """One or more files; each is checked as a single one would be."""
+    """One or more files; each is checked like a single one."""
 
     widget = FilesInput
 
@@ -42,7 +42,7 @@ class FilesField(forms.FileField):
 
 
 class ImportForm(forms.Form):
-    """Files with items or, with a `dataset`, its files as they were released and its options."""
+    """Files with items or, with a `dataset`, its released files and its options."""
 
     file = FilesField(
         label="Item files",
@@ -64,7 +64,7 @@ class ImportForm(forms.Form):
         there: tuple[int, int] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`there`: the items and personas that may be replaced."""
+        """`there`: the items and personas that can be replaced."""
         super().__init__(*args, **kwargs)
         self.dataset = dataset
         if dataset is not None:
@@ -82,7 +82,7 @@ class ImportForm(forms.Form):
             )
 
     def replaces(self) -> int | None:
-        """How many items are to be replaced, as the page showed them; None for none."""
+        """The number of items to replace, as the page showed it; None for no replacement."""
         data = self.cleaned_data
         return data.get("seen") or 0 if data.get("replace") else None
 
@@ -136,7 +136,7 @@ class ImportForm(forms.Form):
         return data
 
     def refuse(self, error: BadOption) -> None:
-        """Say at the field of an option what is wrong with it."""
+        """Show the error of an option at its field."""
         self.add_error(error.name if error.name in self.fields else None, str(error))
 
     def reading(self) -> Reading:
@@ -152,7 +152,7 @@ class ImportForm(forms.Form):
         )
 
     def _options(self, data: dict[str, Any]) -> dict[str, str]:
-        """The options that were filled in, as they would be written in a command."""
+        """The options that were filled in, as written in a command."""
         names = [option.name for option in self.dataset.options] if self.dataset else []
         return {name: as_text(data[name]) for name in names if data.get(name) not in (None, "")}
 

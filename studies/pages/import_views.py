@@ -1,4 +1,4 @@
-"""Importing items on a page: small files at once, large ones by a worker that the page follows."""
+"""Importing items on a page: small files immediately, large ones by a worker with progress."""
 
 import base64
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """How far an import is, or what came out."""
+    """Show the progress of an import, or its result."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     job = get_object_or_404(ImportJob, study=study, public_id=public_id)
     is_imported = job.state == ImportJob.State.DONE and not job.dry_run
@@ -115,7 +115,7 @@ def import_status(request: HttpRequest, slug: str, public_id: str) -> JsonRespon
 
 
 def _refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:
-    """The faults by rule, and all of them as a file that needs nothing stored here."""
+    """The faults by rule, and all of them as a file that is embedded in the page."""
     data = base64.b64encode(faults_csv(faults).encode()).decode()
     return {
         "groups": group(faults),

@@ -1,4 +1,4 @@
-"""The list of studies and the figures of one, from what studies itself knows."""
+"""The list of studies and the figures of one, from the data of this app."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _MAIN = Q(all_items__split=Item.Split.MAIN)
 def list_studies(
     user: User | AnonymousUser, *, search: str = "", state: str = "", sort: str = "-created"
 ) -> QuerySet[Study]:
-    """The studies that `user` may see, with `items`, `answers` and `seats` counted."""
+    """The studies that `user` can see, with `items`, `answers` and `seats` counted."""
     found = studies_for(user).annotate(
         items=Count("all_items", filter=_MAIN),
         answers=Coalesce(Sum("all_items__answered", filter=_MAIN), 0),
@@ -40,7 +40,7 @@ def list_studies(
 
 @dataclass(frozen=True)
 class StudyFigures:
-    """What a study holds, and how far its people have come."""
+    """The size of a study, and the progress of its annotators."""
 
     items: int
     checks: int

@@ -10,9 +10,9 @@ from studies.services import sign_ins
 
 
 def ask_for_reset(*, email: str, address: str) -> None:
-    """Have a worker send the link, unless too many were asked for.
+    """Have a worker send the link, unless there were too many requests.
 
-    The page that asks takes as long for an unknown address as for a known one.
+    The page takes as long for an unknown address as for a known one.
     """
     from studies.tasks import send_reset_link
 

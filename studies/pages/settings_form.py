@@ -1,4 +1,4 @@
-"""The settings of a study as researchers edit them, in the groups in which they are shown."""
+"""The settings of a study as researchers edit them, in the groups of the page."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -88,7 +88,7 @@ _LATE = " This study has answers: changes are logged, and every report mentions 
 
 
 class SettingsForm(forms.ModelForm):
-    """A new study, or the settings of one; what answers rest on is fixed with the first."""
+    """The settings of a study; those that answers depend on are fixed with the first answer."""
 
     pay = forms.DecimalField(
         label="Pay per annotator",
@@ -138,7 +138,7 @@ class SettingsForm(forms.ModelForm):
         return str(self.cleaned_data["currency"]).upper()
 
     def clean_slug(self) -> str:
-        """The name as given, or made of the title."""
+        """The name as given, or made from the title."""
         slug = self.cleaned_data["slug"] or slugify(self.cleaned_data.get("title", ""))[:60]
         if not slug:
             raise forms.ValidationError("Enter a short name: it cannot be derived from this title.")
@@ -151,15 +151,15 @@ class SettingsForm(forms.ModelForm):
         return data
 
     def validate_unique(self) -> None:
-        """Leave names that are taken to the service, which words the error itself."""
+        """Leave taken names to the service, which has its own message."""
 
     def values(self) -> dict[str, Any]:
-        """The settings that were sent, under the names of the study's fields."""
+        """The submitted settings, under the names of the study's fields."""
         names = [name for name in self.Meta.fields if name != "slug"]
         return {name: self.cleaned_data[name] for name in names} | {"reward": self.instance.reward}
 
     def changed_fields(self) -> list[str]:
-        """What was changed, under the names of the study's fields."""
+        """The changed settings, under the names of the study's fields."""
         changed = [name for name in self.changed_data if name != "version"]
         return ["reward" if name == "pay" else name for name in changed]
 

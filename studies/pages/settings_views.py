@@ -1,4 +1,4 @@
-"""A new study, and the settings of one, as forms."""
+"""Forms for a new study and for the settings of one."""
 
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ MAY_CREATE = "studies.add_study"
 @require_http_methods(["GET", "POST"])
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
-    """Start a study, from a `?preset=` if one is named; it is a draft, and its maker owns it."""
+    """Create a study as a draft of this user, from a `?preset=` if one is named."""
     user = cast(User, request.user)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
@@ -49,7 +49,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Edit a study; what its answers rest on is fixed with the first of them."""
+    """Edit a study; settings that answers depend on are fixed with the first answer."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, instance=study)
@@ -69,7 +69,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) -> HttpResponse:
-    """Show what was sent next to what is stored; the user decides whether to save again."""
+    """Show the submitted values next to the stored ones; the user decides whether to save again."""
     stored = Study.objects.get(slug=slug)
     theirs = SettingsForm(instance=stored)
     sent = request.POST.copy()

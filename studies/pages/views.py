@@ -123,7 +123,7 @@ def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 
 def _user(request: HttpRequest) -> User:
-    """Who is signed in; `login_required` let nobody else through."""
+    """The signed-in user; `login_required` refuses all others."""
     return cast(User, request.user)
 
 
@@ -137,7 +137,7 @@ def _entry(study: Study) -> str:
 
 
 def _columns(sort: str) -> list[dict[str, str]]:
-    """Headers of the list: what each is called, how it is sorted now, and what a click sorts."""
+    """Headers of the list: label, current sort order, and the effect of a click."""
     headers = [
         ("title", "Title"),
         ("state", "State"),

@@ -32,7 +32,7 @@ def known_keys(study: Study) -> set[str]:
 
 
 def in_few_words(features: str, known: set[str]) -> str:
-    """A choice of features as a line of a table has room for: sweeps differ in one of many."""
+    """A short description of a choice of features for tables: sweeps name the changed feature."""
     left_out = known.difference(features.split(","))
     if "," in features and len(left_out) == 1:
         return f"all but {left_out.pop()}"

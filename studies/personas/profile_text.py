@@ -1,4 +1,4 @@
-"""One rendering of a persona, for the page and for the prompt alike."""
+"""The text of a persona, the same for the page and for the prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class Profile:
-    """What may be seen of a person: chosen facts in order, free text, earlier choices."""
+    """The visible part of a persona: chosen facts in order, free text, earlier choices."""
 
     facts: tuple[Fact, ...]
     text: str
@@ -33,9 +33,9 @@ class Profile:
 def build_profile(
     persona: Persona, *, features: Sequence[str] | None = None, show_history: int = 0
 ) -> Profile:
-    """Return the part of `persona` that `features` (keys; None means everything) lets through.
+    """Return the part of `persona` with the given `features` (keys; None means everything).
 
-    Free text and history are part of everything only: a chosen set of features is exactly that.
+    Free text and history are shown only with everything, because a chosen set of features is exact.
     """
     facts = tuple(
         Fact(f["key"], f["label"], str(f["value"]), f["text"])
@@ -57,7 +57,7 @@ def profile_for(item: Item, *, features: Sequence[str] | None = None) -> Profile
 
 
 def profile_text(profile: Profile, *, style: str) -> str:
-    """The profile as the judge's prompt says it: whole sentences, or one labelled fact a line."""
+    """The profile as in the judge's prompt: whole sentences, or one labelled fact per line."""
     if style == Study.PersonaStyle.SENTENCES:
         lines = [" ".join(fact.text for fact in profile.facts)]
     else:

@@ -1,7 +1,7 @@
-"""The words of every task, one file per task × setting; page and prompt read the same file.
+"""The wording of every task, one file per task × setting; page and prompt read the same file.
 
-A file is a line `question: …`, a line `---`, and the prompt. The prompt ends in an open `[[`,
-which a reply may continue (`A]]`) or not (`[[A]]`).
+A file has a line `question: …`, a line `---`, and the prompt. The prompt ends in an open `[[`,
+which a reply can continue (`A]]`) or not (`[[A]]`).
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def band_of(certainty: float) -> Band:
 
 @dataclass(frozen=True)
 class Wording:
-    """The words of a task in one setting; `sha256` is stored with every run and answer."""
+    """The wording of a task in one setting; `sha256` is stored with every run and answer."""
 
     question: str
     template: str
@@ -59,7 +59,7 @@ class Wording:
 
 @cache
 def wording(task: str, setting: str, *, persona: bool = True) -> Wording:
-    """Read the words of `task` in `setting`, with or without a persona."""
+    """Read the wording of `task` in `setting`, with or without a persona."""
     if setting not in SETTINGS:
         raise ValueError(f"setting must be one of {', '.join(SETTINGS)}, got {setting!r}")
     name = f"{task}.{setting}{'' if persona else '.no_persona'}.txt"
@@ -80,8 +80,8 @@ def build_prompt(
 ) -> str:
     """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
 
-    `features` are the persona's keys to show: None shows everything, an empty sequence nothing
-    and takes the words that mention no profile. `words` gives the words of a task in a setting.
+    `features` are the persona's keys to show: None shows everything; an empty sequence shows
+    nothing and uses the wording without a profile. `words` gives a task's wording in a setting.
     """
     persona = "" if features == [] or features == () else _persona_text(item, features)
     chosen = words(item.task, setting, persona=bool(persona))

@@ -1,4 +1,4 @@
-"""The language in which models are asked, and what to say where people are asked in another."""
+"""The language of prompts, and a note for studies in which annotators have another one."""
 
 from django.utils.translation import get_language_info
 
@@ -10,7 +10,7 @@ def is_prompt_language(language: str) -> bool:
 
 
 def language_name(language: str) -> str:
-    """Its English name, or the code where Django knows none."""
+    """The English name of a language, or its code if Django has none."""
     try:
         return str(get_language_info(language)["name"])
     except KeyError:
@@ -18,7 +18,7 @@ def language_name(language: str) -> str:
 
 
 def language_note(language: str) -> str:
-    """What to know before judges are asked in a study in `language`; empty for English."""
+    """A note before judges are asked in a study in `language`; empty for English."""
     if is_prompt_language(language):
         return ""
     return (

@@ -1,1 +1,1 @@
-"""Everything that changes a study or an account."""
+"""All changes to a study or an account."""

@@ -1,4 +1,4 @@
-"""One hash for everything that people and models are shown in a study."""
+"""One hash of everything that annotators and models see in a study."""
 
 import re
 from functools import cache
@@ -11,12 +11,12 @@ from studies.models import Item, Study
 from studies.prompts import SETTINGS, wording
 from studies.text import digest
 
-# Complete, so its originals are the English texts of the participants' pages.
+# This catalogue is complete, so its originals are the English texts of the annotators' pages.
 _COMPLETE = "de"
 
 
 def study_content_hash(study: Study) -> str:
-    """SHA-256 of items, instructions, consent, language and words; never of numbers or pay."""
+    """SHA-256 of items, instructions, consent, language and wording; without numbers and pay."""
     items = Item.everything.filter(study=study).order_by("key").values_list("key", "content_hash")
     words = [wording(study.task, setting).sha256 for setting in SETTINGS]
     return digest(
@@ -35,7 +35,7 @@ def study_content_hash(study: Study) -> str:
 
 @cache
 def interface_version(language: str) -> str:
-    """SHA-256 of the words of the participants' pages in `language`; untranslated means English."""
+    """SHA-256 of the texts of the annotators' pages in `language`; English if untranslated."""
     for name in (to_locale(language), to_locale(language).partition("_")[0]):
         if (own := _catalogue(name)).is_file():
             return digest(own.read_text("utf-8"))

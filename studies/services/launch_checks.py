@@ -1,4 +1,4 @@
-"""What is looked at before a study is launched. Each app adds what it knows of."""
+"""Launch checks of a study. Each app adds its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class LaunchCheck:
-    """One check and its outcome; `fix` is the address of the page that fixes it."""
+    """One launch check and its outcome; `fix` is the address of the page that fixes it."""
 
     text: str
     is_open: bool
@@ -20,7 +20,7 @@ _sources: list[Callable[[Study], list[LaunchCheck]]] = []
 
 
 def register(source: Callable[[Study], list[LaunchCheck]]) -> None:
-    """Ask `source` as well. Apps do this when they are ready; twice is once."""
+    """Add `source` to the launch checks, when an app is ready; a second call changes nothing."""
     if source not in _sources:
         _sources.append(source)
 

@@ -1,4 +1,4 @@
-"""Settings to start a study from; everything else keeps its default."""
+"""Presets for new studies; all other settings keep their defaults."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +8,7 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class Preset:
-    """`settings` are fields of a study, as `create_study` takes them."""
+    """A preset; `settings` are fields of a study, as `create_study` takes them."""
 
     label: str
     about: str

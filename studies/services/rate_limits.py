@@ -1,4 +1,4 @@
-"""Limits on how often something may be tried, counted in the database that all servers share."""
+"""Limits on the number of attempts, counted in the database that all servers share."""
 
 import datetime as dt
 import math
@@ -11,13 +11,13 @@ from django.utils import timezone
 
 @dataclass(frozen=True)
 class Limit:
-    """So many attempts within this time; the next one waits."""
+    """A number of attempts allowed within a time; the next one waits."""
 
     attempts: int
     within: dt.timedelta
 
     def wait(self, attempts: QuerySet[Any]) -> dt.timedelta | None:
-        """How long until another attempt is let through; None where one is now.
+        """The time until another attempt is allowed; None if one is allowed now.
 
         `attempts` are rows with a `created_at`.
         """

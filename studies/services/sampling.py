@@ -1,4 +1,4 @@
-"""Which items people get when judges run on more of them than people can."""
+"""Samples of the items for annotators if judges run on more items than annotators can."""
 
 import hashlib
 from collections import defaultdict
@@ -15,7 +15,7 @@ _CHUNK = 500
 def sample_by_topic(
     items: Iterable[tuple[str, str]], *, size: int, seed: int, keep: Collection[str] = ()
 ) -> set[str]:
-    """Choose `size` of `items` (key, topic), each topic by its share, the same for a seed.
+    """Choose `size` of `items` (key, topic), in proportion to topics, the same for a seed.
 
     Shares are rounded by largest remainder. Keys in `keep` are chosen first, so that a sample
     only grows when items are appended; they count towards the share of their topic.
@@ -44,10 +44,10 @@ def sample_by_topic(
 
 
 def seat_items(study: Study) -> int:
-    """Open seats on the items that people get and return how many items that are.
+    """Open seats on the annotators' items and return the number of those items.
 
-    The caller holds the study's lock. Items that were sampled stay so once the study is frozen
-    or somebody sits at them; before that the sample is drawn again.
+    The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
+    annotator has a seat at them; before that the sample is drawn again.
     """
     items = list(
         Item.objects.filter(study=study)

@@ -11,7 +11,7 @@ from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
 from studies.services.studies import lock_study, record
 
-# What people and models have seen once the first answer is in.
+# Content that annotators and models have seen once the first answer is stored.
 FROZEN_FIELDS = (
     "task",
     "allow_tie",
@@ -27,9 +27,9 @@ FROZEN_FIELDS = (
     "ethics",
 )
 
-# How answers are read: may change after the first of them, but never unseen.
+# How answers are read: may change after the first of them, but is then logged.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")
-# The event of the log that holds such a change: its field, and what it was before and after.
+# The event of the log for such a change: its field, and its values before and after.
 # Logs of existing studies hold this text; do not change it.
 READ_OTHERWISE = "read otherwise after the first answer"
 
@@ -40,10 +40,10 @@ def save_settings(
 ) -> None:
     """Store the `changed` fields of an edited study, with what follows from them.
 
-    Seats follow `annotations_per_item` and `human_sample`. How answers are read may still change
+    Seats follow `annotations_per_item` and `human_sample`. How answers are read can still change
     after the first of them; the log then has the old value and the new one. Raises `FrozenStudy`
-    when a first answer has come in while somebody was editing what it rests on, and `StaleVersion`
-    when `version` is given and somebody else has saved the study since.
+    if a first answer was stored while a user was editing what it depends on, and `StaleVersion`
+    if `version` is given and another user has saved the study since.
     """
     locked = lock_study(study.pk)
     if version is not None and version != locked.version:

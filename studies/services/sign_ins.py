@@ -1,8 +1,8 @@
-"""How often somebody may try to sign in, counted in the database that all servers share.
+"""Limits on attempts to sign in, counted in the database that all servers share.
 
-Nobody can lock somebody else out: what counts tightly is the account together with the address.
-The two other limits are far higher, and do not hold where the account was signed in to before
-from the same address.
+Nobody can lock out another user: the strict limit is on the account together with the address.
+The two other limits are far higher, and do not apply if the account signed in before from the
+same address.
 """
 
 import datetime as dt
@@ -22,12 +22,12 @@ logger = logging.getLogger(__name__)
 _KEPT_FOR = dt.timedelta(days=90)
 
 
-# One account from one address; one address over all accounts, where a whole university may sit;
+# One account from one address; one address over all accounts, which a whole university may share;
 # one account from all addresses together.
 PAIR = Limit(5, dt.timedelta(minutes=15))
 ADDRESS = Limit(50, dt.timedelta(minutes=15))
 ACCOUNT = Limit(100, dt.timedelta(hours=1))
-# Links that reset a password: nobody's mailbox is flooded.
+# Limit on links that reset a password, so that no mailbox is flooded.
 RESET_ACCOUNT = Limit(3, dt.timedelta(hours=1))
 RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
 
@@ -35,9 +35,8 @@ RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
 def begin(*, name: str, address: str) -> SignIn:
     """Store an attempt to sign in as `name`; it counts as failed until `succeed`.
 
-    It is stored before the password is looked at, so that attempts that arrive together see each
-    other. Raises `TooManyAttempts`; an attempt that is refused does not count, so that waiting
-    always ends.
+    It is stored before the password is checked, so that simultaneous attempts count each other.
+    Raises `TooManyAttempts`; a refused attempt does not count, so that the wait always ends.
     """
     attempt = SignIn.objects.create(
         account=_account(name),
@@ -54,19 +53,19 @@ def begin(*, name: str, address: str) -> SignIn:
 
 
 def succeed(attempt: SignIn) -> None:
-    """Mark an attempt as a sign-in; attempts of long ago are forgotten with it."""
+    """Mark an attempt as a sign-in, and delete old attempts."""
     attempt.outcome = SignIn.Outcome.SUCCEEDED
     attempt.save(update_fields=["outcome"])
     SignIn.objects.filter(created_at__lt=timezone.now() - _KEPT_FOR).delete()
 
 
 def fail(attempt: SignIn) -> None:
-    """Log an attempt that the password did not fit."""
+    """Log an attempt with a wrong password."""
     logger.warning("sign-in failed: account %s, address %s", _named(attempt), attempt.address)
 
 
 def may_ask_for_reset(*, email: str, address: str) -> bool:
-    """Whether a link that resets a password may be sent now; counts the request if so."""
+    """Whether a link that resets a password can be sent now; counts the request if so."""
     asked = SignIn.objects.filter(outcome=SignIn.Outcome.RESET)
     account = _account(email)
     if RESET_ACCOUNT.wait(asked.filter(account=account)) or RESET_ADDRESS.wait(
@@ -79,7 +78,7 @@ def may_ask_for_reset(*, email: str, address: str) -> bool:
 
 
 def sentence(wait: dt.timedelta) -> str:
-    """What somebody reads who has to wait."""
+    """The message for a user who has to wait."""
     number = minutes(wait)
     time = "1 minute" if number == 1 else f"{number} minutes"
     return f"Too many failed attempts to sign in. Wait {time}, then try again."
@@ -103,7 +102,7 @@ def _wait(attempt: SignIn) -> dt.timedelta | None:
 
 
 def _account(name: str) -> str:
-    """The keyed hash of a name; however it is written, it is one account."""
+    """The keyed hash of a name; all spellings of an account give the same hash."""
     return salted_hmac(
         "studies.sign_ins", name.strip().casefold(), secret=settings.SECRET_KEY, algorithm="sha256"
     ).hexdigest()

@@ -14,7 +14,7 @@ from studies.models import Membership, Study, StudyLog
 def lock_study(study_id: int) -> Study:
     """Lock the row that every change of seats, quotas and content shares; first in lock order.
 
-    Refuses to run outside a transaction, where the lock would be gone at once.
+    Raises an error outside a transaction, where the lock would be released immediately.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("lock_study needs a transaction")
@@ -28,8 +28,8 @@ RESERVED = {"new"}
 def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Study:
     """Create a study, owned by `owner` if given.
 
-    Raises `StudyError` on a name that is taken, or that an address of this site needs, and
-    `ValidationError` on settings that do not hold.
+    Raises `StudyError` if the name is taken or reserved for an address of this site, and
+    `ValidationError` if settings are invalid.
     """
     if slug in RESERVED:
         raise StudyError(f"“{slug}” is an address of this site. Choose another short name.")
@@ -47,7 +47,7 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
         with transaction.atomic():
             study.save()
     except IntegrityError:
-        # Somebody else took the name since the look above.
+        # Another request took the name after the check above.
         raise taken from None
     if owner is not None:
         Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
@@ -55,8 +55,8 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     return study
 
 
-# From each state, the states it may go to. A closed study may be opened again; a draft that
-# was opened never becomes a draft again.
+# The allowed next states of each state. A closed study can be opened again; a draft that was
+# opened never becomes a draft again.
 _TRANSITIONS = {
     Study.State.DRAFT: {Study.State.OPEN, Study.State.CLOSED},
     Study.State.OPEN: {Study.State.PAUSED, Study.State.CLOSED},

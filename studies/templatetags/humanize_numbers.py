@@ -7,11 +7,11 @@ register = template.Library()
 
 @register.filter
 def grouped(number: int) -> str:
-    """1234567 as “1,234,567”."""
+    """Format 1234567 as “1,234,567”."""
     return f"{number:,}"
 
 
 @register.filter
 def dollars(amount: Decimal) -> str:
-    """1234.5 as “$1,234.50”, and what is less than a dollar to a hundredth of a cent."""
+    """Format 1234.5 as “$1,234.50”, and amounts below a dollar to a hundredth of a cent."""
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

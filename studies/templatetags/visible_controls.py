@@ -1,4 +1,4 @@
-"""Signs that change the direction of text and cannot be seen are shown."""
+"""Template filter that shows invisible characters that change the direction of text."""
 
 import re
 import unicodedata
@@ -10,15 +10,15 @@ from django.utils.safestring import SafeString, mark_safe
 register = template.Library()
 
 _CONTROLS = re.compile("([\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])")
-# Writing from right to left needs these, and they move nothing beyond themselves.
+# Right-to-left text needs these, and they affect only themselves.
 _HARMLESS = "\u061c\u200e\u200f"
 
 
 @register.filter
 def visible(text: object) -> str:
-    """The text with a mark for each such sign; those that could turn other text are taken out.
+    """The text with a mark for each such character; those that could turn other text are removed.
 
-    Models get the text as it is; here a person would read something else without noticing.
+    Models get the text unchanged; here a reader could see other text without noticing.
     """
     parts = _CONTROLS.split(str(text))
     if len(parts) == 1:

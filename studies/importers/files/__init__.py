@@ -1,1 +1,1 @@
-"""Files of any shape as rows: formats, archives, faults, limits."""
+"""Reading of files in any format as rows: formats, archives, faults, limits."""

@@ -1,4 +1,4 @@
-"""Rows of a file of answers, of people or of models: CSV or JSON Lines, whatever the columns."""
+"""Rows of a file of answers or judgments: CSV or JSON Lines, with any columns."""
 
 import io
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ _NO_SIDES = "Sides A and B are decided when the item is shown."
 
 
 class AnswerRow(ImportRow):
-    """One row of such a file: the fields that answers of people and of models share."""
+    """One row of such a file: the fields that answers and judgments share."""
 
     def item(self, raw: Mapping[str, Any], known: Container[str]) -> str:
-        """The id of an item of the study; its ids are `known`."""
+        """The id of an item of the study, which must be in `known`."""
         key = "" if raw.get("item_id") is None else str(raw["item_id"])
         if not key:
             self.fault("item_id", "no item", "item_id is missing.", "Give the item's id.")
@@ -52,7 +52,7 @@ class AnswerRow(ImportRow):
         return certainty
 
     def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
-        """A row that names another kind of rater belongs into the import of `command`."""
+        """Refuse a row of another kind of rater, which belongs into the import of `command`."""
         kind = raw.get("rater_kind")
         if kind not in (None, "", expected):
             self.fault(
@@ -65,7 +65,7 @@ class AnswerRow(ImportRow):
 
 
 def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
-    """Each row with the line it starts on, or what is wrong with it; blank lines are skipped.
+    """Each row with the line it starts on, or the fault of it; blank lines are skipped.
 
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
     columns; its empty cells are None.

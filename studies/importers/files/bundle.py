@@ -14,7 +14,7 @@ from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS
 from studies.redistribution import REDISTRIBUTION
 
 FORMAT = "thirdperson-items"
-# What reading a damaged or locked zip raises.
+# The exceptions of reading a damaged or encrypted zip.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _ZIPPED = b"PK\x03\x04"
 _ITEMS = ("items.jsonl", "items.csv")
@@ -39,7 +39,7 @@ class Bundle:
 
 
 def open_path(path: str | Path) -> Bundle:
-    """The bundle at `path`. Raises `Refused` when it cannot be read or misses a part."""
+    """The bundle at `path`. Raises `Refused` if it cannot be read or a part is missing."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -72,7 +72,7 @@ def bad_zip(name: str, error: Exception) -> Refused:
 
 
 def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
-    """A zip file within the limits. Raises `Refused`, and one of `BROKEN_ZIP`."""
+    """Open a zip file within the limits. Raises `Refused`, and one of `BROKEN_ZIP`."""
     _check_list(name, file)
     archive = zipfile.ZipFile(file)
     infos = archive.infolist()
@@ -87,7 +87,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
 
 
 def _check_list(name: str, file: Path | IO[bytes]) -> None:
-    """Refuse a list of files that may be longer than memory, before it is read."""
+    """Refuse a list of files that could be longer than memory, before it is read."""
     if isinstance(file, Path):
         with file.open("rb") as stream:
             return _check_list(name, stream)
@@ -102,7 +102,7 @@ def _too_many_files(name: str) -> Refused:
 
 
 def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The parts of a zip, at its top or in one folder of it; nothing else is unpacked."""
+    """The parts of a zip, at its top or in one folder of it; other files are not unpacked."""
     parts: dict[str, bytes] = {}
     inner = ""
     for info in archive.infolist():
@@ -129,9 +129,9 @@ def _zip_in_zip(name: str, inner: str) -> Refused:
 
 
 def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
-    """How many bytes will be read of a file of `size` bytes: of a zip, what it unpacks to.
+    """The number of bytes to read of a file of `size` bytes; of a zip, its unpacked size.
 
-    A zip that cannot be read is as large as it is. Raises `Refused` as `open_zip` does.
+    A zip that cannot be read counts with its own size. Raises `Refused` as `open_zip` does.
     """
     try:
         if not zipfile.is_zipfile(file):

@@ -12,14 +12,14 @@ from studies.importers.files.limits import MAX_FAULTS
 
 LISTED = 100
 STOPPED = "Reading stopped there: the rest of the file was not checked. "
-_LONGEST = 1_000  # characters of what a fault says
+_LONGEST = 1_000  # characters of a fault's message
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that keeps a file from being imported.
+    """One fault that prevents a file from being imported.
 
-    `rule` groups faults of one kind; `message` says what and where, `remedy` how to fix it.
+    `rule` groups faults of one kind; `message` states what and where, `remedy` how to fix it.
     `names_file`: the file is one of several that are read together, so the message names it.
     """
 
@@ -33,7 +33,7 @@ class Fault:
     names_file: bool = False
 
     def __post_init__(self) -> None:
-        """Cut what repeats much of the file."""
+        """Cut long texts that a fault repeats from the file."""
         for name in ("field", "rule", "message", "remedy", "value"):
             text = getattr(self, name)
             if len(text) > _LONGEST:
@@ -53,7 +53,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class FaultGroup:
-    """Faults of one rule: how many there are, and those of them that are listed."""
+    """The faults of one rule: their number, and the listed ones."""
 
     rule: str
     count: int
@@ -61,7 +61,7 @@ class FaultGroup:
 
 
 class Refused(ImportRefused):
-    """A file was refused whole; `faults` are its faults, in the order of the file.
+    """A whole file was refused; `faults` are its faults, in the order of the file.
 
     `is_cut`: there are more than `MAX_FAULTS`; the rest of the file was not read.
     """
@@ -73,7 +73,7 @@ class Refused(ImportRefused):
 
 
 class Faults(list[Fault]):
-    """The faults of files that are read together. Raises `Refused` when they become too many."""
+    """The faults of files that are read together. Raises `Refused` if there are too many."""
 
     def append(self, fault: Fault, /) -> None:
         super().append(fault)
@@ -93,7 +93,7 @@ class Faults(list[Fault]):
 
 
 def group(faults: Iterable[Fault]) -> list[FaultGroup]:
-    """Group faults by rule, the commonest first; the first 100 of the file are listed."""
+    """Group faults by rule, the most frequent first; the first 100 of the file are listed."""
     counts: dict[str, int] = {}
     listed: dict[str, list[Fault]] = {}
     for number, fault in enumerate(faults):
@@ -108,7 +108,7 @@ def group(faults: Iterable[Fault]) -> list[FaultGroup]:
 
 
 def summary(faults: tuple[Fault, ...], *, is_cut: bool = False) -> str:
-    """What a terminal shows: a head line, then the faults grouped by rule."""
+    """The text for a terminal: a head line, then the faults grouped by rule."""
     many = "1 fault" if len(faults) == 1 else f"{len(faults):,} faults"
     several = len({f.file for f in faults if not f.names_file}) > 1
     lines = [f"{many[0].upper()}{many[1:]} found. {STOPPED if is_cut else ''}Nothing was imported."]

@@ -1,4 +1,4 @@
-"""Reading the fields of one row of a file and collecting what is wrong with them."""
+"""Reads the fields of one row of a file and collects their faults."""
 
 import math
 import re
@@ -14,7 +14,7 @@ _WHOLE = re.compile(r"\s*-?[0-9]{1,18}\s*")
 
 
 class ImportRow:
-    """One row of one file: its fields are read here, and its faults are kept in `faults`."""
+    """One row of one file: reads its fields and keeps its faults in `faults`."""
 
     def __init__(self, line: int, file: str = "") -> None:
         self.line = line
@@ -49,7 +49,7 @@ class ImportRow:
         return value
 
     def number(self, raw: Mapping[str, Any], field: str) -> int | float | None:
-        """An optional finite number; truth values are none."""
+        """An optional finite number; true and false are faults."""
         value = raw.get(field)
         if value is None:
             return None
@@ -65,7 +65,7 @@ class ImportRow:
     def whole_number(
         self, raw: Mapping[str, Any], field: str, *, low: int, high: int
     ) -> int | None:
-        """An optional whole number, also one written as text; true, 7.5 and “seven” are faults."""
+        """An optional whole number, possibly written as text; true, 7.5 and “seven” are faults."""
         value = raw.get(field)
         if value is None or value == "":
             return None

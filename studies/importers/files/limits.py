@@ -1,6 +1,6 @@
-"""How much of a file is read. Each limit is far above what a study needs.
+"""Limits on the size of a file. Each is far above what a study needs.
 
-They are for files that were made by mistake, or to keep a machine busy.
+They protect against files that were made by mistake, or to keep a machine busy.
 """
 
 MAX_BYTES = 200 * 1024 * 1024  # of one file, unpacked
@@ -11,8 +11,8 @@ MAX_LINES = 1_000_000
 MAX_ROW = 2_000_000  # bytes of one line of JSON, or of one row of CSV
 MAX_CELL = 1_000_000  # characters
 MAX_COLUMNS = 1_000
-MAX_DEPTH = 32  # objects and lists inside each other
-MAX_FAULTS = 1_000  # reading stops after so many
+MAX_DEPTH = 32  # nesting of objects and lists
+MAX_FAULTS = 1_000  # reading stops after this number
 MAX_FAULTS_OF_A_ROW = 100
 MAX_PAIRS = 1_000_000  # pairs of essays, or of people, that an importer compares
 MAX_NOTED_KEYS = 100  # keys that are not part of the format, each reported once

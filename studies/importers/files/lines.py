@@ -1,4 +1,4 @@
-"""The lines of a file, one after another, and no more of them than the limits allow."""
+"""The lines of a file, one at a time, within the limits."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -16,7 +16,7 @@ class BadLine(Exception):
 
 
 def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
-    """Each line of the file `name`. Raises `BadLine` at one that is too long or too many."""
+    """Each line of the file `name`. Raises `BadLine` if one is too long or there are too many."""
     number = 0
     while line := stream.readline(MAX_ROW + 1):
         number += 1
@@ -36,7 +36,7 @@ def too_long(line: int, name: str) -> BadLine:
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether objects and lists lie inside each other more than `MAX_DEPTH` deep."""
+    """Whether objects and lists are nested more than `MAX_DEPTH` deep."""
     inside = [value]
     for _ in range(MAX_DEPTH + 1):
         inside = [

@@ -1,4 +1,4 @@
-"""From the bytes of a file to raw rows with line numbers."""
+"""Reads raw rows with line numbers from the bytes of a file."""
 
 import io
 import json
@@ -41,7 +41,7 @@ COLUMNS = (
     "language",
     "shuffle",
     "metadata",
-    # Columns that our own exports add, so that a CSV comes back as it went.
+    # Columns that our own exports add, so that an exported CSV can be imported again.
     "persona_features",
     "persona_history",
     "kind_1",
@@ -70,7 +70,7 @@ def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
 
 
 def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each object of the JSON Lines file `name`, which need not be in memory."""
+    """Each object of the JSON Lines file `name`, without loading the whole file into memory."""
     try:
         yield from _json_lines(lines_of(stream, name), name)
     except BadLine as bad:
@@ -111,8 +111,8 @@ def read_csv(
 ) -> Iterator[tuple[int, Any] | BadLine]:
     """Each record of a CSV file in the shape of a JSON item, with the line it starts on.
 
-    `words` gives label and sentence of the feature columns; `own` is the column with the person's
-    own answer, where the file gives it another name.
+    `words` gives label and sentence of the feature columns; `own` is the column with the persona's
+    own answer, if the file gives it another name.
     """
     for found in records(io.BytesIO(file.data), file.name, header_faults=_header_faults):
         if isinstance(found, BadLine):
@@ -129,9 +129,9 @@ def read_csv(
 
 
 def own_answer_column(file: File) -> str:
-    """The column that holds the person's own answers under another name; "" without one.
+    """The column with the personas' own answers if it has another name; "" without one.
 
-    It is the only one with such a name in a file without first_person, and says 1, 2, r1, r2 or
+    It is the only one with such a name in a file without first_person, and contains 1, 2, r1, r2 or
     tie, or nothing, in every row.
     """
     named: list[str] = []
@@ -214,7 +214,7 @@ def _item(
 
 
 class _Cells:
-    """Cells that are not text, read or refused."""
+    """Reads cells that are not text, or refuses them."""
 
     def __init__(self, line: int, cells: dict[str, str], name: str) -> None:
         self.line, self.cells, self.name = line, cells, name
@@ -270,7 +270,7 @@ def _response(parsed: _Cells, number: int) -> dict[str, Any]:
     name = parsed.cells.get(f"generated_by_{number}") or None
     provider = parsed.cells.get(f"provider_{number}") or None
     family = parsed.cells.get(f"family_{number}") or None
-    # The basic columns name models alone: what has a name and no kind is one.
+    # The basic columns name only models: a source with a name and no kind is a model.
     kind = parsed.cells.get(f"kind_{number}") or ("model" if name else None)
     maker = {"kind": kind, "name": name, "provider": provider, "family": family}
     return {

@@ -1,4 +1,4 @@
-"""Rows of a CSV file of any columns, one after another; the file need not be in memory."""
+"""Rows of a CSV file with any columns, without loading the whole file into memory."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from studies.importers.files.faults import Fault
 from studies.importers.files.limits import MAX_CELL, MAX_COLUMNS, MAX_ROW
 from studies.importers.files.lines import BadLine, lines_of, too_long
 
-# What is wrong with a header: its line, its columns and the name of the file.
+# The fault of a header, from its line, its columns and the name of the file.
 HeaderFaults = Callable[[int, list[str], str], list[BadLine]]
 _SHOWN_COLUMNS = 40
 
@@ -16,9 +16,9 @@ _SHOWN_COLUMNS = 40
 def table_rows(
     stream: IO[bytes], name: str, *, required: Sequence[str] = (), escape: str | None = None
 ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
-    """Each row as {column: trimmed cell} with the line it starts on, or what is wrong with it.
+    """Each row as {column: trimmed cell} with the line it starts on, or its fault.
 
-    As `records`; reading ends where a `required` column is missing.
+    As `records`; reading ends if a `required` column is missing.
     """
 
     def header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
@@ -40,11 +40,11 @@ def table_rows(
 def records(
     stream: IO[bytes], name: str, *, header_faults: HeaderFaults, escape: str | None = None
 ) -> Iterator[tuple[int, dict[str, str]] | BadLine]:
-    """Each row as {column: cell} with the line it starts on, or what is wrong with it.
+    """Each row as {column: cell} with the line it starts on, or its fault.
 
-    Commas, semicolons or tabs, whichever the header has most of. `escape` is the character that
-    precedes a quote inside a cell, in files that do not only double their quotes. Blank
-    lines are skipped; reading ends where the quotes do not match or the header has faults.
+    The separator is the most frequent of comma, semicolon and tab in the header. `escape` is the
+    character before a quote inside a cell, in files that do not only double their quotes. Blank
+    lines are skipped; reading ends if the quotes do not match or the header has faults.
     """
     csv.field_size_limit(MAX_CELL)
     header: list[str] = []
@@ -81,7 +81,7 @@ def records(
 
 
 def header_of(line: str) -> list[str] | None:
-    """The column names in the first line of a file; None where it is not CSV."""
+    """The column names in the first line of a file; None if it is not CSV."""
     csv.field_size_limit(MAX_CELL)
     try:
         cells = next(csv.reader([line], delimiter=_delimiter_of(line)))
@@ -121,7 +121,7 @@ def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:
 
 
 class _Text:
-    """The lines of a file as text. Raises `BadLine` when one row becomes too long."""
+    """The lines of a file as text. Raises `BadLine` if one row is too long."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self._lines, self._name = enumerate(lines_of(stream, name), start=1), name

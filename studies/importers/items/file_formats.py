@@ -1,4 +1,4 @@
-"""Shapes of one file of items: how each is recognised and read as raw items."""
+"""Formats of a file of items: how each is recognised and read as raw items."""
 
 import io
 import json
@@ -26,7 +26,7 @@ RawItems = Iterator[tuple[int, Any] | BadLine]
 
 @dataclass(frozen=True)
 class FileFormat:
-    """One shape of a file of items.
+    """One format of a file of items.
 
     `own_answer` names the column that is read as first_person, "" for none. `read` yields raw
     items with their lines from a bundle; it gets that column, and appends the faults of the
@@ -84,7 +84,7 @@ def _is_any(file: File) -> bool:
     return True
 
 
-# A file is read as the first one that matches; the last one matches every file.
+# A file is read in the first format that matches; the last one matches every file.
 FILE_FORMATS = {
     file_format.name: file_format
     for file_format in (

@@ -1,4 +1,4 @@
-"""The report of an import: rows, items, what was left out and why, a preview."""
+"""The report of an import: rows, items, exclusions with reasons, a preview."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ _LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
 
 @dataclass(frozen=True)
 class ImportReport:
-    """`facts` are names with their text; `preview` are the first items, shortened."""
+    """A report; `facts` are names with their text, `preview` the first items, shortened."""
 
     facts: tuple[tuple[str, str], ...]
     preview: tuple[dict[str, str], ...]

@@ -1,4 +1,4 @@
-"""From paths (files, folders, zips) to checked items, whatever the format."""
+"""Reads checked items from paths (files, folders, zips) in any format."""
 
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
 
 
 def format_names() -> list[str]:
-    """What `format` may be."""
+    """The allowed values of `format`."""
     return ["auto", *FILE_FORMATS, *SETS]
 
 
@@ -41,7 +41,7 @@ def read_paths(
 ) -> list[ReadItems]:
     """Read and check the files at `paths`; the files of a data set are read as one.
 
-    Raises `Refused` with every fault, and `BadOption` for an option that the format has not.
+    Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
     parts: dict[Path, list[Part]] = {}
     if format == "auto" or format in SETS:
@@ -132,15 +132,15 @@ def read_set(
 
 
 def _named(faults: Iterable[Fault], parts: Sequence[Part]) -> list[Fault]:
-    """The faults, which name their file where there are several."""
+    """Add the file's name to faults if there are several files."""
     return [replace(fault, names_file=len(parts) > 1) for fault in faults]
 
 
 def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
-    """The data set that the files clearly are; “auto” where they are neutral or unknown.
+    """The data set that the files clearly belong to; “auto” if they are neutral or unknown.
 
-    A data set shows in the file that it cannot do without. A bundle, and a file with the columns
-    of the item format, are never one. Raises `Refused` where both are given together.
+    A data set is recognised by the file that it requires. A bundle, and a file with the columns
+    of the item format, never belong to one. Raises `Refused` if both are given together.
     """
     kinds = {path: _set_of(of_one) for path, of_one in parts.items()}
     found = sorted({kind for kind in kinds.values() if kind})
@@ -169,7 +169,7 @@ def _set_of(parts: Sequence[Part]) -> str | None:
 
 
 def _is_bundle(path: Path) -> bool:
-    """Whether a folder or a zip has the files of a bundle, where a bundle has them."""
+    """Whether a folder or a zip has the files of a bundle, in their usual places."""
     if path.is_dir():
         return any((path / name).is_file() for name in _BUNDLE)
     if not zipfile.is_zipfile(path):

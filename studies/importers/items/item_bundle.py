@@ -1,4 +1,4 @@
-"""From a bundle to checked items: the format is recognised, all faults are collected."""
+"""Reads a bundle as checked items: recognises the format and collects all faults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ from studies.importers.sets.tally import Watch
 
 @dataclass(frozen=True)
 class ReadItems:
-    """Items without a fault, and how they were read.
+    """Items without a fault, with facts on how they were read.
 
-    `names` are the files as they were given, `dataset` what they say about themselves, `rows` the
-    rows of each file, `dropped` and `notes` what was left out or changed, with how often.
+    `names` are the files as given, `dataset` is their own description, `rows` has the rows of each
+    file, `dropped` and `notes` have what was left out or changed, with how often.
     """
 
     names: tuple[str, ...]
@@ -44,9 +44,9 @@ def read_bundle(
     limit: int | None = None,
     watch: Watch | None = None,
 ) -> ReadItems:
-    """Read and check a bundle whole, or its first `limit` items.
+    """Read and check a whole bundle, or its first `limit` items.
 
-    Items that name no task get `task`. Raises `Refused` with every fault.
+    Items without a task get `task`. Raises `Refused` with every fault.
     """
     if watch is not None:
         watch.total += bundle.items.data.count(b"\n") + 1

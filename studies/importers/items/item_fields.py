@@ -40,7 +40,7 @@ def normalised(row: ImportRow, value: Any, path: str) -> Any:
 
 
 def asks_without_question(task: str, context: str, responses: list[dict[str, Any]]) -> bool:
-    """Each response answers a prompt of its own, or both were written about the context."""
+    """Whether each response answers its own prompt, or both were written about the context."""
     return all(response["prompt"] for response in responses) or (
         task == Task.AUTHORSHIP and bool(context)
     )
@@ -101,7 +101,7 @@ def read_generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | No
 def read_first_person(
     row: ImportRow, raw: dict[str, Any], responses: list[dict[str, Any]]
 ) -> tuple[str, str, float | None, float | None]:
-    """The person's own answer, where it comes from, its confidence, and its margin."""
+    """The persona's own answer, its source, its confidence, and its margin."""
     first = raw.get("first_person")
     if first is None:
         first = {}
@@ -149,7 +149,7 @@ def read_first_person(
 
 
 def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
-    """Whether the sides are shuffled, and which response comes first where they are not."""
+    """Whether the sides are shuffled, and which response comes first if they are not."""
     raw = {} if raw is None else raw
     if not isinstance(raw, dict):
         row.fault("order", "order is not an object", "order must be an object.")
@@ -178,7 +178,7 @@ def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
 
 
 def read_attention_check(row: ImportRow, raw: Any, split: str, question: str) -> tuple[str, str]:
-    """The correct answer of an attention check, and the instruction that gives it away."""
+    """The correct answer of an attention check, and the instruction that states it."""
     if split != Item.Split.ATTENTION_CHECK:
         return "", ""
     raw = raw if isinstance(raw, dict) else {}

@@ -1,9 +1,9 @@
-"""Sentences about a person, as the released result files write them, split into features."""
+"""Splits sentences about a persona, as released result files write them, into features."""
 
 import re
 from collections import Counter
 
-# A sentence ends where the next one starts; a value may hold a full stop ("St. Gallen").
+# A sentence ends where the next one starts; a value can contain a full stop ("St. Gallen").
 _NEXT = re.compile(
     r"(?<=[.!?])\s+(?=(?:The person|This person|Racially|Religiously|Politically|According to)\b)"
 )
@@ -62,8 +62,8 @@ _BORN_AND_LIVES = re.compile(
 def split_features(user_info: str) -> list[dict[str, str]]:
     """Features {key, label, value, text} of a persona, one a sentence, in the file's order.
 
-    A sentence with two facts becomes two sentences. What no rule knows is kept whole under the
-    key `fact`; a key that occurs again is numbered, so that keys stay unique.
+    A sentence with two facts becomes two sentences. A sentence that no rule knows is kept whole
+    under the key `fact`; a repeated key is numbered, so that keys stay unique.
     """
     found: list[dict[str, str]] = []
     used: Counter[str] = Counter()

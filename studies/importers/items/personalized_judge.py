@@ -1,8 +1,8 @@
 """Result files released with “Can LLM be a Personalized Judge?”: items and answers in one row.
 
 A row shows the response of side A first, so `r1` is the file's A and `r2` its B. Another file
-may show the same item the other way round: ids depend on content alone, and `aligned` turns a
-row to the sides of the item that is already known.
+can show the same item with the sides swapped: ids depend only on content, and `aligned` swaps
+a row to the sides of the known item.
 """
 
 import re
@@ -37,11 +37,11 @@ class ReleasedResponse:
 
 @dataclass(frozen=True)
 class ReleasedRow:
-    """One row of a released file: an item, and what a model answered to it.
+    """One row of a released file: an item, and a model's answer to it.
 
-    `truth` and `choice` are content terms (`r1`, `r2`, `tie`; "" where there is none). A reply
-    that is not a verdict keeps its first character in `raw_answer`; `raw_certainty` is as the file
-    has it, "" when missing. `has_persona` is False where the model was shown no profile.
+    `truth` and `choice` are by content (`r1`, `r2`, `tie`; "" if missing). A reply that is not a
+    verdict keeps its first character in `raw_answer`; `raw_certainty` is the file's own value, ""
+    if missing. `has_persona` is False if the model saw no profile.
     """
 
     line: int
@@ -81,7 +81,7 @@ class ReleasedRow:
 
 
 def aligned(row: ReleasedRow, r1: Mapping[str, Any]) -> ReleasedRow:
-    """`row` in terms of an item whose response 1 is `r1`, its sides turned if need be."""
+    """`row` in terms of an item whose response 1 is `r1`, with its sides swapped if necessary."""
     known = ReleasedResponse(r1["text"], r1.get("prompt") or "")
     if row.r1 == known or row.r2 != known:
         return row
@@ -101,7 +101,7 @@ def looks_released(raw: dict[str, Any]) -> bool:
 
 
 def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
-    """The rows of a released file `name`. Raises `Refused` with every fault of it."""
+    """The rows of a released file `name`. Raises `Refused` with all its faults."""
     rows: list[ReleasedRow] = []
     faults = Faults()
     survey = "opinion" in name.lower()
@@ -171,8 +171,8 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
         raise _Unreadable("row", "a row must be a JSON object.")
     prompt = _text(raw, "prompt")
     profile = _PROFILE.search(prompt)
-    # One released file repeats the last person's `user_info` in every row: what the model was
-    # shown is in the prompt.
+    # One released file repeats the last person's `user_info` in every row. The prompt contains
+    # the profile that the model saw.
     user_info = storable(profile[1]) if profile else storable(_text(raw, "user_info"))
     if not user_info:
         raise _Unreadable("user_info", "the row says nothing about the person.")
@@ -248,7 +248,7 @@ def _text(raw: dict[str, Any], key: str) -> str:
 
 
 def _item_id(subject: str, r1: ReleasedResponse, r2: ReleasedResponse) -> str:
-    """An id from what is asked and the two responses, in whatever order they come."""
+    """An id from the question and the two responses, independent of their order."""
     sides = sorted([r1, r2], key=lambda response: (response.text, response.prompt))
     prompts = [response.prompt for response in sides]
     return f"pj-{digest([subject, prompts, [response.text for response in sides]])[:16]}"

@@ -34,7 +34,7 @@ def read_persona(row: ImportRow, raw: Any) -> PersonaRecord | None:
 
 
 def feature(key: str, label: str, value: str, text: str) -> dict[str, str]:
-    """A feature in stored form; label and sentence follow from key and value where absent."""
+    """A feature in stored form; missing label and sentence are made from key and value."""
     label = label or key.replace("_", " ").capitalize()
     return {"key": key, "label": label, "value": value, "text": text or f"{label}: {value}."}
 
@@ -96,7 +96,7 @@ def _feature(row: ImportRow, key: str, entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether nothing was given: what is given and no text was reported as that."""
+    """Whether no value was given; a value that is not text was reported already."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 

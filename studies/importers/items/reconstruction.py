@@ -1,7 +1,7 @@
-"""Rebuilding the items of an export whose source forbids redistributing their texts.
+"""Rebuilding of items from an export whose source forbids redistributing their texts.
 
 Such an export lists ids and content hashes. Anyone who has the source's own files imports them
-`like` that list: exactly its items, each with the content that was judged.
+`like` that list, which gives exactly its items, each with the content that was judged.
 """
 
 import json
@@ -36,8 +36,8 @@ def only_listed(
 ) -> list[ReadItems]:
     """The items of `files` that `listed` names.
 
-    `known` are the content hashes of items that an earlier import has brought already. Raises
-    `Refused` unless all that are listed are there unchanged.
+    `known` are the content hashes of items that an earlier import stored. Raises `Refused` unless
+    all listed items are there unchanged.
     """
     kept: list[ReadItems] = []
     found = {key for key, content_hash in known.items() if listed.get(key) == content_hash}
@@ -69,10 +69,10 @@ def _refused(path: Path, message: str) -> Refused:
 
 
 def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Commands that read a study's items again, the last of them held against the list.
+    """Commands that read a study's items again; the last one compares them with the list.
 
-    `readings` are what the study's log says of each import. Files in the neutral format are read
-    together where there is nothing else; a data set is read with every option and its seed.
+    `readings` are the log entries of the study's imports. Files in the neutral format are read
+    together if there is nothing else; a data set is read with every option and its seed.
     """
     neutral = [reading for reading in readings if reading["format"] not in SETS]
     hows: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from studies.text import digest
 
-# What makes an item what it is: the columns that an import fills and a freeze fixes.
+# The fields that define an item: the columns that an import fills and a freeze fixes.
 CONTENT = (
     "key",
     "split",
@@ -68,13 +68,13 @@ class ItemRecord:
 
 
 def content_hash(values: Mapping[str, Any], persona_key: str, persona: Mapping[str, Any]) -> str:
-    """SHA-256 of everything that a person or a model may be shown, and of the truth."""
+    """SHA-256 of everything that an annotator or a model can see, and of the truth."""
     return digest([{name: values[name] for name in CONTENT}, persona_key, persona])
 
 
 @dataclass(frozen=True)
 class Warning:
-    """Something odd that keeps nothing from being imported."""
+    """A remark about an item that does not prevent the import."""
 
     line: int
     message: str

@@ -1,4 +1,4 @@
-"""Removing a study's items so that others can replace them, while nothing depends on them."""
+"""Removing a study's items so that others can replace them, as long as nothing depends on them."""
 
 from django.db.models import ProtectedError
 
@@ -7,9 +7,9 @@ from studies.models import Item, Persona, Study
 
 
 def what_rests_on_items(study: Study) -> str:
-    """Why the items cannot be removed, in words; empty where they can.
+    """The reason why the items cannot be removed, in words; empty if they can.
 
-    Other apps refer to items; the models know which.
+    Other apps refer to items; the database models know which.
     """
     if study.frozen_at is not None:
         return "the study has answers or judgments"
@@ -22,21 +22,21 @@ def what_rests_on_items(study: Study) -> str:
 
 
 def counts(study: Study) -> tuple[int, int]:
-    """How many items and personas the study has."""
+    """The number of items and personas of the study."""
     return Item.everything.filter(study=study).count(), study.personas.count()
 
 
 def replaceable(study: Study) -> tuple[int, int] | None:
-    """How many items and personas could be replaced; None where none are, or none may be."""
+    """The number of items and personas that could be replaced; None if none can be."""
     found = counts(study)
     return found if found[0] and not what_rests_on_items(study) else None
 
 
 def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
-    """Remove all items and personas of a study and return how many there were.
+    """Remove all items and personas of a study and return their numbers.
 
-    The caller holds the study's lock and a transaction. Raises `StudyError` where something
-    rests on the items, or where there are not as many as were `seen`.
+    The caller holds the study's lock and a transaction. Raises `StudyError` if anything depends
+    on the items, or if their number differs from `seen`.
     """
     if reason := what_rests_on_items(study):
         raise StudyError(

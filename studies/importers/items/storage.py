@@ -1,4 +1,4 @@
-"""Storing checked items: everything in one transaction, or nothing."""
+"""Storing checked items: all in one transaction, or none."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _SWAP = {Side.R1.value: Side.R2.value, Side.R2.value: Side.R1.value}
 
 @dataclass(frozen=True)
 class ImportResult:
-    """What an import did, or with `dry_run` would have done."""
+    """The result of an import, or with `dry_run` the expected result."""
 
     study: Study
     dry_run: bool
@@ -40,7 +40,7 @@ class ImportResult:
     by_label: dict[str, int]
     by_topic: dict[str, int]
     warnings: tuple[Warning, ...]
-    removed: tuple[int, int] = (0, 0)  # items and personas that these replace
+    removed: tuple[int, int] = (0, 0)  # items and personas that the import replaces
 
     def __str__(self) -> str:
         would = "Would import" if self.dry_run else "Imported"
@@ -58,7 +58,7 @@ class ImportResult:
         return f"{'; '.join(parts)}. {self._own_answers()}"
 
     def _own_answers(self) -> str:
-        """How many items have the person's own answer: without any there is no accuracy."""
+        """The number of items with the persona's own answer; without any there is no accuracy."""
         total = sum(self.by_label.values())
         own = total - self.by_label.get("", 0)
         if not own:
@@ -78,9 +78,9 @@ def import_items(
 ) -> ImportResult:
     """Store the items of `files` in the study `slug`, all of them or none.
 
-    With `create`, a missing study is made of `fields` and of what the files say about
-    themselves. An item that is there with the same content changes nothing; one that is there
-    with other content refuses the import. `replace` is the number of items that the user has seen
+    With `create`, a missing study is created from `fields` and from the files' own description.
+    An item that already exists with the same content changes nothing; one that exists with
+    other content refuses the import. `replace` is the number of items that the user has seen
     in the study: these items then replace all of them, as long as nobody has answered or been
     given one. Raises `UnknownStudy`, `StudyError` or
     `Refused`.
@@ -142,7 +142,7 @@ def import_items(
 
 
 def _merged(files: Iterable[ReadItems]) -> list[ItemRecord]:
-    """The items of all files; one that two files have alike counts once."""
+    """The items of all files; an item that is equal in two files counts once."""
     first: dict[str, ItemRecord] = {}
     faults = Faults()
     for file in files:
@@ -176,9 +176,9 @@ def _new_items(
 
 
 def _same_released(item: ItemRecord, known: Mapping[str, Any]) -> bool:
-    """Whether a row of a released file shows a known item, perhaps the other way round.
+    """Whether a row of a released file shows a known item, possibly with swapped sides.
 
-    Another text about the person is a set of features that a judge was shown, no other item.
+    Another text about the persona is a set of features that a judge saw, not another item.
     """
     if not item.is_released:
         return False
@@ -212,7 +212,7 @@ def _conflict(item: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
 def _personas(
     study: Study, items: list[ItemRecord], faults: Faults
 ) -> tuple[dict[str, Persona], int]:
-    """The personas of `items`, those created that are missing, and how many that were."""
+    """The personas of `items`, with missing ones created, and the number of those."""
     wanted: dict[str, tuple[ItemRecord, PersonaRecord]] = {}
     for item in items:
         first, persona = wanted.setdefault(item.persona.key, (item, item.persona))
@@ -254,7 +254,7 @@ def _persona_conflict(item: ItemRecord, where: str) -> Fault:
 
 
 def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
-    """Fields of a new study, from what the first bundle says and from the items' task."""
+    """Fields of a new study, from the first bundle's description and from the items' task."""
     dataset = files[0].dataset
     tasks = Counter(item.values["task"] for file in files for item in file.items)
     fields: dict[str, Any] = {"state": Study.State.OPEN, "task": tasks.most_common(1)[0][0]}
@@ -266,9 +266,9 @@ def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
 
 
 def _describe(study: Study, files: Sequence[ReadItems]) -> None:
-    """Note where the items come from; what is noted already stays.
+    """Store the source of the items; what is stored already stays.
 
-    Of what several sources say about passing items on, the strictest holds for the study.
+    If several sources state whether items can be passed on, the strictest holds for the study.
     """
     for file in files:
         dataset = file.dataset
@@ -283,7 +283,7 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 
 
 def _reading(file: ReadItems) -> dict[str, Any]:
-    """What the same items can be read again with."""
+    """The options with which the same items can be read again."""
     made = file.dataset.get("importer", {}) if file.format in SETS else {}
     return {
         "files": list(file.names),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from studies.importers.files.limits import MAX_NOTED_KEYS
 from studies.importers.items.records import Warning
 
-# Other names of the person's own answer, which the format calls first_person.
+# Other names of the persona's own answer, which the format calls first_person.
 OWN_ANSWER_NAMES = {
     "label",
     "own_answer",
@@ -17,14 +17,14 @@ OWN_ANSWER_NAMES = {
     "first_person_label",
     "first_person.label",
 }
-# What may be meant as one, and may as well be somebody else's answer.
+# Names that could mean it, but could also mean another person's answer.
 _MAYBE = OWN_ANSWER_NAMES | {"answer", "choice", "chosen", "winner", "preference", "preferred"}
 _SHOWN = 80
 
 
 @dataclass
 class UnknownKeys:
-    """The unknown keys of one file: where each was first, and in how many rows."""
+    """The unknown keys of one file: the first line of each, and its number of rows."""
 
     file: str
     first: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""One raw row to one item: every rule of the item format, with all faults of the row."""
+"""Checks one raw row by every rule of the item format and collects all its faults."""
 
 import json
 import math
@@ -33,7 +33,7 @@ KEYS = set(
 class Validator:
     """Turns the rows of one file into items and remembers what must be unique in it.
 
-    `personas` are those that the bundle lists apart; `task` is for rows that name none.
+    `personas` are those that the bundle lists separately; `task` is for rows without one.
     """
 
     def __init__(

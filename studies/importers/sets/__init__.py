@@ -1,8 +1,8 @@
 """Importers of data sets, by the name of their format.
 
-An importer is pure: files in, raw items in the shape of the item format out. One that is named in
-`SETS` has its format in `import_items`, its form on the import page and its place in the report
-of an import; docs/extending/importer.md adds one as an example.
+An importer is pure: it turns files into raw items in the item format. An importer that is named
+in `SETS` has its format in `import_items`, its form on the import page and its place in the
+report of an import; docs/extending/importer.md adds one as an example.
 """
 
 from studies.importers.sets.data_set import DataSet

@@ -1,4 +1,4 @@
-"""A data set as an importer describes it, and the parts of a raw item."""
+"""The description of a data set for its importer, and the parts of a raw item."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,7 @@ from studies.importers.sets.options import Option, Value
 from studies.importers.sets.tally import Tally
 
 DEFAULT_SEED = 20240701
-# A raw item in the shape of the neutral format, with the file and the line that it begins on.
+# A raw item in the neutral format, with its file and the line on which it begins.
 Raw = tuple[str, int, dict[str, Any]]
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._:-]+")
 Reader = Callable[[Files, Mapping[str, Any], int, Tally], Iterator[Raw]]
@@ -18,7 +18,7 @@ Reader = Callable[[Files, Mapping[str, Any], int, Tally], Iterator[Raw]]
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set as it was released: its files, its options, and how its items are made.
+    """A released data set: its files, its options, and the function that makes its items.
 
     `version` changes when the same files and options give other items.
     """
@@ -36,7 +36,7 @@ class DataSet:
     language: str = "en"
 
     def dataset(self, options: Mapping[str, Value], seed: int) -> dict[str, Any]:
-        """What dataset.json says of an import."""
+        """The content of dataset.json for an import."""
         made = {"name": self.name, "version": self.version, "options": dict(options), "seed": seed}
         return {
             "name": self.name,
@@ -60,7 +60,7 @@ def item(
     source: str = "self_report",
     **fields: Any,
 ) -> dict[str, Any]:
-    """A raw item with the person's own answer and the other one on the sides that were drawn."""
+    """A raw item with the persona's own answer and the other response on the drawn sides."""
     first, second = (own, other) if own_is_first else (other, own)
     label = "tie" if tie else "r1" if own_is_first else "r2"
     return {

@@ -56,7 +56,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _check_number_of_pairs(files: Files, essays: Mapping[str, list[Essay]]) -> None:
-    """Raise `Refused` where the essays would make more pairs than can be compared."""
+    """Raise `Refused` if the essays would make more pairs than can be compared."""
     total = sum(math.comb(len(about), 2) for about in essays.values())
     if total > MAX_PAIRS:
         most = max(essays, key=lambda article: len(essays[article]))
@@ -84,7 +84,7 @@ def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally)
 def _pairs(
     essays: list[Essay], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> Iterator[Pair]:
-    """Every two essays of one article by two people; whose they are asked about is drawn."""
+    """Every two essays of one article by two people; a draw decides whose essay is asked about."""
     for pair in combinations(essays, 2):
         first, second = pair
         if first.writer == second.writer:
@@ -106,7 +106,7 @@ def _pairs(
 def _some_of_each(
     pairs: list[Pair], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[Pair]:
-    """As many pairs of each article as are wanted, drawn by seed."""
+    """The wanted number of pairs of each article, drawn by seed."""
     size = options["pairs_per_article"]
     by_article: dict[str, list[Pair]] = {}
     for pair in pairs:
@@ -123,7 +123,7 @@ def _some_of_each(
 def _ties(
     pairs: list[Pair], others: int, options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[Pair]:
-    """So many ties that they are the wanted share of all items, drawn by seed; or none."""
+    """Ties, drawn by seed, that make up the wanted share of all items; or none."""
     if not options["include_ties"]:
         tally.drop("ties", len(pairs))
         return []

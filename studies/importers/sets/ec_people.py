@@ -42,7 +42,7 @@ _TRAITS_HIGH = 7
 
 @dataclass(frozen=True)
 class Essay:
-    """What somebody wrote about an article; `number` counts the essays about it."""
+    """A person's essay about an article; `number` counts the essays about it."""
 
     file: str
     line: int
@@ -102,7 +102,7 @@ def read_essays(
 
 
 def persona(person: str, row: Mapping[str, str]) -> dict[str, Any]:
-    """The features of a writer; what is blank or has no meaning leaves none."""
+    """The features of a writer; blank values and values without a meaning are left out."""
     return {"id": f"ec-{person}", "features": list(_features(row))}
 
 
@@ -136,7 +136,7 @@ def _code(row: Mapping[str, str], column: str, words: Mapping[int, str]) -> str:
 
 
 def _number(text: str) -> float | None:
-    """A number; None where the cell is blank or says that nobody knows."""
+    """A number; None if the cell is blank or states that it is unknown."""
     try:
         number = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The files of a data set, found by their columns in what somebody names, read row by row."""
+"""Finds the files of a data set by their columns, and reads them row by row."""
 
 import io
 import json
@@ -34,9 +34,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Role:
-    """What a file is to a data set: known by `columns`, and described in `what`.
+    """The role of a file in a data set: recognised by `columns`, and described in `what`.
 
-    `is_mark`: a file with these columns can be of no other data set.
+    `is_mark`: a file with these columns cannot belong to another data set.
     """
 
     name: str
@@ -75,7 +75,7 @@ def _in_folder(path: Path) -> list[Part]:
 
 
 def _in_zip(path: Path) -> list[Part]:
-    # It stays open as long as its parts are used: each of them would read its list again.
+    # It stays open as long as its parts are used, because each would read its list again.
     archive = open_zip(path.name, path)
     infos = [
         info
@@ -102,7 +102,7 @@ def _file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    # Buffered: a member of a zip looks for the end of a line in small steps.
+    # Buffered, because a member of a zip looks for the end of a line in small steps.
     with archive.open(info) as stream, io.BufferedReader(cast(io.RawIOBase, stream)) as lines:
         yield lines
 
@@ -159,7 +159,7 @@ class Files:
         return found[0] if found else None
 
     def need(self, role: str) -> Part:
-        """The file of this role. Raises `Refused`, saying which file comes closest."""
+        """The file of this role. Raises `Refused` with the file that comes closest."""
         part = self.find(role)
         if part is None:
             raise self.missing(role)
@@ -185,7 +185,7 @@ def role_of(roles: Iterable[Role], part: Part) -> str | None:
 
 
 def json_rows(part: Part, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON Lines file with their lines; what cannot be read is a fault."""
+    """The objects of a JSON Lines file with their lines; unreadable ones are faults."""
     with part.open() as stream:
         for found in json_lines(stream, part.name):
             tally.row(part.name)
@@ -201,7 +201,7 @@ def json_rows(part: Part, tally: Tally) -> Iterator[tuple[int, dict[str, Any]]]:
 def csv_rows(
     part: Part, tally: Tally, *, escape: str | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file with their lines; what cannot be read is a fault."""
+    """The rows of a CSV file with their lines; unreadable ones are faults."""
     with part.open() as stream:
         for found in table_rows(stream, part.name, escape=escape):
             tally.row(part.name)

@@ -1,4 +1,4 @@
-"""OpinionQA (Santurkar et al. 2023): what people answered in the American Trends Panel."""
+"""OpinionQA (Santurkar et al. 2023): the answers of people in the American Trends Panel."""
 
 import ast
 import math
@@ -24,7 +24,7 @@ _LONGEST_LITERAL = 20_000
 
 @dataclass(frozen=True)
 class Wave:
-    """A folder of the panel: its questions and who answered them."""
+    """A folder of the panel: its questions and its respondents."""
 
     name: str
     info: Part
@@ -33,7 +33,7 @@ class Wave:
 
 @dataclass(frozen=True)
 class SurveyQuestion:
-    """A question with two options to choose from, refusing aside."""
+    """A question with two options, not counting a refusal."""
 
     key: str
     text: str
@@ -108,7 +108,7 @@ def _wave_name(responses: Part) -> str:
 
 
 def _wanted(waves: list[Wave], named: Any) -> list[Wave]:
-    """The waves that are named, as 26 or W26; all of them by default."""
+    """The waves with the given names, as 26 or W26; all of them by default."""
     if named == ALL:
         return waves
     names = {f"W{name.removeprefix('W')}" for name in named}
@@ -152,7 +152,7 @@ def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Surv
 def _literal(
     row: Mapping[str, str], column: str, kind: type, line: int, file: str, tally: Tally
 ) -> Any:
-    """The dict or list that a cell writes in Python's words; nothing is evaluated."""
+    """Parse the dict or list in a cell, written as a Python literal; nothing is evaluated."""
     text = row.get(column, "")
     if kind is list and not text:
         return []
@@ -200,7 +200,7 @@ def _picked(binary: Mapping[str, list[SurveyQuestion]], rule: Any, seed: int) ->
 def _answers(
     wave: Wave, questions: list[SurveyQuestion], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> dict[str, list[Answer]]:
-    """The respondents who were drawn for each question, in the order of the file."""
+    """The drawn respondents of each question, in the order of the file."""
     found: dict[str, list[Answer]] = {question.key: [] for question in questions}
     for line, row in csv_rows(wave.responses, tally):
         respondent = storable(row.get("QKEY", "")) or f"row{line}"
@@ -224,7 +224,7 @@ def _answers(
 
 
 def _order(key: str, sampling: str, seed: int) -> Any:
-    """What people are drawn by: a number by seed or, weighted, Efraimidis and Spirakis' key."""
+    """The sort key of a draw: a number by seed or, weighted, Efraimidis and Spirakis' key."""
 
     def by(answer: Answer) -> float:
         number = rank(seed, "opinionqa", key, answer.respondent)

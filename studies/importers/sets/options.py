@@ -15,8 +15,8 @@ ALL = "all"
 class Option:
     """One option; its kind is that of its default.
 
-    A default of "all" makes it a list of words, of `words` where those are known. A text must be
-    one of `words`; where `is_open`, it may also be a list of other words.
+    A default of "all" makes it a list of words, from `words` if they are known. A text must be
+    one of `words`; if `is_open`, it can also be a list of other words.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Option:
         return self.default == ALL
 
     def parse(self, text: str) -> Value:
-        """The value that `text` means. Raises `BadOption`, which says what is allowed."""
+        """The value that `text` means. Raises `BadOption` with the allowed values."""
         text = text.strip()
         if isinstance(self.default, bool):
             if text.casefold() not in _FLAGS:
@@ -98,7 +98,7 @@ def as_text(value: Any) -> str:
 
 
 def chosen(value: Any, name: str) -> bool:
-    """Whether a list of words, or all of them, has `name`."""
+    """Whether a list of words, or “all”, contains `name`."""
     return bool(value == ALL or name in value)
 
 

@@ -100,7 +100,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 def _posts(
     part: Part, people: list[dict[str, Any]], options: Mapping[str, Any], tally: Tally
 ) -> list[Post]:
-    """The answers that may stand in an item; `people` gets those who wrote them."""
+    """The answers that can be used in an item; adds their authors to `people`."""
     numbers: dict[str, int] = {}
     posts = []
     for line, raw in json_rows(part, tally):
@@ -155,10 +155,10 @@ def _similarity(
 def _others(
     posts: list[Post], alike: list[list[float]], max_reuse: int, seed: int
 ) -> dict[Post, Post]:
-    """For each answer, one of the most similar other person, none more than `max_reuse` times.
+    """For each answer, one of the most similar other author, none more than `max_reuse` times.
 
-    The answers take turns in an order by seed; of one person's answers the least used is taken,
-    and of equally similar people a seeded one.
+    The answers come in an order by seed; of one author's answers the least used is chosen,
+    and of equally similar authors a seeded one.
     """
     by_person: dict[int, list[Post]] = {}
     for post in posts:

@@ -1,4 +1,4 @@
-"""PRISM (Kirk et al. 2024): whom of several models a person gave the higher score."""
+"""PRISM (Kirk et al. 2024): which of several models a person gave the higher score."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from studies.text import fold, storable
 PAIRS = ("best_vs_random", "best_vs_second", "best_vs_worst", "all_pairs")
 TYPES = ("unguided", "values guided", "controversy guided")
 EMPTY = "EMPTY STRING"
-# A response refuses when its first 200 characters hold one of these, as whole words.
+# A response is a refusal if its first 200 characters contain one of these as whole words.
 REFUSALS = (
     "as an ai, i",
     "as an ai i",
@@ -71,7 +71,7 @@ _FAMILY = re.compile(r"[a-z]+")
 
 
 class Utterance(NamedTuple):
-    """A response to a person's message, with the line that has it."""
+    """A response to a person's message, with its line in the file."""
 
     line: int
     key: str
@@ -181,7 +181,7 @@ def _interactions(
 
 
 def _utterance(row: ImportRow, raw: dict[str, Any]) -> Utterance | None:
-    """The response of a row; None when it is faulty or has no score."""
+    """The response of a row; None if it is faulty or has no score."""
     texts = {
         name: _word(row, raw, name, may_be_blank=name in ("user_prompt", "model_response"))
         for name in ("utterance_id", "user_prompt", "model_response", "model_name")
@@ -215,7 +215,7 @@ def _word(row: ImportRow, raw: dict[str, Any], name: str, *, may_be_blank: bool 
 def _pairs(
     interaction: Interaction, options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[Pair]:
-    """The pairs of responses to one message that make items; what does not is counted."""
+    """The pairs of responses to one message that make items; other pairs are counted."""
     if len(interaction.responses) < 2:
         tally.drop("messages with a single response")
         return []
@@ -308,7 +308,7 @@ def _response(utterance: Utterance) -> dict[str, Any]:
 
 
 def family(model: str) -> str | None:
-    """What models of one kind have in common: “gpt” of gpt-4, “llama” of meta-llama/Llama-2."""
+    """The family of a model: “gpt” of gpt-4, “llama” of meta-llama/Llama-2."""
     found = _FAMILY.match(model.rpartition("/")[2].casefold())
     return found[0] if found else None
 

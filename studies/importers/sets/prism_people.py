@@ -9,7 +9,7 @@ from studies.importers.sets.files import Part, json_rows
 from studies.importers.sets.tally import Tally
 from studies.text import storable
 
-# key, label, where the survey has it (nested, or flattened with _), sentence
+# Key, label, path in the survey (nested, or flattened with _), sentence.
 _FACTS = (
     ("sex", "Sex", "gender", "The person is {lower}."),
     ("age", "Age", "age", "The person is {value} years old."),
@@ -36,7 +36,7 @@ _WITH_ARTICLE = {"Netherlands", "Philippines", "Czech Republic", "Dominican Repu
 
 
 def read_people(part: Part, *, describe: bool, tally: Tally) -> dict[str, dict[str, Any]]:
-    """The persona of each user; one without a single feature has an empty one."""
+    """The persona of each user; a user without any feature has an empty one."""
     people: dict[str, dict[str, Any]] = {}
     for _, row in json_rows(part, tally):
         user = str(row.get("user_id") or "").strip()
@@ -65,7 +65,7 @@ def _persona(user: str, row: Mapping[str, Any], *, describe: bool, tally: Tally)
 
 
 def _value(row: Mapping[str, Any], where: str) -> str:
-    """A value of the survey as it was released, or of the flattened copy of it."""
+    """A value of the survey, from the released file or from its flattened copy."""
     outer, _, inner = where.partition(".")
     value = row.get(outer)
     if inner:
@@ -75,6 +75,6 @@ def _value(row: Mapping[str, Any], where: str) -> str:
 
 
 def _place(country: str) -> str:
-    """A country as it is written after “in”."""
+    """A country as written after “in”."""
     article = country.startswith("United ") or country in _WITH_ARTICLE
     return f"the {country}" if article else country

@@ -1,6 +1,6 @@
 """Seeded random draws that are the same in every version of Python and on every machine.
 
-What is drawn depends on the seed and on names, not on the order of a file.
+A draw depends on the seed and on names, not on the order of a file.
 """
 
 import hashlib
@@ -17,17 +17,17 @@ def rank(seed: int, *names: object) -> int:
 
 
 def draw(items: Iterable[T], size: int, *, by: Callable[[T], float | int]) -> list[T]:
-    """The `size` items that are lowest in `by`, in the order in which they came."""
+    """The `size` items with the lowest `by`, in their original order."""
     listed = list(items)
     order = sorted(range(len(listed)), key=lambda n: (by(listed[n]), n))
     return [listed[n] for n in sorted(order[:size])]
 
 
 class Sides:
-    """Decides item after item whether the person's own answer is r1.
+    """Decides for each item whether the persona's own answer is r1.
 
-    Of every two items in a row it is one, by a seeded coin: any first part of the items is
-    balanced, and the same whatever follows it.
+    It is r1 in one of every two items in a row, by a seeded coin, so that the first items are
+    always balanced, and the same whatever follows them.
     """
 
     def __init__(self, seed: int, name: str) -> None:

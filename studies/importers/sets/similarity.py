@@ -1,4 +1,4 @@
-"""How alike two people are, by what is known of them."""
+"""The similarity of two people, from the known facts about them."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ def by_fields(people: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> lis
 
 
 def by_tfidf(texts: Sequence[str]) -> list[list[float]]:
-    """Cosine of the words of two texts, those that few texts have weighing more."""
+    """Cosine similarity of the words of two texts; rare words have more weight."""
     counts = [Counter(fold(text).replace(".", " ").replace(",", " ").split()) for text in texts]
     spread = Counter(word for count in counts for word in count)
     vectors = [
@@ -45,9 +45,9 @@ def by_tfidf(texts: Sequence[str]) -> list[list[float]]:
 
 
 def by_minilm(texts: Sequence[str]) -> list[list[float]]:
-    """Cosine of MiniLM's embeddings, from a copy of the model on this machine.
+    """Cosine similarity of MiniLM's embeddings, from a copy of the model on this machine.
 
-    Raises `BadOption` where the package or the model is missing.
+    Raises `BadOption` if the package or the model is missing.
     """
     try:
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]

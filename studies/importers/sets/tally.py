@@ -8,7 +8,7 @@ from studies.importers.files.faults import Faults
 
 
 class Watch(Protocol):
-    """Shows or stores how far the reading is, in rows."""
+    """Shows or stores the progress of reading, in rows."""
 
     total: int
 
@@ -17,7 +17,7 @@ class Watch(Protocol):
 
 @dataclass
 class Tally:
-    """Rows read a file, what was left out and why, what was changed, and every fault."""
+    """Rows read per file, exclusions with reasons, changes, and every fault."""
 
     watch: Watch | None = None
     rows: Counter[str] = field(default_factory=Counter)

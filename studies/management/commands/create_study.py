@@ -13,7 +13,7 @@ from studies.management.validation_message import explain
 from studies.models import Study, Task
 from studies.services.studies import create_study
 
-# What a file may set: everything a researcher may edit. The short name is the argument.
+# Settings allowed in a file: all that a researcher can edit. The short name is the argument.
 FIELDS = [
     field.name
     for field in Study._meta.concrete_fields

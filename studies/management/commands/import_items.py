@@ -129,7 +129,7 @@ class Command(BaseCommand):
     def _confirmed(
         self, study: Study | None, files: Sequence[ReadItems], options: dict[str, Any]
     ) -> int:
-        """How many items are there to be replaced; a person at a terminal agrees first."""
+        """The number of items to be replaced; a user at a terminal confirms first."""
         items, personas = counts(study) if study else (0, 0)
         if not items or options["dry_run"] or options["yes"] or not sys.stdin.isatty():
             return items
