@@ -81,7 +81,7 @@ def run_aggregates(study: Study, items: Sequence[str] | None = None) -> Iterator
 
 
 def _counts() -> dict[str, Any]:
-    """Count who chose each choice, with their mean certainty."""
+    """Count the answers for each choice, with their mean certainty."""
     counts: dict[str, Any] = {}
     for choice in Choice.values:
         chose = Q(choice=choice)

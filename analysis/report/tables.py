@@ -94,7 +94,7 @@ class Cell:
 
     @property
     def is_long(self) -> bool:
-        """Whether the column holds sentences, which need a wide column."""
+        """Whether the cell holds sentences, which need a wide column."""
         return self.is_text and len(self.text) > LONG
 
     @property

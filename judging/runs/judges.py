@@ -13,7 +13,7 @@ from judging.models import Judge
 from judging.runs.presets import PRESETS
 from judging.worker.endpoints import kind_of, settings_of
 
-LOCAL_SLOTS = 16  # of a model in this process, because memory is limited
+LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
 IDENTITY = (
     "backend",

@@ -51,7 +51,7 @@ OTHER_WORDS = (
 _RENEW_SECONDS = 10.0
 _RESERVE_SECONDS = 60.0
 
-# One thread at a time: many at once would block the event loop from running.
+# One thread at a time: many at once would keep the event loop from running.
 _preparing = threading.Lock()
 _in_hand = Counter[int]()  # turns under way in this process, by run
 _counting = threading.Lock()

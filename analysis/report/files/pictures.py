@@ -10,7 +10,7 @@ from analysis.errors import AnalysisError
 
 # PNG at three times the screen size: about 300 dots per inch in a column of a paper.
 _SCALES = {"svg": 1, "png": 3}
-# As wide as on a wide screen. Kaleido ignores the height of each drawing, so it is passed.
+# As wide as on a wide screen. The height is that of each drawing, which kaleido would ignore.
 _WIDTH = 720
 _WITHOUT = "Or open report.html in any browser: “Cite and download” saves all figures as one ZIP."
 
