@@ -59,7 +59,7 @@ def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(
     page = signed_in(viewport=viewport, color_scheme=scheme)
 
     for path, words in [
-        ("reports/annotators/", "flagged"),
+        ("reports/annotators/", "none flagged"),
         ("people/annotator/?rater=P-1", "Errors on the items that both answered"),
         ("people/checks/", "Unfair checks"),
         ("people/preview/", "Unfair checks"),
