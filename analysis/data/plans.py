@@ -2,14 +2,12 @@
 
 from datetime import datetime
 
-from analysis.data.arrays import (
-    FrozenPlan,
-    LateChange,
-)
+from analysis.data.arrays import FrozenPlan, LateChange
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation
 from judging.models import Judgment
+from judging.protocols.registry import names as protocol_names
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
@@ -28,6 +26,11 @@ def read_plan(study: Study) -> FrozenPlan | None:
             "database; restore the row from a backup."
         )
     return plan
+
+
+def run_settings() -> list[str]:
+    """Name the judging protocols that a planned run can use."""
+    return protocol_names()
 
 
 def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.data.arrays import FrozenPlan
-from analysis.data.plans import data_so_far, read_plan
+from analysis.data.plans import data_so_far, read_plan, run_settings
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
@@ -17,7 +17,6 @@ from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 
 SCHEMA = "thirdperson.plan/1"
-SETTINGS = ("standard", "certainty", "tie")
 MARGIN_RANGE = (0.001, 0.5)
 MAX_TEXT = 20_000
 
@@ -122,8 +121,9 @@ def parse_judge(text: str) -> dict[str, str]:
     name, setting, features = (*parts, *["", ""])[:3]
     if not name or len(parts) > 3:
         raise BadParameters(f"“{text}” is not a run. Write NAME : SETTING : FEATURES.")
-    if setting and setting not in SETTINGS:
-        raise BadParameters(f"“{setting}” is not a setting. Settings are {', '.join(SETTINGS)}.")
+    if setting and setting not in run_settings():
+        settings = ", ".join(run_settings())
+        raise BadParameters(f"“{setting}” is not a setting. Use one of: {settings}.")
     return {"judge": name, "setting": setting or "certainty", "features": features or "all"}
 
 
