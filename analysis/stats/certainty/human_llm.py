@@ -12,6 +12,8 @@ from ..core.results import FloatArray, Interval, Reason
 
 MIN_PAIRS = 3
 MIN_FOR_INTERVAL = 10
+# Up to this many items scipy computes the exact distribution where sizes are tied.
+MAX_SIGN_CHOICES = 13
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,7 @@ def compare_certainty(
         few: Reason = "too_few_items"
         return CertaintyPairs(n, None, None, None, None, few, None, None, few, few)
 
-    wilcoxon_p = None
-    if np.any(x != y):
-        wilcoxon_p = float(stats.wilcoxon(y, x, zero_method="wilcox").pvalue)
+    wilcoxon_p = _signed_ranks_p(y - x) if np.any(x != y) else None
     wilcoxon_reason: Reason | None = None if wilcoxon_p is not None else "no_variation"
     mean_difference = float(np.mean(y - x))
     # Means of several certainties may differ by rounding alone.
@@ -163,6 +163,27 @@ def compare_certainty(
         wilcoxon_reason=wilcoxon_reason,
         spearman_interval=_spearman_interval(spearman, n, level),
     )
+
+
+def _signed_ranks_p(difference: FloatArray) -> float:
+    """Compute the p value of `scipy.stats.wilcoxon`, without its slow path for few items.
+
+    With ties or equal pairs among few items scipy goes through every choice of signs, and ranks the
+    items again for each. Ranks do not depend on signs, so all choices are computed at once here.
+    """
+    unequal, size = difference != 0, np.abs(difference)
+    if difference.size > MAX_SIGN_CHOICES or np.unique(size[unequal]).size == difference.size:
+        return float(stats.wilcoxon(difference, zero_method="wilcox").pvalue)
+    ranks = np.zeros(difference.size)
+    ranks[unequal] = stats.rankdata(size[unequal])
+    found = stats.permutation_test(
+        (difference,),
+        lambda signed, axis: np.sum(ranks * (signed > 0), axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=np.inf,
+    )
+    return float(found.pvalue)
 
 
 def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:

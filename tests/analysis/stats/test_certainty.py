@@ -79,6 +79,18 @@ def test_distributions_may_have_different_lengths_and_need_three_of_each():
     assert compare_certainty_distributions([50, 60], [60] * 9).reason == "too_few_items"
 
 
+@pytest.mark.parametrize("n", range(3, 16))
+def test_wilcoxon_is_scipys_for_few_items_with_ties_and_equal_pairs(n):
+    rng = np.random.default_rng(n)
+    human = rng.integers(20, 80, n)
+    model = human + rng.choice([-10, -5, 0, 5, 5, 20], n)
+    model[0] = human[0] + 5
+
+    expected = stats.wilcoxon(model - human).pvalue
+
+    assert compare_certainty(human, model).wilcoxon_p == pytest.approx(expected, abs=1e-14)
+
+
 def test_wilcoxon_drops_equal_pairs():
     human, model = [50, 60, 70, 80, 90, 55], [50, 65, 60, 95, 70, 80]
 
