@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
-from django.core import signing
 from django.test import Client
 
-from annotation import services
-from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
+from annotation.models import Annotation, AnnotationRevision
 from studies.prompts import BANDS, wording
-from tests.annotation.pages.walking import post_answer, start, token_of
+from tests.annotation.pages.walking import post_answer, start
 from tests.factories import make_item, make_items, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
@@ -241,95 +239,6 @@ def test_after_completion_an_answer_is_refused(client, study):
 
     assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/done/")
     assert not Annotation.objects.filter(certainty=5).exists()
-
-
-@pytest.mark.parametrize("assignment", ["", "1", "forged:token:value", None])
-def test_a_form_without_an_assignment_of_ours_is_not_found(client, study, assignment):
-    response = post_answer(client, item_page(client, study), assignment=assignment)
-
-    assert response.status_code == 404
-    assert not Annotation.objects.exists()
-
-
-def test_somebody_elses_assignment_is_not_found(client, study):
-    other = start(study, "somebody-else")
-    theirs = token_of(item_page(other, study))
-
-    response = post_answer(client, item_page(client, study), assignment=theirs)
-
-    assert response.status_code == 404
-    assert not Annotation.objects.exists()
-
-
-def test_an_assignment_at_another_position_is_not_found(client, study):
-    page = item_page(client, study)
-
-    response = post_answer(client, page, f"/s/{study.slug}/task/2/")
-
-    assert response.status_code == 404
-    assert not Annotation.objects.exists()
-
-
-def test_a_token_that_names_somebody_elses_assignment_is_not_found(client, study):
-    start(study, "somebody-else")
-    theirs = Assignment.objects.exclude(annotator=Annotator.objects.first()).first()
-    mine = Annotator.objects.first()
-    mixed = signing.dumps([mine.pk, theirs.pk, 0], salt="annotation.assignment")
-
-    response = post_answer(client, item_page(client, study), assignment=mixed)
-
-    assert response.status_code == 404
-
-
-def test_a_resend_survives_an_expired_cookie(client, study):
-    page = item_page(client, study)
-    fresh = Client()
-
-    response = post_answer(fresh, page)
-
-    assert response.status_code == 303
-    assert Annotation.objects.count() == 1
-    assert fresh.get(response["Location"]).status_code == 200
-
-
-def test_a_token_opens_no_other_study(client, study):
-    other = make_study()
-
-    response = post_answer(Client(), item_page(client, study), f"/s/{other.slug}/task/1/")
-
-    assert response.status_code == 400
-    assert not Annotation.objects.exists()
-
-
-def test_a_closed_study_stores_no_answer(client, study):
-    page = item_page(client, study)
-    study.state = "closed"
-    study.save()
-
-    response = post_answer(client, page)
-
-    assert response.status_code == 403
-    assert not Annotation.objects.exists()
-
-
-def test_an_answer_that_comes_after_the_time_limit_is_kept(client, study):
-    page = item_page(client, study)
-    services.time_out(annotator_id=Annotator.objects.get().pk)
-
-    response = post_answer(client, page)
-
-    assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/done/")
-    assert Annotation.objects.get().standing == "released"
-
-
-def test_a_form_without_its_csrf_token_is_refused(study):
-    strict = Client(enforce_csrf_checks=True)
-    strict.get(f"/s/{study.slug}/?PROLIFIC_PID=strict")
-
-    response = strict.post(f"/s/{study.slug}/consent/", {"consent": "yes"})
-
-    assert response.status_code == 403
-    assert Annotator.objects.get().state == "arrived"
 
 
 def test_imported_texts_are_shown_as_text_wherever_they_stand():
