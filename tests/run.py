@@ -1,9 +1,9 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
-Two lanes run next to each other, because tests in Chromium and of processes mostly wait. One runs
-every test on PostgreSQL with Redis, as production has it. The other starts the product's processes,
-once on each pair of servers (SQLite with a broker in a folder, as `make run` has it, and PostgreSQL
-with Redis), and then runs on SQLite the pages in Chromium and whatever a database can change.
+Two lanes run side by side, because end-to-end tests mostly wait. One runs every test on PostgreSQL
+with Redis, as production has it, and then on SQLite the pages in Chromium and whatever a database
+can change. The other starts the product's processes, once on each pair of servers: SQLite with a
+broker in a folder, as `make run` has it, and PostgreSQL with Redis.
 """
 
 import os
@@ -99,20 +99,29 @@ def main() -> int:
             # What the demo does is the same on both, so by default it runs on SQLite alone.
             rest = () if "--all" in sys.argv else ("--ignore=tests/e2e/test_demo.py",)
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
-            production = Pass(
-                "PostgreSQL and Redis", "not sqlite and not e2e and not browser", PARALLEL, servers
-            )
-            others = [
+            tests = [
+                Pass(
+                    "PostgreSQL and Redis",
+                    "not sqlite and not e2e and not browser",
+                    PARALLEL,
+                    servers,
+                ),
+                Pass(
+                    "SQLite",
+                    "not postgres and not e2e",
+                    (*DIFFERS_ON_SQLITE, *PARALLEL),
+                    browser,
+                ),
+            ]
+            processes = [
                 Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
                 Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, apart),
-                Pass(
-                    "SQLite", "not postgres and not e2e", (*DIFFERS_ON_SQLITE, *PARALLEL), browser
-                ),
             ]
             # The second lane's lines come after those of the first, never between them.
             with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
-                waiting = lane.submit(lambda: [one.run(output) for one in others])
-                ok = [production.run(), *waiting.result()]
+                other = lane.submit(lambda: [one.run(output) for one in processes])
+                ok = [one.run() for one in tests]
+                ok += other.result()
                 output.seek(0)
                 shutil.copyfileobj(output, sys.stdout.buffer)
     except NoServer as error:

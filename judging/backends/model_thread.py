@@ -108,6 +108,8 @@ class ModelThread:
 
     def _run(self) -> None:
         model: Model | None = None
+        failed: list[_Request] = []
+        failure = ServerError("the model's thread has ended")
         try:
             while batch := self._next_batch():
                 try:
@@ -121,10 +123,12 @@ class ModelThread:
                     logger.exception("The local model failed.")
                     _settle(batch, _failure(error))
                 except BaseException as error:
-                    _settle(batch, _failure(error))
+                    failed, failure = batch, _failure(error)
                     raise
         finally:
             self._refuse_the_rest()
+            # Last, so that a question asked after this answer starts another thread.
+            _settle(failed, failure)
 
     def _loaded(self) -> Model:
         self._is_loading = True

@@ -30,6 +30,7 @@ class Progress:
         self._rows = rows
         self._percent, self._sentence = 0, "Started."
         self._is_current = True
+        self._lock = threading.Lock()
         # In a transaction of the caller, a thread would wait for its end without a visible sign.
         self.has_thread = not connection.in_atomic_block
 
@@ -42,9 +43,11 @@ class Progress:
 
     def store(self) -> None:
         try:
-            stored = self._rows.update(
-                progress=self._percent, message=self._sentence, heartbeat_at=timezone.now()
-            )
+            # One at a time, so that an earlier sentence never replaces a later one.
+            with self._lock:
+                stored = self._rows.update(
+                    progress=self._percent, message=self._sentence, heartbeat_at=timezone.now()
+                )
         except DatabaseError:
             # The next heartbeat may succeed, and the work itself can continue.
             logger.warning("the progress of a job could not be stored")

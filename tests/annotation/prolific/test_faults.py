@@ -297,10 +297,10 @@ def go_through(
         # The subscription is made; its confirmation is the next request that matches.
         patched.setattr(prolific.faults, "take", only_confirming(fault))
     else:
-        prolific.fault(method, path, fault, seconds=0.5)
+        prolific.fault(method, path, fault, seconds=1.0)
 
     # Impatient with the slow answer alone: other work on this machine may hold up any.
-    settings.PROLIFIC_TIMEOUT = 0.25 if fault == "slow" else 5.0
+    settings.PROLIFIC_TIMEOUT = 0.5 if fault == "slow" else 5.0
     told = person.do(action)
     settings.PROLIFIC_TIMEOUT = 5.0
     wait_until_idle(prolific)
