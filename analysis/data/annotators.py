@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q
 
 from analysis.data.answers import COUNTED
 from analysis.data.arrays import (
@@ -70,17 +69,6 @@ def load_all_answers(data: Dataset) -> AllAnswers:
         pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
         choice=choices,
     )
-
-
-def withdrawn_answers() -> Coalesce:
-    """The current number of withdrawn answers in the study of a row, for `annotate`."""
-    of_study = Annotation.objects.filter(
-        assignment__annotator__study=OuterRef("study"),
-        assignment__item__split=ItemRow.Split.MAIN,
-        standing=Annotation.Standing.WITHDRAWN,
-    )
-    counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
-    return Coalesce(Subquery(counted.values("n")), 0)
 
 
 def people_now(slug: str) -> tuple[dict[str, int], set[str]]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
 from annotation.files.answers_out import annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
@@ -67,3 +68,14 @@ def feature_keys(study: Study) -> dict[int, list[str]]:
         keys = tuple(feature["key"] for feature in features)
         shown[pk] = lists.setdefault(keys, list(keys))
     return shown
+
+
+def withdrawn_answers() -> Coalesce:
+    """The current number of withdrawn answers in the study of a row, for `annotate`."""
+    of_study = Annotation.objects.filter(
+        assignment__annotator__study=OuterRef("study"),
+        assignment__item__split=Item.Split.MAIN,
+        standing=Annotation.Standing.WITHDRAWN,
+    )
+    counted = of_study.order_by().values("assignment__annotator__study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)

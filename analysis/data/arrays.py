@@ -5,10 +5,9 @@ at any time. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, 
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from analysis.data.frozen_plan import FrozenPlan, LateChange, feed
 from judging.protocols.registry import protocol
 
 CHOICES = ("r1", "r2", "tie")
@@ -49,40 +49,6 @@ class StudyFacts:
     currency: str
     source: Mapping[str, Any]
     question: str
-
-
-@dataclass(frozen=True)
-class FrozenPlan:
-    """A frozen analysis plan, with the number of `answers` and `judgments` at that time.
-
-    `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
-    """
-
-    content: Mapping[str, Any]
-    answers: int
-    judgments: int
-    frozen_at: str
-    seal: str = ""
-
-    @property
-    def is_before_data(self) -> bool:
-        return self.answers == self.judgments == 0
-
-    def sealed(self) -> str:
-        """The hash of its content, by which anyone can check that the plan is unchanged."""
-        digest = hashlib.sha256()
-        _feed(digest, "plan", asdict(replace(self, seal="")))
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class LateChange:
-    """A change to threshold or margin after the first answer, with its day (UTC)."""
-
-    setting: str
-    before: float
-    after: float
-    on: str
 
 
 @dataclass(frozen=True)
@@ -250,25 +216,25 @@ class Dataset:
     def inputs_hash(self) -> str:
         """A hash of every value above; equal data have equal hashes on every machine."""
         digest = hashlib.sha256()
-        _feed(digest, "study", asdict(self.study))
+        feed(digest, "study", asdict(self.study))
         # Items are many and flat, so they need no deep copy.
-        _feed(digest, "items", [vars(item) for item in self.items])
-        _feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
-        _feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
-        _feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
+        feed(digest, "items", [vars(item) for item in self.items])
+        feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
+        feed(digest, "raters", [self.raters, self.rater_groups, self.attention])
+        feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         if self.plan is not None:
-            _feed(digest, "plan", self.plan.seal)
+            feed(digest, "plan", self.plan.seal)
         if self.late_changes:
-            _feed(digest, "late changes", [asdict(change) for change in self.late_changes])
+            feed(digest, "late changes", [asdict(change) for change in self.late_changes])
         _feed_arrays(digest, self.answers)
         if self.set_aside is not None:
-            _feed(digest, "set aside", self.set_aside_raters)
+            feed(digest, "set aside", self.set_aside_raters)
             _feed_arrays(digest, self.set_aside)
         for run in self.runs:
             made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
-            _feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
-            _feed(digest, "conditions", [run.sent, run.reported])
-            _feed(digest, "prompt", asdict(run.prompt))
+            feed(digest, "run", [run.run, run.judge, run.setting, run.features, *made])
+            feed(digest, "conditions", [run.sent, run.reported])
+            feed(digest, "prompt", asdict(run.prompt))
             _feed_arrays(digest, run.judgments)
         return digest.hexdigest()
 
@@ -305,15 +271,10 @@ def columns(rows: Iterable[tuple[Any, ...]], *kinds: str) -> list[npt.NDArray[An
     return [np.array(column, dtype=kind) for column, kind in zip(table, kinds, strict=True)]
 
 
-def _feed(digest: Any, name: str, value: Any) -> None:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    digest.update(f"{name}:{len(text)}:{text}\n".encode())
-
-
 def _feed_arrays(digest: Any, table: Answers | Judgments) -> None:
     for name, array in vars(table).items():
         if array.dtype.kind == "U":
-            _feed(digest, name, array.tolist())
+            feed(digest, name, array.tolist())
         else:
             # Little-endian and one NaN, so that the bytes are the same everywhere.
             data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))

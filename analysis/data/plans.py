@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from analysis.data.arrays import FrozenPlan, LateChange
+from analysis.data.frozen_plan import FrozenPlan, LateChange
 from analysis.errors import AnalysisError
 from analysis.models import AnalysisPlan
 from annotation.models import Annotation

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Answers, Dataset, FrozenPlan, Item, Judgments, Run
+from analysis.data.arrays import Answers, Dataset, Item, Judgments, Run
+from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.juries import sum_of_costs
 from analysis.errors import BadParameters
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from analysis.data.arrays import FrozenPlan
+from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.plans import data_so_far, read_plan, run_settings
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from analysis.report.encode import Json, put
 
 if TYPE_CHECKING:
-    from analysis.data.arrays import FrozenPlan, Run
+    from analysis.data.arrays import Run
+    from analysis.data.frozen_plan import FrozenPlan
     from analysis.report.section import Analysis
     from analysis.report.study import Study
     from analysis.report.tables import Table

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import httpx2
-
 from judging.backends.completions import read_response, short, status_fault, without_key
 from judging.backends.endpoints import is_openai
 from judging.engine.interface import Fault, JudgeQuestion, Reply
@@ -110,7 +108,7 @@ class BatchClient:
             base_url=base_url,
             api_key=api_key or _NO_KEY,
             max_retries=2,
-            timeout=httpx2.Timeout(600.0, connect=10.0),
+            timeout=openai.Timeout(600.0, connect=10.0),
         )
         if not is_openai(base_url):
             # Otherwise read from the environment, which may belong to another use.

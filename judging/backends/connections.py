@@ -4,11 +4,15 @@ The HTTP library's own pool looks at all its connections for every request. With
 half of a request's work, and the limiter already decides how many requests run at once.
 """
 
+import asyncio
 import urllib.request
 from collections.abc import Mapping
 
 import httpcore2
 import httpx2
+
+from judging.backends.completions import short
+from judging.engine.interface import Interrupted, TimedOut, Unreachable
 
 CONNECT_SECONDS = 10.0
 _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
@@ -26,6 +30,7 @@ class Connections:
         plain = ("Accept-Encoding", "identity")
         self._headers = [("Host", url.netloc.decode()), plain, *headers.items()]
         self.key = headers.get("Authorization", "").removeprefix("Bearer ")
+        self._timeout = timeout
         self._extensions = {
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}
         }
@@ -37,7 +42,22 @@ class Connections:
         self._idle: list[httpcore2.AsyncConnectionInterface] = []
 
     async def post(self, content: bytes) -> httpcore2.Response:
-        """The whole response. Raises the exceptions of `httpcore2`."""
+        """The whole response. Raises `Unreachable`, `TimedOut` or `Interrupted`."""
+        try:
+            # The library's own limits are per received piece, and pieces can keep arriving.
+            async with asyncio.timeout(self._timeout + CONNECT_SECONDS):
+                return await self._post(content)
+        except httpcore2.ConnectTimeout as error:
+            raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
+        except (httpcore2.TimeoutException, TimeoutError) as error:
+            raise TimedOut(f"no answer within {self._timeout:.0f} seconds") from error
+        except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
+            reason = short(str(error)) or type(error).__name__
+            raise Unreachable(f"no connection ({reason})") from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            raise Interrupted(f"connection lost ({type(error).__name__})") from error
+
+    async def _post(self, content: bytes) -> httpcore2.Response:
         connection = await self._take()
         try:
             return await connection.request(

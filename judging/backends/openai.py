@@ -5,14 +5,11 @@ times the processor time for each of them, its retries would send (and pay for) 
 not in the ledger, and it reads keys and addresses from the environment that are meant for others.
 """
 
-import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import httpcore2
 
 from judging.backends.backend import (
     NO_PROBABILITIES,
@@ -21,26 +18,23 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
-from judging.backends.completions import read_response, short, status_fault, without_key
+from judging.backends.completions import read_response, status_fault, without_key
 from judging.backends.compression import unpacked
-from judging.backends.connections import CONNECT_SECONDS, Connections
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, request_body
 from judging.engine.interface import (
     Adjusted,
     Backend,
-    Interrupted,
     JudgeQuestion,
     Parameters,
     Reply,
-    TimedOut,
-    Unreachable,
 )
 from studies.retry_after import seconds_to_wait
 
 if TYPE_CHECKING:
     from judging.backends.batch import BatchClient
+    from judging.backends.connections import Connections
 
 _NO_KEY = "none"  # servers without keys ignore it
 _MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
@@ -60,8 +54,10 @@ class OpenAISettings:
     structured: bool = False
 
 
-def connect(*, base_url: str, api_key: str, timeout: float) -> Connections:
+def connect(*, base_url: str, api_key: str, timeout: float) -> "Connections":
     """Connect to one server with one key; the key is sent to this address and no other."""
+    from judging.backends.connections import Connections  # which loads the HTTP library
+
     headers = {
         "Authorization": f"Bearer {api_key or _NO_KEY}",
         "Content-Type": "application/json",
@@ -97,7 +93,7 @@ def intended_parameters(settings: OpenAISettings) -> Parameters:
 
 
 class OpenAIBackend:
-    def __init__(self, settings: OpenAISettings, connections: Connections) -> None:
+    def __init__(self, settings: OpenAISettings, connections: "Connections") -> None:
         self._settings = settings
         self._connections = connections
         self.adjustments = Adjustments(intended_parameters(settings))
@@ -107,19 +103,7 @@ class OpenAIBackend:
 
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         body = request_body(parameters.values, question, seed=seed)
-        try:
-            # The library's own limits are per received piece, and pieces can keep arriving.
-            async with asyncio.timeout(self._settings.timeout + CONNECT_SECONDS):
-                response = await self._connections.post(json.dumps(body).encode())
-        except httpcore2.ConnectTimeout as error:
-            raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
-        except (httpcore2.TimeoutException, TimeoutError) as error:
-            raise TimedOut(f"no answer within {self._settings.timeout:.0f} seconds") from error
-        except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
-            reason = short(str(error)) or type(error).__name__
-            raise Unreachable(f"no connection ({reason})") from error
-        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise Interrupted(f"connection lost ({type(error).__name__})") from error
+        response = await self._connections.post(json.dumps(body).encode())
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
         content = unpacked(
             response.content,

@@ -2,7 +2,6 @@
 
 from urllib.parse import urlsplit
 
-import httpx2
 from django.urls import reverse
 
 from judging.models import Judge
@@ -30,6 +29,8 @@ def _answers(judge: Judge) -> bool:
     """Whether the judge's server responds at all; sent without a key, so a refusal is enough."""
     if not judge.capabilities.needs_endpoint or not urlsplit(judge.base_url).hostname:
         return True
+    import httpx2
+
     try:
         httpx2.get(f"{judge.base_url.rstrip('/')}/models", timeout=_SECONDS)
     except httpx2.HTTPError:

@@ -5,15 +5,17 @@ import os
 import secrets
 import time
 from functools import cache
+from typing import TYPE_CHECKING
 
-import redis
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from redis.exceptions import RedisError, WatchError
 
 from judging.engine.limits import Grant, Report
 from judging.engine.rate_limit_coordination import CoordinationFailed, Document, Exchange, settle
 from judging.models import SharedLimit
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 _FORGET_SECONDS = 3600
 _TRIES = 20
@@ -59,14 +61,18 @@ def _database_time() -> float:
 
 
 @cache
-def _redis(pid: int) -> redis.Redis:
-    return redis.Redis.from_url(
+def _redis(pid: int) -> "Redis":
+    from redis import Redis
+
+    return Redis.from_url(
         settings.CELERY_BROKER_URL, socket_timeout=5.0, socket_connect_timeout=5.0
     )
 
 
 def _in_redis(endpoint: str, member: str, report: Report) -> Grant:
     """Read, settle, write; repeat if another process wrote in between."""
+    from redis.exceptions import RedisError, WatchError
+
     key = f"thirdperson:limits:{endpoint}"
     try:
         with _redis(os.getpid()).pipeline() as pipe:

@@ -1,56 +1,122 @@
-"""What a process imports before it does anything: pages and `--help` wait for it."""
+"""What a process imports, and when: pages and `--help` wait for it, and every worker keeps it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.migrated import copy_migrated
+
 ROOT = Path(__file__).resolve().parents[2]
-# Statistics, plots, clients of providers, files for exports: imported where the work is done.
-HEAVY = ["kaleido", "krippendorff", "openai", "plotly", "pyarrow", "scipy", "torch", "transformers"]
-SCRIPT = f"""
-import json
+# Statistics, plots, HTTP clients, files for exports: imported where the work is done.
+HEAVY = """
+    httpcore2 httpx2 kaleido krippendorff numpy openai pandas plotly pyarrow redis requests scipy
+    torch transformers
+""".split()
+NOTE = f"""
 import sys
-from importlib import import_module
 
 import django
 
+django.setup()
 found = {{}}
+
 
 def note(step):
     for name in {HEAVY}:
         if name in sys.modules:
             found.setdefault(name, step)
 
-django.setup()
+
 note("django.setup()")
+"""
+COMMANDS = """
+from importlib import import_module
+
 from django.core.management import call_command, get_commands, load_command_class
 
 call_command("check")
 note("manage.py check")
-steps = []
-for name, app in sorted(get_commands().items()):
-    if not app.startswith("django."):
-        load_command_class(app, name).create_parser("manage.py", name).format_help()
-        note(f"manage.py {{name}} --help")
-        steps.append(name)
+names = sorted(name for name, app in get_commands().items() if not app.startswith("django."))
+for name in names:
+    load_command_class(get_commands()[name], name).create_parser("", name).format_help()
+    note(f"manage.py {name} --help")
+assert len(names) > 10
 import_module("config.wsgi")
 note("config.wsgi")
-print(json.dumps([len(steps), found]))
+"""
+PARTICIPANT = """
+from django.test import Client
+
+from annotation.content.comprehension import set_questions, standard_questions
+from tests.annotation.pages.walking import answer_all, arrive
+from tests.factories import make_item, make_items, make_study
+
+study = make_study(items_per_annotator=2)
+make_items(study, 2)
+make_item(study=study, split="practice", key="try")
+set_questions(study_id=study.pk, questions=standard_questions(study))
+note("setting up a study")
+client = Client(headers={"host": "localhost"})
+arrive(study, client=client)
+note("the entry")
+home = f"/s/{study.slug}/"
+
+
+def go(method, path, data=None):
+    response = getattr(client, method)(home + path, data)
+    assert response.status_code in (200, 204, 303), (path, response.status_code)
+    note(f"{method} {path}")
+    return response
+
+
+go("get", "consent/")
+go("get", "consent/copy/")
+go("post", "consent/", {"consent": "yes"})
+go("get", "instructions/")
+go("post", "instructions/")
+for question in study.comprehension_questions.order_by("position"):
+    go("get", f"quiz/{question.position}/")
+    go("post", f"quiz/{question.position}/", {"answer": str(question.right)})
+go("get", "practice/")
+go("post", "practice/", {"choice": "a", "certainty": "50"})
+go("get", "practice/")
+go("post", "practice/", {"understood": "try"})
+go("get", "help/")
+go("get", "about/")
+answer_all(client, study)
+note("the items")
+go("post", "feedback/", {"comments": ""})
+go("get", "done/")
+"""
+SAY = """
+import json
+
+print(json.dumps(found))
 """
 
 
-def test_pages_and_the_help_of_commands_load_no_heavy_packages():
-    """One new process for all: the first step that needs a package is named with it."""
+def first_imports(script: str, **environment: str) -> dict[str, str]:
+    """The heavy packages that a new process imports, each with the first step that needs it."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", NOTE + script + SAY],
         cwd=ROOT,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=False,
     )
-
     assert done.returncode == 0, done.stderr
-    n_commands, found = json.loads(done.stdout.splitlines()[-1])
-    assert found == {}
-    assert n_commands > 10
+    found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_pages_and_the_help_of_commands_load_no_heavy_packages():
+    assert first_imports(COMMANDS) == {}
+
+
+def test_a_whole_participation_loads_no_heavy_packages(tmp_path):
+    copy_migrated(tmp_path)
+
+    assert first_imports(PARTICIPANT, VAR_DIR=str(tmp_path), DATABASE_URL="") == {}

@@ -277,7 +277,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
             server.close()
             await asyncio.gather(*served, return_exceptions=True)
 
-    monkeypatch.setattr("judging.backends.openai.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("judging.backends.connections.CONNECT_SECONDS", 0.1)
     asyncio.run(scenario())
 
 

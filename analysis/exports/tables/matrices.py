@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
 from analysis.data.answers import counted_pseudonyms
 from analysis.data.items import item_keys, run_labels
 from analysis.exports.errors import ExportError
@@ -72,10 +70,10 @@ def reliability_matrix(study: Study) -> Table:
     def rows() -> Iterator[ExportRow]:
         line = {rater: number for number, rater in enumerate(raters)}
         position = {key: number for number, key in enumerate(keys)}
-        codes = np.zeros((len(raters), len(keys)), dtype=np.int8)
+        codes = [bytearray(len(keys)) for _ in raters]
         for answer in counted_answers(study):
-            codes[line[answer["rater_id"]], position[answer["item_id"]]] = CODES[answer["choice"]]
-        for rater, row in zip(raters, codes.tolist(), strict=True):
+            codes[line[answer["rater_id"]]][position[answer["item_id"]]] = CODES[answer["choice"]]
+        for rater, row in zip(raters, codes, strict=True):
             named = zip(keys, row, strict=True)
             yield {"rater_id": rater} | {key: code or None for key, code in named}
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import importlib.util
 import json
 import os
 import tempfile
@@ -212,18 +213,12 @@ def sha256_of(path: Path) -> str:
 
 
 def require_pyarrow() -> None:
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
+    if not has_pyarrow():
         raise ExportError(
             "Parquet needs the package pyarrow, which is not installed. "
             "Install it with `pip install pyarrow`, or export csv or jsonl."
-        ) from error
+        )
 
 
 def has_pyarrow() -> bool:
-    try:
-        require_pyarrow()
-    except ExportError:
-        return False
-    return True
+    return importlib.util.find_spec("pyarrow") is not None

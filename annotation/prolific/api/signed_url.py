@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import requests
 from django.conf import settings
 from django.core.cache import cache
 
@@ -111,6 +110,8 @@ def _key(kid: str) -> "PyJWK":
 
 
 def _read_keys() -> list[dict[str, Any]]:
+    import requests
+
     parts = urlsplit(api_base(settings.PROLIFIC_BASE_URL))
     url = f"{parts.scheme}://{parts.netloc}{_PATH}"
     try:

@@ -4,16 +4,16 @@ Only requests that may be done twice are retried: reading, and those that a call
 `again`.
 """
 
+from __future__ import annotations
+
 import logging
 import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
-
-import requests
 
 from annotation.prolific.api.errors import (
     NotConfigured,
@@ -27,6 +27,9 @@ from annotation.prolific.api.errors import (
     describe,
 )
 from studies.retry_after import seconds_to_wait
+
+if TYPE_CHECKING:
+    import requests
 
 Shape = TypeVar("Shape")
 logger = logging.getLogger(__name__)
@@ -44,7 +47,7 @@ def api_base(url: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Token(requests.auth.AuthBase):
+class _Token:
     """Authentication by the token, even if a .netrc file exists; shows only the token's end."""
 
     value: str = field(repr=False)
@@ -78,6 +81,8 @@ class Transport:
             )
         if not token.isascii() or not token.isprintable() or " " in token:
             raise NotConfigured("PROLIFIC_API_TOKEN holds signs that no token has. Copy it again.")
+        import requests  # Here, because every page imports this module.
+
         self._base = api_base(base_url)
         self._token = token
         self._patience = patience
@@ -183,6 +188,8 @@ class Transport:
         raise AssertionError("every attempt returns or raises")
 
     def _once(self, method: str, path: str, **options: Any) -> requests.Response:
+        import requests
+
         if self.before_request is not None:
             self.before_request()
         url = f"{self._base}{path}"

@@ -1,0 +1,47 @@
+"""The frozen analysis plan of a study and its seal; pages show it, so nothing here needs arrays."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FrozenPlan:
+    """A frozen analysis plan, with the number of `answers` and `judgments` at that time.
+
+    `content` holds threshold, margin, seed, bootstrap, analyses, exclusions, judges, hypotheses.
+    """
+
+    content: Mapping[str, Any]
+    answers: int
+    judgments: int
+    frozen_at: str
+    seal: str = ""
+
+    @property
+    def is_before_data(self) -> bool:
+        return self.answers == self.judgments == 0
+
+    def sealed(self) -> str:
+        """The hash of its content, by which anyone can check that the plan is unchanged."""
+        digest = hashlib.sha256()
+        feed(digest, "plan", asdict(replace(self, seal="")))
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class LateChange:
+    """A change to threshold or margin after the first answer, with its day (UTC)."""
+
+    setting: str
+    before: float
+    after: float
+    on: str
+
+
+def feed(digest: Any, name: str, value: Any) -> None:
+    """Add a named value to a hash; equal values give equal bytes."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    digest.update(f"{name}:{len(text)}:{text}\n".encode())
