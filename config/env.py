@@ -141,13 +141,14 @@ def mail_server(value: str) -> dict[str, Any]:
 def sqlite(path: Path) -> dict[str, Any]:
     """Django's settings for an SQLite database."""
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "config.sqlite",
         "NAME": str(path),
         # IMMEDIATE takes the write lock at BEGIN: a transaction that reads before it
         # writes then waits its turn instead of failing with "database is locked".
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
-            # SQLite has no queue of writers: when there are many, some wait for a long time.
+            # How long a writer waits for its turn (see config/sqlite), and then for a program
+            # that does not queue.
             "timeout": 120,
             # Deleted data is overwritten, so that no name remains in a free page of the file.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON;",

@@ -14,5 +14,5 @@ STATIC_ROOT = None  # type: ignore[assignment]  # files are found where they lie
 WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # A file, not memory: threads then meet the same locks as in production.
-if "sqlite3" in str(DATABASES["default"]["ENGINE"]):
+if "sqlite" in str(DATABASES["default"]["ENGINE"]):
     DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
