@@ -13,7 +13,10 @@ _DEFAULT_TIMEOUT = 5.0
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection that queues before BEGIN and leaves the queue with COMMIT or ROLLBACK."""
+    """A connection that queues before BEGIN and leaves the queue with COMMIT or ROLLBACK.
+
+    The stubs of Django's backend do not know the methods that start and end a transaction.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,25 +47,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         self.take_turn()
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
             self.end_turn()
             raise
 
     def _commit(self) -> None:
         # After an error Django rolls back or closes the connection.
-        super()._commit()
+        super()._commit()  # type: ignore[misc]
         self.end_turn()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()
+            super()._rollback()  # type: ignore[misc]
         finally:
             self.end_turn()
 
     def _close(self) -> None:
         try:
-            super()._close()
+            super()._close()  # type: ignore[misc]
         finally:
             self.end_turn()
 

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.db import connection, transaction
@@ -47,13 +47,6 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
 def test_threads_write_in_the_order_in_which_they_came(queue):
     served = []
 
@@ -66,7 +59,8 @@ def test_threads_write_in_the_order_in_which_they_came(queue):
     threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
     for number, thread in enumerate(threads, start=1):
         thread.start()
-        wait_until(lambda expected=number: len(queue._waiting) == expected)
+        while len(queue._waiting) < number:
+            time.sleep(0.001)
     queue.leave()
     for thread in threads:
         thread.join()
@@ -109,7 +103,12 @@ def test_a_killed_holder_frees_the_queue(database, queue):
     holder = start("hold", database)
     holder.stdout.readline()
     served = threading.Event()
-    waiting = threading.Thread(target=lambda: (queue.enter(), served.set()))
+
+    def wait() -> None:
+        queue.enter()
+        served.set()
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
 
     assert not served.wait(0.2)
@@ -151,7 +150,9 @@ def connections(database: Path, django_db_blocker: Any) -> Iterator[list[Databas
     """Two connections to the database that soon give up waiting."""
     settings = sqlite(database)
     settings["OPTIONS"]["timeout"] = 0.1
-    opened = [ConnectionHandler({"default": settings})["default"] for _ in range(2)]
+    opened = [
+        cast(DatabaseWrapper, ConnectionHandler({"default": settings})["default"]) for _ in range(2)
+    ]
     with django_db_blocker.unblock(), closing(opened[0]), closing(opened[1]):
         yield opened
 
