@@ -313,11 +313,15 @@ def _percent_agreement(weights: FloatArray, rows: FloatArray) -> FloatArray:
 
 def _observed(weights: FloatArray, rows: FloatArray, matrix: FloatArray) -> FloatArray:
     """Mean weighted agreement of pairs over items with two votes; NaN where there are none."""
-    m = rows.sum(axis=1)
-    paired = m >= 2
-    kept, m = rows[paired], m[paired]
-    share = (kept * (kept @ matrix - 1)).sum(axis=1) / (m * (m - 1))
+    paired = rows.sum(axis=1) >= 2
+    share = _agreement_within(rows[paired], matrix)
     return ratio(weights[:, paired] @ share, weights[:, paired].sum(axis=1))
+
+
+def _agreement_within(paired: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Mean weighted agreement of the pairs of each row; every row has two votes or more."""
+    m = paired.sum(axis=1)
+    return np.asarray((paired * (paired @ matrix - 1)).sum(axis=1) / (m * (m - 1)))
 
 
 def _chance_corrected(
@@ -348,9 +352,11 @@ def _chance_corrected(
         return ratio(observed - expected, 1 - expected)
 
     found = estimate_with_interval(statistic, rows, "no_variation", n_draws, rng, level)
+    if limits is None or found.interval_reason != "no_variation":
+        return found
     paired = pairable(rows)
-    shares = _observed(np.eye(len(paired)), paired, agreement) if limits else np.empty(0)
-    if limits is None or found.interval_reason != "no_variation" or np.ptp(shares) > 1e-12:
+    shares = _agreement_within(paired, agreement)
+    if np.ptp(shares) > 1e-12:
         return found
     # The coefficient rises with p_a and falls with p_e.
     of_share = constant_interval(float(shares[0]), len(paired), level=level)

@@ -291,3 +291,10 @@ def test_shares_outside_zero_and_one_are_refused():
         expected_agreement(59.6)
     with pytest.raises(ValueError, match="must be odd, got 4"):
         shared_stereotype(0.6, 0.6, n_annotators=4)
+
+
+def test_coefficients_of_many_items_need_no_matrix_of_items_by_items():
+    counts = np.tile([[3, 0], [2, 1]], (100_000, 1))
+
+    for coefficient in (gwet_ac, brennan_prediger):
+        assert coefficient(counts, n_draws=100, rng=np.random.default_rng(1)).interval is not None
