@@ -158,7 +158,10 @@ def fill(n_items: int) -> None:
     data, name = simulated(n_items), f"items-{n_items}"
     study = Study.objects.create(slug=name, title=f"{n_items:,} items", is_simulated=True)
     shown = [
-        [{"key": label.lower(), "label": label, "value": value, "text": value} for label, value in f]
+        [
+            {"key": label.lower(), "label": label, "value": value, "text": value}
+            for label, value in f
+        ]
         for f in data.personas.values()
     ]
     personas = copy_in(Persona, study_id=study.pk, key=list(data.personas), features=shown)
@@ -343,7 +346,16 @@ def open_page(page: Path) -> dict[str, Any]:
 
 
 ROW = "{:<34}{:>9}{:>9}{:>10}{:>9}{:>9}{:>10}{:>13}{:>9}\n"
-HEADINGS = ("CPU s", "seconds", "peak MB", "JSON MB", "page MB", "elements", "scrollable s", "drawn s")
+HEADINGS = (
+    "CPU s",
+    "seconds",
+    "peak MB",
+    "JSON MB",
+    "page MB",
+    "elements",
+    "scrollable s",
+    "drawn s",
+)
 FIELDS = ("cpu", "seconds", "peak_mb", "json_mb", "html_mb", "elements", "scrollable", "drawn")
 
 
@@ -359,7 +371,14 @@ def main(sizes: Sequence[int]) -> None:
                 found |= run("open", found["page"])
             else:
                 found = run("statistics", str(n_items))
-            told = (f"{found[key]:.3g}" if found[key] < 100 else f"{found[key]:,.0f}" if key in found else "–" for key in FIELDS)
+            told = (
+                f"{found[key]:.3g}"
+                if found[key] < 100
+                else f"{found[key]:,.0f}"
+                if key in found
+                else "–"
+                for key in FIELDS
+            )
             sys.stdout.write(ROW.format(name, *told))
             sys.stdout.flush()
 

@@ -46,7 +46,9 @@ class Kind:
     @classmethod
     def of(cls, row: npt.ArrayLike, code: npt.ArrayLike, n: int) -> "Kind":
         codes, n_clusters = relabel(code)
-        cells = np.unique(np.asarray(row, dtype=np.int64) * max(n_clusters, 1) + codes)
+        cells = np.asarray(row, dtype=np.int64) * max(n_clusters, 1) + codes
+        if (np.diff(cells) <= 0).any():
+            cells = np.unique(cells)
         rows, columns = np.divmod(cells, max(n_clusters, 1))
         return cls(
             sparse.csr_array((np.ones(cells.size), (rows, columns)), shape=(n, n_clusters)),

@@ -306,7 +306,10 @@ def log_total(log_values: FloatArray) -> FloatArray:
     A few options are summed one after the other, several times faster than by
     `scipy.special.logsumexp`; minus infinity means an impossible option.
     """
-    return np.asarray(np.logaddexp.reduce(log_values, axis=1, keepdims=True))
+    total = log_values[:, 0]
+    for option in range(1, log_values.shape[1]):
+        total = np.logaddexp(total, log_values[:, option])
+    return np.asarray(total[:, None])
 
 
 def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:

@@ -122,6 +122,7 @@ def mace(
     _check_iterations(max_iterations)
     posterior, voted, given = _start(votes)
     cell = votes.annotator * votes.n_options + votes.choice
+    place = votes.item * votes.n_options + votes.choice
     size = votes.n_annotators * votes.n_options
     chosen = np.bincount(cell, minlength=size).reshape(-1, votes.n_options).astype(np.float64)
 
@@ -129,16 +130,18 @@ def mace(
         return _Spamming.of(spammed, given, prior, spam_prior)
 
     def expect(fitted: _Spamming) -> tuple[FloatArray, FloatArray, float]:
-        knowing, spamming = fitted.knowing[votes.annotator], fitted.spamming[votes.annotator]
-        wrong = spamming * fitted.spam[votes.annotator, votes.choice]
-        joint = _log_joint(votes, np.log1p(knowing / wrong))
+        # All votes of an annotator for an option have the same odds.
+        knowing = fitted.knowing[:, None]
+        wrong = fitted.spamming[:, None] * fitted.spam
+        joint = _log_joint(votes, np.log1p(knowing / wrong).ravel()[cell])
         total = log_total(joint)
         posterior = np.exp(joint - total)
         # A vote for the likely truth is knowledge or luck; any other is spam.
         lucky = wrong / (knowing + wrong)
-        share = 1 - posterior[votes.item, votes.choice] * (1 - lucky)
+        share = 1 - posterior.ravel()[place] * (1 - lucky).ravel()[cell]
         spammed = _counted(cell, share, chosen)
-        evidence = float(np.log(wrong).sum() + (total[voted] - np.log(votes.n_options)).sum())
+        evidence = np.log(wrong).ravel()[cell].sum()
+        evidence = float(evidence + (total[voted] - np.log(votes.n_options)).sum())
         return posterior, spammed, evidence - fitted.divergence
 
     def step(spammed: FloatArray) -> tuple[FloatArray, float]:
