@@ -1,6 +1,8 @@
 """Ask the same prompts through inspect-ai; run by `benchmarks.judging` with a Python that has it.
 
-python benchmarks/_inspect.py URL PROMPTS.json SLOTS
+python benchmarks/_inspect.py URL PROMPTS.json SLOTS [quiet]
+
+By default it writes its log after every sample; with `quiet` it does not (`log_realtime=False`).
 """
 
 import json
@@ -13,6 +15,7 @@ from pathlib import Path
 
 def main() -> int:
     url, prompts, slots = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), int(sys.argv[3])
+    is_quiet = "quiet" in sys.argv[4:]
     os.environ |= {"MOCK_API_KEY": "none", "MOCK_BASE_URL": url}
     from inspect_ai import Task, eval  # type: ignore[import-not-found]
     from inspect_ai.dataset import (  # type: ignore[import-not-found]
@@ -34,6 +37,7 @@ def main() -> int:
         max_connections=slots,
         max_samples=slots,
         display="none",
+        log_realtime=False if is_quiet else None,  # None is its default
         log_dir=tempfile.mkdtemp(prefix="inspect-"),
     )
     seconds, cpu = time.perf_counter() - before, time.process_time() - cpu

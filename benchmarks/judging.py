@@ -3,12 +3,16 @@
     python -m benchmarks judging
     python -m benchmarks.judging --items 2000 --slots 64 --latency-ms 200 20 --rounds 3
 
-It compares three ways to ask the same prompts: a bare AsyncOpenAI loop that stores nothing, the
-product in this process, and the product through a Celery worker, both with every attempt and answer
+It compares ways to ask the same prompts: a bare AsyncOpenAI loop that stores nothing, the product
+in this process, and the product through a Celery worker, both with every attempt and answer
 committed to the database that DATABASE_URL names (a fresh SQLite file without it). inspect-ai is
-also measured if INSPECT_PYTHON names a Python that has it. The server is a separate process; CPU is
-that of the process that judges. With several rounds, every way comes once in each, and a ratio is
-the median of those within a round.
+also measured if INSPECT_PYTHON names a Python that has it, with its defaults and with
+`log_realtime=False`. The server is a separate process; CPU is that of the process that judges. With
+several rounds, every way comes once in each, and a ratio is the median of those within a round.
+
+At the end, two workers are compared with one at the last latency, with few enough slots that the
+server's latency is the limit and not the cores: `--slots-each` for each worker. The workers share
+the judge's slots, so the judge has twice as many when there are two.
 """
 
 import argparse
@@ -21,21 +25,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 REPLY = "A]] [[73]]"
 SLUG = f"bench-{secrets.token_hex(4)}"  # the same database can be measured more than once
-WAYS = ("raw", "inline", "worker", "inspect")
+WAYS = ("raw", "inline", "worker", "inspect", "inspect, quiet")
 
 
 @dataclass(frozen=True)
 class Result:
     per_second: float
-    cpu_ms: float
+    cpu_ms: float  # per judgment, of all processes that judge
+    peak_mb: float = 0.0  # of the largest of them
 
 
 class MockServer(asyncio.Protocol):
@@ -87,19 +94,18 @@ async def serve(latency: float) -> None:
     await server.serve_forever()
 
 
-def build_study(items: int) -> list[str]:
-    """Store a study with prompts of about 3 kB and return them."""
+def build_study(slug: str, items: int) -> None:
+    """Store a study with prompts of about 3 kB."""
     from studies.models import Item, Persona, Study
-    from studies.prompts import build_prompt
 
-    study = Study.objects.create(slug=SLUG, title="Benchmark", seed=7)
+    study = Study.objects.create(slug=slug, title="Benchmark", seed=7)
     persona = Persona.objects.create(
         study=study,
         key="p",
         features=[{"key": "age", "label": "Age", "value": "40", "text": "The person is 40."}],
     )
     words = "plain words that stand for a response of the usual length " * 18
-    stored = Item.everything.bulk_create(
+    rows = (
         Item(
             study=study,
             persona=persona,
@@ -112,7 +118,16 @@ def build_study(items: int) -> list[str]:
         )
         for n in range(items)
     )
-    return [build_prompt(i, setting="certainty", shown_first="r1") for i in stored]
+    while some := list(islice(rows, 1000)):
+        Item.everything.bulk_create(some)
+
+
+def prompts_of(slug: str) -> list[str]:
+    from studies.models import Item
+    from studies.prompts import build_prompt
+
+    items = Item.objects.filter(study__slug=slug).select_related("study", "persona").order_by("pk")
+    return [build_prompt(item, setting="certainty", shown_first="r1") for item in items]
 
 
 def run_raw(url: str, prompts: list[str], slots: int) -> Result:
@@ -155,49 +170,82 @@ def run_inline(url: str, items: int, slots: int, name: str) -> Result:
     return result
 
 
-def run_worker(url: str, items: int, slots: int, name: str) -> Result:
-    """Measure a real worker, without its start and its first request, as for the client."""
-    from django.conf import settings
+def run_workers(url: str, items: int, slots: int, name: str, *, count: int = 1) -> Result:
+    """Measure real workers, without their start and first requests, as for the client."""
 
-    from config.processes import worker_command
+    def judge(**options: Any) -> int:
+        run_id = _start(url, slots, name, enqueue=True, **options)
+        workers.wait_for(run_id)
+        return run_id
 
-    log = Path(settings.VAR_DIR) / "worker.log"
-    with log.open("wb") as output:
-        worker = subprocess.Popen(  # noqa: S603
-            worker_command(beat=False), cwd=ROOT, stdout=output, stderr=output
-        )
+    with Workers(count) as workers:
+        for sample in range(1, 1 + 4 * count):  # until each of them has asked something
+            judge(setting="standard", limit=1, samples=sample)
+        ids: list[int] = []
+        result = _measure(lambda: ids.append(judge()), items, workers.cpu)
+        _verify(ids[0], items)
+        return replace(result, peak_mb=workers.peak_mb())
 
-        def judge(**options: Any) -> int:
-            run_id = _start(url, slots, name, enqueue=True, **options)
-            _wait_for(run_id, worker, log)
-            return run_id
 
+class Workers:
+    """Celery workers that run as long as the context."""
+
+    def __init__(self, count: int) -> None:
+        from django.conf import settings
+
+        self._logs = [Path(settings.VAR_DIR) / f"worker-{number}.log" for number in range(count)]
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> "Workers":
+        from config.processes import worker_command
+
+        for log in self._logs:
+            command = [*worker_command(beat=False), "--hostname", f"{log.stem}@%h"]
+            with log.open("wb") as output:
+                self._processes.append(
+                    subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)  # noqa: S603
+                )
         try:
-            deadline = time.monotonic() + 60
-            while b" ready." not in log.read_bytes():
-                if worker.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"the worker did not start; see {log}")
-                time.sleep(0.1)
-            judge(setting="standard", limit=1)
-            ids: list[int] = []
-            result = _measure(lambda: ids.append(judge()), items, lambda: _cpu_of(worker.pid))
-            _verify(ids[0], items)
-        finally:
-            worker.terminate()
-            worker.wait(timeout=60)
-    return result
+            self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.terminate()
+        for process in self._processes:
+            process.wait(timeout=60)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while not all(b" ready." in log.read_bytes() for log in self._logs):
+            self._check()
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"a worker did not start; see {self._logs[0].parent}")
+            time.sleep(0.1)
+
+    def _check(self) -> None:
+        if any(process.poll() is not None for process in self._processes):
+            raise RuntimeError(f"a worker ended; see {self._logs[0].parent}")
+
+    def wait_for(self, run_id: int) -> None:
+        """Wait for the end of a run."""
+        from judging.models import JudgeRun
+
+        while JudgeRun.objects.get(pk=run_id).is_active:
+            self._check()
+            time.sleep(0.02)
+
+    def cpu(self) -> float:
+        return sum(_cpu_of(process.pid) for process in self._processes)
+
+    def peak_mb(self) -> float:
+        return max(_peak_mb(process.pid) for process in self._processes)
 
 
-def _wait_for(run_id: int, worker: subprocess.Popen[bytes], log: Path) -> None:
-    from judging.models import JudgeRun
-
-    while JudgeRun.objects.get(pk=run_id).is_active:
-        if worker.poll() is not None:
-            raise RuntimeError(f"the worker ended in mid-run; see {log}")
-        time.sleep(0.02)
-
-
-def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
+def run_inspect(url: str, prompts: list[str], slots: int, *options: str) -> Result:
     """Ask a fourth of the prompts, because inspect-ai takes ten times as long for each."""
     some = prompts[: max(1, len(prompts) // 4)]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -205,6 +253,7 @@ def run_inspect(url: str, prompts: list[str], slots: int) -> Result:
         file.flush()
         script = str(ROOT / "benchmarks" / "_inspect.py")
         command = [os.environ["INSPECT_PYTHON"], "-P", script, url, file.name, str(slots)]
+        command += options
         output = subprocess.run(  # noqa: S603
             command, check=True, capture_output=True, text=True
         ).stdout
@@ -221,7 +270,7 @@ def _start(
     *,
     enqueue: bool,
     setting: str = "certainty",
-    limit: int | None = None,
+    **options: Any,
 ) -> int:
     from judging.runs.judges import add_judge
     from judging.runs.lifecycle import start_run
@@ -233,7 +282,7 @@ def _start(
         name=f"{SLUG} {name}", backend="openai", model="mock", base_url=url, concurrency=slots
     )
     run = start_run(
-        RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, limit=limit), enqueue=enqueue
+        RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, **options), enqueue=enqueue
     )
     return run.pk
 
@@ -259,47 +308,94 @@ def _cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
+def _peak_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+@contextmanager
+def mock_server(latency_ms: float) -> Iterator[tuple[str, int]]:
+    """The address and the process id of a server that answers after so long."""
     command = [sys.executable, "-m", "benchmarks.judging", "--serve", str(latency_ms / 1000)]
     server = subprocess.Popen(  # noqa: S603
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     try:
         assert server.stdout is not None  # noqa: S101
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1", server.pid
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str]) -> Result:
+    with mock_server(latency_ms) as (url, _):
         if way == "raw":
             return run_raw(url, prompts, slots)
         if way == "inspect":
             return run_inspect(url, prompts, slots)
-        through = run_inline if way == "inline" else run_worker
+        if way == "inspect, quiet":
+            return run_inspect(url, prompts, slots, "quiet")
+        through = run_inline if way == "inline" else run_workers
         return through(url, len(prompts), slots, name)
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
 
 
 def _measure_all(
     ways: Sequence[str], latency_ms: float, slots: int, prompts: list[str], rounds: int
 ) -> None:
     """Print the rate of every way in each round, also relative to the bare loop of that round."""
+    results: dict[str, list[Result]] = {}
     compared: dict[str, list[tuple[float, float]]] = {}
     for number in range(1, rounds + 1):
         raw: Result | None = None
         for way in ways:
             name = f"{way}, {latency_ms:.0f} ms, round {number}"
             result = _run(way, name, latency_ms, slots, prompts)
-            line = f"{result.per_second:6.0f}/s  {result.cpu_ms:.2f} ms CPU per judgment"
+            results.setdefault(way, []).append(result)
+            line = _words(result)
             if way == "raw":
                 raw = result
             elif raw is not None:
                 rate, more = result.per_second / raw.per_second, result.cpu_ms - raw.cpu_ms
                 compared.setdefault(way, []).append((rate, more))
                 line += f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
-            _say(f"{latency_ms:5.0f} ms  {way:7} {line}")
-    for way, pairs in compared.items():
-        rate, more = (statistics.median(column) for column in zip(*pairs, strict=True))
-        words = f"{rate:.2f} of the bare loop's rate, {more:+.2f} ms"
-        _say(f"{latency_ms:5.0f} ms  {way:7} median of {rounds}: {words}")
+            _say(f"{latency_ms:5.0f} ms  {way:14} {line}")
+    for way, measured in results.items():
+        line = _words(_median(measured))
+        if pairs := compared.get(way):
+            rates, mores = zip(*pairs, strict=True)
+            line += f"; {statistics.median(rates):.2f} ({min(rates):.2f} to {max(rates):.2f})"
+            line += f" of the bare loop's rate, {statistics.median(mores):+.2f} ms"
+        _say(f"{latency_ms:5.0f} ms  {way:14} median of {rounds}: {line}")
+
+
+def _measure_two(latency_ms: float, slots_each: int, items: int, rounds: int) -> None:
+    """Print how many times the rate of one worker two workers reach."""
+    ratios = []
+    for number in range(1, rounds + 1):
+        rates = []
+        for count in (1, 2):
+            name = f"{count} of {slots_each} slots, {latency_ms:.0f} ms, round {number}"
+            with mock_server(latency_ms) as (url, pid):
+                result = run_workers(url, items, count * slots_each, name, count=count)
+                server_ms = _cpu_of(pid) / items * 1000
+            rates.append(result.per_second)
+            line = f"{_words(result)}, and {server_ms:.2f} ms of the server"
+            _say(f"{latency_ms:5.0f} ms  {count} × {slots_each} slots   {line}")
+        ratios.append(rates[1] / rates[0])
+    span = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    _say(f"two workers: {statistics.median(ratios):.2f} times the rate of one ({span})")
+
+
+def _median(results: Sequence[Result]) -> Result:
+    return Result(
+        statistics.median(result.per_second for result in results),
+        statistics.median(result.cpu_ms for result in results),
+    )
+
+
+def _words(result: Result) -> str:
+    return f"{result.per_second:6.0f}/s  {result.cpu_ms:.2f} ms CPU per judgment"
 
 
 def _say(line: str) -> None:
@@ -307,12 +403,26 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
+def set_up() -> None:
+    """Prepare Django and the tables, in a folder of their own without DATABASE_URL."""
+    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-bench-")
+    os.environ["LOG_LEVEL"] = "WARNING"
+    os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0, skip_checks=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=2000)
     parser.add_argument("--slots", type=int, default=64)
+    parser.add_argument("--slots-each", type=int, default=8)
     parser.add_argument("--latency-ms", type=float, nargs="+", default=[200.0, 20.0])
-    parser.add_argument("--only", choices=WAYS, nargs="+")
+    parser.add_argument("--only", choices=[*WAYS, "two"], nargs="+")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -320,28 +430,25 @@ def main() -> int:
         asyncio.run(serve(options.serve))
         return 0
 
-    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-bench-")
-    os.environ["LOG_LEVEL"] = "WARNING"
-    os.environ.setdefault("SECRET_KEY", "benchmark-" + "0" * 50)
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
-    import django
-    from django.core.management import call_command
+    set_up()
     from django.db import connection
 
-    django.setup()
-    call_command("migrate", verbosity=0, skip_checks=True)
-    prompts = build_study(options.items)
+    build_study(SLUG, options.items)
+    prompts = prompts_of(SLUG)
     size = sum(map(len, prompts)) // len(prompts)
     _say(
         f"{options.items} judgments, {options.slots} slots, prompts of {size} characters, "
         f"{connection.display_name}"
     )
-    ways = options.only or list(WAYS)
-    if "inspect" in ways and not os.environ.get("INSPECT_PYTHON"):
-        ways.remove("inspect")
+    ways = options.only or [*WAYS, "two"]
+    if not os.environ.get("INSPECT_PYTHON"):
+        ways = [way for way in ways if not way.startswith("inspect")]
         _say("inspect-ai: not measured, INSPECT_PYTHON names no Python that has it")
+    alone = [way for way in ways if way != "two"]
     for latency in options.latency_ms:
-        _measure_all(ways, latency, options.slots, prompts, options.rounds)
+        _measure_all(alone, latency, options.slots, prompts, options.rounds)
+    if "two" in ways:
+        _measure_two(options.latency_ms[-1], options.slots_each, options.items, options.rounds)
     return 0
 
 
