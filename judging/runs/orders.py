@@ -3,15 +3,33 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from judging.models import JudgeRun
-from studies.models import Item, Side
+from studies.models import Side
 
 _OTHER = {Side.R1: Side.R2, Side.R2: Side.R1}
 
 
+class Orderable(Protocol):
+    """The part of an item that decides its order."""
+
+    @property
+    def pk(self) -> int: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def first_person(self) -> str: ...
+    @property
+    def fixed_first(self) -> str: ...
+
+
 def shown_first(
-    items: Sequence[Item], *, orders: str, seed: int, drawn: Iterable[tuple[Item, str]] = ()
+    items: Sequence[Orderable],
+    *,
+    orders: str,
+    seed: int,
+    drawn: Iterable[tuple[Orderable, str]] = (),
 ) -> dict[int, list[str]]:
     """Choose the side to show first for every item (by id).
 
@@ -47,11 +65,11 @@ def shown_first(
     return chosen
 
 
-def _has_truth(item: Item) -> bool:
+def _has_truth(item: Orderable) -> bool:
     return item.first_person in _OTHER
 
 
-def _reference(item: Item) -> Side:
+def _reference(item: Orderable) -> Side:
     return Side(item.first_person) if _has_truth(item) else Side.R1
 
 

@@ -1,7 +1,8 @@
 """Creates the judgments of a run: one row for every item, order and sample."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -14,29 +15,47 @@ from studies.models import Item, Study
 _ROWS_AT_ONCE = 1000
 
 
+class _Question(NamedTuple):
+    """The part of an item that decides in which order it is asked; a study can have 100,000."""
+
+    pk: int
+    key: str
+    first_person: str
+    fixed_first: str
+    skipped: str  # the reason why it is not asked
+
+
+class _Row(NamedTuple):
+    """The columns in which the judgments of a run differ when they are created."""
+
+    item_id: int
+    shown_first: str
+    sample: int
+    state: str
+    error: str
+
+
 def create_judgments(run: JudgeRun, limit: int | None) -> int:
     """Create missing judgments and return how many; existing ones stay unchanged.
 
     Raises `BadRun` if the study has no items.
     """
-    rows = _missing(run, limit)
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        _insert(run, rows[start : start + _ROWS_AT_ONCE])
-    return len(rows)
+    created, rows = 0, _missing(run, limit)
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        _insert(run, some)
+        created += len(some)
+    return created
 
 
 def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
     """The judgments that `create_judgments` would create, not stored; nor need the run be."""
-    return [
-        Judgment(item_id=item, shown_first=first, sample=sample, state=state, error=error)
-        for item, first, sample, state, error in _missing(run, limit)
-    ]
+    return [Judgment(**row._asdict()) for row in _missing(run, limit)]
 
 
 def count_missing(run: JudgeRun, limit: int | None) -> int:
     """The number of missing judgments that would be asked."""
     if run.judge.own_sources:
-        return sum(row[3] == Judgment.State.PENDING for row in _missing(run, limit))
+        return sum(row.state == Judgment.State.PENDING for row in _missing(run, limit))
     items = Item.objects.filter(pk__in=chosen_items(run.study, limit).values("pk"))
     wanted = items.count()
     if run.orders == JudgeRun.Orders.BOTH:
@@ -50,62 +69,77 @@ def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
     return Item.objects.filter(study=study).order_by("key")[:limit]
 
 
-def _missing(run: JudgeRun, limit: int | None) -> list[tuple[int, str, int, str, str]]:
-    """Item, side shown first, sample, state and error of what a run, stored or not, lacks."""
+def _missing(run: JudgeRun, limit: int | None) -> Iterator[_Row]:
+    """The rows that a run, stored or not, lacks; in the order of the items' keys."""
     own = {source.casefold() for source in run.judge.own_sources}
-    read = ["key", "first_person", "fixed_first", *(["r1", "r2"] if own else [])]
-    items = list(chosen_items(run.study, limit).only(*read))
-    if not items:
+    questions = _questions(chosen_items(run.study, limit), own)
+    if not questions:
         raise BadRun(f"Study “{run.study.slug}” has no items to judge. Import some first.")
-    there = dict[int, set[tuple[str, int]]]()
-    asked = Judgment.objects.filter(run=run.pk)
-    for item_id, first, sample in asked.values_list("item_id", "shown_first", "sample"):
-        there.setdefault(item_id, set()).add((first, sample))
-    drawn = [
-        (item, first)
-        for item in Item.objects.filter(study=run.study_id, pk__in=there).only(
-            "first_person", "fixed_first"
-        )
-        for first in {side for side, _ in there[item.pk]}
-    ]
+    there = _asked(run)
     # An item keeps its drawn order; a run extended from one order to both asks the other.
     is_drawn = run.orders == JudgeRun.Orders.RANDOM
-    new = [item for item in items if not (is_drawn and item.pk in there)]
+    new = [question for question in questions if not (is_drawn and question.pk in there)]
+    drawn = _drawn(run, there) if is_drawn and new else []
     orders = shown_first(new, orders=run.orders, seed=run.seed, drawn=drawn)
-    rows: list[tuple[int, str, int, str, str]] = []
-    for item in items:
-        had = there.get(item.pk, set())
-        sides = orders.get(item.pk) or sorted({side for side, _ in had})
-        skipped = _own_response(item, own)
-        state = Judgment.State.SKIPPED if skipped else Judgment.State.PENDING
-        rows += [
-            (item.pk, first, sample, state.value, skipped)
-            for sample in range(1, run.samples + 1)
-            for first in sides
-            if (first, sample) not in had
-        ]
-    return rows
+    for question in questions:
+        had = there.get(question.pk, frozenset())
+        sides = orders.get(question.pk) or sorted({side for side, _ in had})
+        state = Judgment.State.SKIPPED if question.skipped else Judgment.State.PENDING
+        for sample in range(1, run.samples + 1):
+            for first in sides:
+                if (first, sample) not in had:
+                    yield _Row(question.pk, first, sample, state.value, question.skipped)
 
 
-def _own_response(item: Item, own: set[str]) -> str:
+def _questions(items: QuerySet[Item], own: Collection[str]) -> list[_Question]:
+    read = ["pk", "key", "first_person", "fixed_first"]
+    if own:
+        read += ["r1__generated_by", "r2__generated_by"]
+    return [
+        _Question(pk, key, person, fixed, _own_response(sources, own))
+        for pk, key, person, fixed, *sources in items.values_list(*read).iterator()
+    ]
+
+
+def _own_response(sources: Iterable[dict[str, Any] | None], own: Collection[str]) -> str:
     """The reason why the judge must not judge an item: it, or its family, wrote a response."""
-    if not own:
-        return ""
-    for side in ("r1", "r2"):
-        source = item.response(side).get("generated_by") or {}
+    for side, source in zip(("r1", "r2"), sources, strict=False):
         for key in ("name", "family", "provider"):
-            if (value := source.get(key)) and str(value).casefold() in own:
+            if (value := (source or {}).get(key)) and str(value).casefold() in own:
                 return f"Response {side} comes from the judge's own {key}, {value}."
     return ""
 
 
-def _insert(run: JudgeRun, rows: Sequence[tuple[Any, ...]]) -> None:
+_Asked = dict[int, frozenset[tuple[str, int]]]
+
+
+def _asked(run: JudgeRun) -> _Asked:
+    """Orders and samples that a run has, by item; items with the same ones share one set."""
+    there: _Asked = {}
+    sets: dict[frozenset[tuple[str, int]], frozenset[tuple[str, int]]] = {}
+    rows = Judgment.objects.filter(run=run.pk).values_list("item_id", "shown_first", "sample")
+    for item, first, sample in rows.iterator():
+        had = there.get(item, frozenset()) | {(first, sample)}
+        there[item] = sets.setdefault(had, had)
+    return there
+
+
+def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[_Question, str]]:
+    """The orders that were drawn earlier, also of items beyond the limit."""
+    asked = Judgment.objects.filter(run=run.pk)
+    items = Item.objects.filter(study=run.study_id, pk__in=asked.values("item"))
+    for question in _questions(items, ()):
+        for first in {side for side, _ in there[question.pk]}:
+            yield question, first
+
+
+def _insert(run: JudgeRun, rows: Sequence[_Row]) -> None:
     """Insert judgments, in order, that are equal except for these columns.
 
     Nothing is asked before they are stored, and `bulk_create` takes several times as long, because
     it prepares every value of every row separately.
     """
-    differ = ["item_id", "shown_first", "sample", "state", "error"]
+    differ = _Row._fields
     blank = Judgment(run=run)
     alike = {
         str(field.column): field.get_db_prep_save(field.pre_save(blank, add=True), connection)

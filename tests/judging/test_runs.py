@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from judging.errors import BadJudge, BadRun
@@ -142,6 +143,21 @@ def test_a_limit_takes_the_first_items_by_key_and_a_later_call_the_rest(judge, l
 
     assert whole.pk == run.pk
     assert (whole.state, len(llm.requests)) == ("done", 4)
+
+
+def test_no_query_of_a_run_that_continues_grows_with_its_items(judge):
+    lengths = []
+    for count in (3, 30):
+        study = make_study()
+        make_items(study, count)
+        start(study, judge)
+        make_item(study=study, key="later")
+        with CaptureQueriesContext(connection) as queries:
+            start(study, judge)
+        lengths.append([len(query["sql"]) for query in queries])
+
+    few, many = lengths
+    assert all(longer < length + 20 for length, longer in zip(few, many, strict=True))
 
 
 def test_items_that_are_added_later_are_all_that_is_asked(judge, llm):
