@@ -48,7 +48,7 @@ lint: .venv/.dev  ## format, style, types, import directions, migrations
 	$(BIN)/lint-imports
 	DJANGO_SETTINGS_MODULE=config.settings.test $(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/.dev  ## every benchmark of docs/performance.md
+bench: .venv/.dev  ## every benchmark, briefly; writes docs/performance.md (15 minutes)
 	$(BIN)/python -m benchmarks
 
 .venv/.gpu: requirements-gpu.txt .venv/.dev

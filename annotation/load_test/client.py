@@ -1,0 +1,179 @@
+"""Simulated people in a process of their own, so that they share no lock with anything measured.
+
+Reads a scenario (JSON) from stdin and writes the measurements (JSON) to stdout:
+
+    python -m annotation.load_test.client
+
+Everyone works in a closed loop: open an item, think, answer it, and so on; when someone has
+finished, the next person takes their place. A class of the scenario knows the pages of a site. The
+measurement starts when everyone has given an answer, so that arriving together does not count.
+"""
+
+import asyncio
+import itertools
+import json
+import random
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from typing import Any, Protocol
+
+from annotation.load_test.browser import Browser, UnexpectedResponse
+from annotation.load_test.process import cpu_seconds
+
+_PAUSE_AFTER_ERROR = 0.5  # seconds, so that a server that is away is not flooded
+_LONGEST_ENTRY = 60.0  # seconds until the measurement starts even if somebody has no answer yet
+_LAST_RESPONSES = 10.0  # seconds for requests that are under way at the end
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Who does what, where, and for how long."""
+
+    site: str  # "package.module:Class", a `Person`
+    url: str
+    people: int
+    seconds: float  # measured, from when everyone has given an answer
+    think: float = 0.0  # mean seconds before an answer
+    first: int = 1  # number of the first person; later people continue from `first + people`
+    headers: dict[str, str] = field(default_factory=dict)
+    processes: list[int] = field(default_factory=list)  # whose CPU time is measured, with children
+    options: dict[str, Any] = field(default_factory=dict)  # for the class
+
+
+class Person(Protocol):
+    """One simulated person on a site. Every method is one or more requests."""
+
+    def __init__(
+        self, browser: Browser, number: int, rng: random.Random, options: dict[str, Any]
+    ) -> None: ...
+
+    async def enter(self) -> None:
+        """From the study's link to the first item, not including its page."""
+
+    async def open_item(self) -> bool:
+        """Open the current item; False if its page is here already."""
+
+    @property
+    def has_item(self) -> bool:
+        """Whether an item is open and waits for an answer."""
+
+    async def answer(self) -> None:
+        """Send the answer; it counts when the server has confirmed it."""
+
+    async def leave(self) -> None:
+        """The pages after the last item."""
+
+
+@dataclass
+class Log:
+    """Measurements of all people during the measured time. Times are seconds."""
+
+    answers: int = 0
+    entries: list[float] = field(default_factory=list)
+    pages: list[float] = field(default_factory=list)
+    submits: list[float] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)  # from sending an answer to the next item
+    errors: dict[str, int] = field(default_factory=dict)
+
+
+def main() -> None:
+    json.dump(asyncio.run(Crowd(Scenario(**json.load(sys.stdin))).work()), sys.stdout)
+
+
+class Crowd:
+    """The people of a scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        module, _, name = scenario.site.partition(":")
+        self._site: type[Person] = getattr(import_module(module), name)
+        self._scenario = scenario
+        self._later = itertools.count(scenario.first + scenario.people)
+        self._log = Log()
+        self._confirmed = 0  # answers before, during and after the measured time
+        self._started: set[int] = set()
+        self._everyone_started = asyncio.Event()
+        self._is_over = False
+
+    async def work(self) -> dict[str, Any]:
+        """Let everyone work for the time of the scenario; return the measurements."""
+        scenario = self._scenario
+        tasks = [asyncio.create_task(self._occupy(place)) for place in range(scenario.people)]
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._everyone_started.wait(), _LONGEST_ENTRY)
+        errors_at_entry, self._log = self._log.errors, Log()
+        start, own, spent = time.perf_counter(), time.process_time(), self._spent()
+        await asyncio.sleep(scenario.seconds)
+        log, self._log = self._log, Log()
+        result = {
+            **asdict(log),
+            "elapsed": time.perf_counter() - start,
+            "client_cpu": time.process_time() - own,
+            "cpu": [after - before for after, before in zip(self._spent(), spent, strict=True)],
+        }
+        self._is_over = True
+        _, late = await asyncio.wait(tasks, timeout=_LAST_RESPONSES)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
+        for message, count in errors_at_entry.items():
+            log.errors[message] = log.errors.get(message, 0) + count
+        return {**result, "errors": log.errors, "confirmed": self._confirmed}
+
+    def _spent(self) -> list[float]:
+        return [cpu_seconds(pid) for pid in self._scenario.processes]
+
+    async def _occupy(self, place: int) -> None:
+        """One place: a person, and then the next one, until time is up."""
+        number = self._scenario.first + place
+        rng = random.Random(number)  # noqa: S311
+        await asyncio.sleep(rng.uniform(0, self._scenario.think))
+        while not self._is_over:
+            browser = Browser(self._scenario.url, self._scenario.headers)
+            person = self._site(browser, number, rng, self._scenario.options)
+            try:
+                await self._take_part(person, place, rng)
+            except (UnexpectedResponse, OSError) as error:
+                message = str(error) or type(error).__name__
+                self._log.errors[message] = self._log.errors.get(message, 0) + 1
+                await asyncio.sleep(_PAUSE_AFTER_ERROR)
+            finally:
+                browser.close()
+            number = next(self._later)
+
+    async def _take_part(self, person: Person, place: int, rng: random.Random) -> None:
+        start = time.perf_counter()
+        await person.enter()
+        entered = time.perf_counter()
+        self._log.entries.append(entered - start)
+        if await person.open_item():
+            self._log.pages.append(time.perf_counter() - entered)
+        while person.has_item and not self._is_over:
+            if self._scenario.think:
+                await asyncio.sleep(rng.uniform(0.5, 1.5) * self._scenario.think)
+            start = time.perf_counter()
+            await person.answer()
+            answered = time.perf_counter()
+            self._note_answer(place, answered - start)
+            if await person.open_item():
+                self._log.pages.append(time.perf_counter() - answered)
+            self._log.waits.append(time.perf_counter() - start)
+        if not person.has_item:
+            await person.leave()
+
+    def _note_answer(self, place: int, seconds: float) -> None:
+        self._confirmed += 1
+        self._log.answers += 1
+        self._log.submits.append(seconds)
+        self._started.add(place)
+        if len(self._started) == self._scenario.people:
+            self._everyone_started.set()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The path of one simulated annotator through the participants' pages; no Django here."""
+
+import random
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+from annotation.load_test.browser import Browser, Response, UnexpectedResponse
+
+_HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
+_RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
+_UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
+_STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
+
+
+class Annotator:
+    """Enters by the link of a study and does every step that the study has.
+
+    Options: `slug`; `quiz`, the right option of each comprehension question; `script`, whether
+    answers are sent as browsers with JavaScript send them.
+    """
+
+    def __init__(
+        self, browser: Browser, number: int, rng: random.Random, options: dict[str, Any]
+    ) -> None:
+        self._browser, self._rng = browser, rng
+        self._slug: str = options["slug"]
+        self._quiz: list[int] = options.get("quiz", [])
+        self._script: bool = options.get("script", False)
+        self._id = f"{options.get('prefix', 'simulated')}{number}"
+        self._location = ""
+        self._page = ""
+
+    async def enter(self) -> None:
+        query = urlencode({"PROLIFIC_PID": self._id, "STUDY_ID": "s", "SESSION_ID": self._id})
+        self._move(await self._browser.get(f"/s/{self._slug}/?{query}"))
+        while self._step not in ("task", "feedback", "done"):
+            page = await self._browser.get(self._location)
+            self._move(page if page.location else await self._send(page.text, self._fill(page)))
+
+    async def open_item(self) -> bool:
+        if self._page or self._step != "task":
+            return False
+        while self._step == "task" and not self._page:
+            response = await self._browser.get(self._location)
+            if response.location:
+                self._move(response)
+            elif response.status == 200:
+                self._page = response.text
+            else:
+                raise UnexpectedResponse(f"an item's page: status {response.status}")
+        return True
+
+    @property
+    def has_item(self) -> bool:
+        return bool(self._page)
+
+    async def answer(self) -> None:
+        page, self._page = self._page, ""
+        entries = {
+            "choice": self._rng.choice("ab"),
+            "certainty": str(self._rng.randint(1, 100)),
+            "active_ms": "1000",
+        }
+        self._move(await self._send(page, entries))
+
+    async def leave(self) -> None:
+        if self._step == "feedback":
+            page = await self._browser.get(self._location)
+            self._move(await self._send(page.text, {"comments": ""}))
+
+    @property
+    def _step(self) -> str:
+        found = _STEP.match(self._location)
+        return found[1] if found else ""
+
+    def _fill(self, page: Response) -> dict[str, str]:
+        """The entries for the page of a step before the items."""
+        if self._step == "consent":
+            return {"consent": "yes"}
+        if self._step == "about":
+            offered: dict[str, list[str]] = {}
+            for name, value in _RADIO.findall(page.text):
+                offered.setdefault(name, []).append(value)
+            return {name: self._rng.choice(values) for name, values in offered.items()}
+        if self._step == "quiz":
+            found = _STEP.match(self._location)
+            return {"answer": str(self._quiz[int(found[2]) - 1] if found else 0)}
+        if self._step == "practice":
+            if understood := _UNDERSTOOD.search(page.text):
+                return {"understood": understood[1]}
+            return {"choice": "a", "certainty": "50"}
+        return {}
+
+    async def _send(self, page: str, entries: dict[str, str]) -> Response:
+        """Send the form of the current page."""
+        return await self._browser.post(self._location, {**dict(_HIDDEN.findall(page)), **entries})
+
+    def _move(self, response: Response) -> None:
+        """Continue where a redirect leads; any other response here is an error."""
+        if not response.location:
+            raise UnexpectedResponse(f"{self._step or 'entry'}: status {response.status}")
+        self._location = response.location

@@ -1,0 +1,145 @@
+"""Thirdperson with the study of the workload, on a database that every start gets fresh."""
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import psycopg2
+
+from annotation.load_test.process import ServerProcess
+from config.processes import web_command
+
+_ROOT = Path(__file__).resolve().parent.parent
+SLUG = "bench"
+_SET_UP = f"""
+import django
+django.setup()
+from django.core.management import call_command
+from django.db import connection
+call_command("migrate", verbosity=0)
+call_command("collectstatic", interactive=False, verbosity=0)
+from benchmarks import _workload as workload
+from studies.models import Item, Persona, Study
+import sys
+study = Study.objects.create(
+    slug="{SLUG}", title="Benchmark", state="open", is_simulated=True,
+    items_per_annotator=workload.PER_ANNOTATOR, annotations_per_item=workload.PER_ITEM,
+)
+rows = workload.items(int(sys.argv[1]))
+personas = {{row["persona_key"]: row["persona"] for row in rows}}
+stored = {{persona.key: persona for persona in Persona.objects.bulk_create(
+    Persona(study=study, key=key, features=[
+        {{**feature, "text": feature["label"] + ": " + feature["value"]}} for feature in features
+    ]) for key, features in personas.items()
+)}}
+Item.everything.bulk_create(
+    Item(study=study, persona=stored[row["persona_key"]], key=row["id"], question=row["question"],
+         r1={{"text": row["r1"]}}, r2={{"text": row["r2"]}}, first_person="r1",
+         seats_needed=workload.PER_ITEM, content_hash=row["id"].rjust(64, "0"))
+    for row in rows
+)
+if connection.vendor == "postgresql":
+    connection.cursor().execute("ANALYZE")
+"""
+_COUNT = """
+import django
+django.setup()
+from annotation.models import Annotation
+from studies.models import Item
+print(Annotation.objects.count(), Item.objects.filter(answered__gt=3).count())
+"""
+
+
+class Installation:
+    """An installation with the workload's study.
+
+    `server` is the URL of a PostgreSQL that databases can be created in; without it the database
+    is an SQLite file in `folder`.
+    """
+
+    def __init__(self, folder: Path, *, port: int, server: str = "", items: int = 1000) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._port, self._folder, self._server = port, folder, server
+        self._environment = {
+            name: value for name, value in os.environ.items() if name != "DATABASE_URL"
+        } | {
+            "VAR_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "config.settings.base",
+            "SECRET_KEY": "benchmark-" + "0" * 50,
+            "PUBLIC_BASE_URL": self.url,
+        }
+        if server:
+            self._sql("DROP DATABASE IF EXISTS bench_full", "DROP DATABASE IF EXISTS bench")
+            self._sql("CREATE DATABASE bench_full")
+        self._python(_SET_UP, str(items), database="bench_full")
+        if not server:
+            shutil.copy(self._file, f"{self._file}.full")
+
+    def start(self) -> ServerProcess:
+        """The web server, on a fresh copy of the database, with all its workers warm."""
+        if self._server:
+            self._sql("DROP DATABASE IF EXISTS bench", "CREATE DATABASE bench TEMPLATE bench_full")
+        else:
+            for path in self._file.parent.glob(f"{self._file.name}-*"):
+                path.unlink()
+            shutil.copy(f"{self._file}.full", self._file)
+        return self.restart()
+
+    def restart(self) -> ServerProcess:
+        """The web server on the database as it is."""
+        server = ServerProcess(
+            web_command(port=self._port), cwd=_ROOT, env=self._with_database("bench")
+        )
+        server.wait_until_ready(f"{self.url}/s/{SLUG}/", requests=40)
+        return server
+
+    def counts(self) -> tuple[int, int]:
+        """The number of stored answers, and of items with more than three."""
+        stored, above = self._python(_COUNT, database="bench").split()
+        return int(stored), int(above)
+
+    @property
+    def _file(self) -> Path:
+        return self._folder / "thirdperson.sqlite3"
+
+    def _with_database(self, name: str) -> dict[str, str]:
+        if not self._server:
+            return self._environment
+        base, _, query = self._server.partition("?")
+        url = f"{base.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+        return self._environment | {"DATABASE_URL": url}
+
+    def _python(self, code: str, *arguments: str, database: str) -> str:
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "-c", code, *arguments],
+            cwd=_ROOT,
+            env=self._with_database(database),
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
+
+    def _sql(self, *statements: str) -> None:
+        with closing(psycopg2.connect(self._server)) as connection:
+            connection.autocommit = True
+            for statement in statements:
+                connection.cursor().execute(statement)
+
+
+def postmaster(server: str) -> int:
+    """The main process of a PostgreSQL on this machine."""
+    with closing(psycopg2.connect(server)) as connection:
+        backend = connection.info.backend_pid
+        return int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def wait_for_disk(server: str) -> None:
+    """Let every commit wait for the disk, as in production; servers for tests do not."""
+    with closing(psycopg2.connect(server)) as connection:
+        connection.autocommit = True
+        cursor = connection.cursor()
+        cursor.execute("ALTER SYSTEM RESET ALL")
+        cursor.execute("SELECT pg_reload_conf()")
