@@ -67,7 +67,7 @@ class Measurement:
 def measure(
     scenario: Scenario, *, on_tick: Callable[[float], Any] = lambda seconds: None
 ) -> Measurement:
-    """Let the people of `scenario` work in a process of their own; `on_tick` gets seconds passed."""
+    """Let the people of `scenario` work in a process of their own; `on_tick` gets the seconds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "annotation.load_test.client"],
         cwd=_ROOT,
