@@ -1,7 +1,16 @@
 """What holds for every test."""
 
-from django.core.servers.basehttp import WSGIRequestHandler
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from django.conf import settings
+from django.core.servers.basehttp import WSGIRequestHandler
+from django.test import TransactionTestCase
+
+from tests.emptying import empty_tables
+from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -19,3 +28,25 @@ __all__ = [
 # `live_server` sends head and body apart, and the second would wait 40 ms for the client to
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
+TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
+    """Copy tables that are migrated already; without a template PostgreSQL migrates its own."""
+    database = settings.DATABASES["default"]["TEST"]
+    if "sqlite3" not in settings.DATABASES["default"]["ENGINE"]:
+        database["TEMPLATE"] = os.environ.get(TEMPLATE)
+        yield
+        return
+    path = Path(database["NAME"])
+    copy_migrated(path.parent, path.name)
+    yield
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
+    """Whether the tables are there before the tests: on SQLite in the file that was copied."""
+    return "sqlite3" in settings.DATABASES["default"]["ENGINE"]

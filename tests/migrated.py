@@ -1,38 +1,74 @@
-"""A migrated SQLite database, made once for each state of the migrations and then copied."""
+"""Databases whose tables were migrated once, and then copied: migrating takes seconds each time."""
 
+import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import django
+import psycopg2
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "thirdperson.sqlite3"
+# The name of a migrated database on the PostgreSQL of DATABASE_URL, which `tests.run` makes.
+TEMPLATE = "MIGRATED_DATABASE"
 
 
-def copy_migrated(folder: Path) -> None:
-    """Put an empty, migrated database where processes with `VAR_DIR=folder` look for it."""
+def copy_migrated(folder: Path, name: str = NAME) -> None:
+    """Put an empty, migrated SQLite database into `folder`, made once for each set of migrations.
+
+    Processes with `VAR_DIR=folder` look for it under its default name.
+    """
     content = hashlib.sha256(f"{django.VERSION}".encode())
     for path in sorted(ROOT.glob("*/migrations/*.py")):
         content.update(path.read_bytes())
     stored = Path(tempfile.gettempdir()) / f"thirdperson-{content.hexdigest()[:20]}.sqlite3"
     if not stored.exists():
-        _migrate(stored)
-    shutil.copy(stored, folder / NAME)
+        # Several processes of tests start at the same time: one migrates, the others wait.
+        with stored.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not stored.exists():
+                with tempfile.TemporaryDirectory(dir=stored.parent) as made:
+                    _migrate(DATABASE_URL="", VAR_DIR=made)
+                    Path(made, NAME).replace(stored)
+    shutil.copy(stored, folder / name)
 
 
-def _migrate(target: Path) -> None:
-    """Move the database to `target` when it is complete: others may be waiting for it."""
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        environment = os.environ | {
-            "DATABASE_URL": "",
-            "VAR_DIR": folder,
-            "DJANGO_SETTINGS_MODULE": "config.settings.dev",
-        }
-        command = [sys.executable, "-m", "config.migrate"]
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)
-        Path(folder, NAME).replace(target)
+@contextmanager
+def migrated_postgres(url: str) -> Iterator[str]:
+    """The name of a new, migrated database on the server of `url`, to be copied; then dropped."""
+    with own_database(url) as made, tempfile.TemporaryDirectory() as folder:
+        _migrate(DATABASE_URL=made, VAR_DIR=folder, SECRET_KEY=secrets.token_hex(32))
+        yield urlsplit(made).path.removeprefix("/")
+
+
+@contextmanager
+def own_database(url: str, template: str = "template1") -> Iterator[str]:
+    """The URL of a new database on the server of `url`; then dropped."""
+    name = f"own_{secrets.token_hex(4)}"
+    with closing(psycopg2.connect(_with_name(url, "postgres"))) as database:
+        database.autocommit = True
+        with database.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            try:
+                yield _with_name(url, name)
+            finally:
+                cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _with_name(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def _migrate(**environment: str) -> None:
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings.dev"} | environment
+    command = [sys.executable, "-m", "config.migrate"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)

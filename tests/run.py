@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import IO
 from urllib.parse import urlsplit, urlunsplit
 
+from tests.migrated import TEMPLATE, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
 WORKERS = min(8, os.cpu_count() or 1)
@@ -94,8 +95,13 @@ def next_redis_database(url: str) -> str:
 def main() -> int:
     try:
         browser = {"CHROMIUM": chromium()}
-        with postgres() as database, redis_broker() as broker:
+        with (
+            postgres() as database,
+            redis_broker() as broker,
+            migrated_postgres(database) as migrated,
+        ):
             servers = {"DATABASE_URL": database, "CELERY_BROKER_URL": broker, **browser}
+            servers[TEMPLATE] = migrated
             # What the demo does is the same on both, so by default it runs on SQLite alone.
             rest = () if "--all" in sys.argv else ("--ignore=tests/e2e/test_demo.py",)
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}

@@ -7,15 +7,14 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg2
 
 from config.processes import Processes, web_command, worker_command
 from demo.steps import llm_command
+from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,10 +45,17 @@ class Stack:
         self._web: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self.run("-m", "config.migrate")
+        self.migrate()
         self.processes.start("LLM server", llm_command(self.llm_port))
         self.processes.start("worker", worker_command())
         self.start_web()
+
+    def migrate(self) -> None:
+        """Bring the database up to date; on SQLite by a copy."""
+        if self._database_url:
+            self.run("-m", "config.migrate")
+        else:
+            copy_migrated(self.folder)
 
     def start_web(self) -> None:
         self._web = self.processes.start("web", web_command(port=self.port))
@@ -92,26 +98,6 @@ class Stack:
                     return cursor.fetchall()
         with closing(sqlite3.connect(self.folder / "thirdperson.sqlite3")) as database:
             return database.execute(sql).fetchall()
-
-
-@contextmanager
-def own_database() -> Iterator[str]:
-    """The URL of an empty database: on PostgreSQL a new one, on SQLite empty for the default."""
-    url = os.environ.get("DATABASE_URL", "")
-    if not url:
-        yield ""
-        return
-    name = f"e2e_{secrets.token_hex(4)}"
-    with closing(psycopg2.connect(_with_name(url, "postgres"))) as database:
-        database.autocommit = True
-        with database.cursor() as cursor:
-            cursor.execute(f"CREATE DATABASE {name}")
-            yield _with_name(url, name)
-            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def _with_name(url: str, name: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 def free_ports() -> int:
