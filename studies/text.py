@@ -36,5 +36,12 @@ def fold(text: str) -> str:
 
 def digest(value: Any) -> str:
     """SHA-256 of a JSON value, independent of the order of its keys."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """A JSON value as text, independent of the order of its keys."""
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))

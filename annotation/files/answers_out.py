@@ -4,7 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import (
+    Case,
+    CharField,
+    Count,
+    Exists,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 
 from annotation.content.wording import setting_of
 from annotation.models import Annotation, AnnotationRevision, Annotator
@@ -21,39 +32,60 @@ _INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
     """Every answer of a study, whatever its standing, sorted by item key and rater.
 
-    `started_at` is when the page was shown. Unknown values are None.
+    `started_at` is when the page was shown. Times are in UTC, to the minute: finer ones could
+    identify an annotator. Unknown values are None.
     """
     setting = setting_of(study)
-    for row in _answers(study).iterator(chunk_size=_CHUNK):
-        key, rater, first = row["key"], row["rater"], row["first"] or None
-        certainty = row["certainty"]
+    bands = {certainty: band_of(certainty).slug for certainty in range(1, 101)}
+    for (
+        key,
+        rater,
+        first,
+        choice,
+        certainty,
+        control,
+        standing,
+        started_at,
+        answered_at,
+        elapsed_ms,
+        active_ms,
+        revision,
+        wording_sha256,
+        position,
+        changed,
+        failed_attention,
+        excluded,
+        exclude_reason,
+        split,
+        persona,
+    ) in _answers(study).iterator(chunk_size=_CHUNK):
         yield {
             "answer_id": f"{rater}/{key}",
             "study": study.slug,
             "item_id": key,
             "rater_kind": "human",
             "rater_id": rater,
-            "slot": row["assignment__position"],
-            "shown_first": first,
-            "choice": row["choice"],
-            "choice_side": side_of(row["choice"], first),
+            "slot": position,
+            "shown_first": first or None,
+            "choice": choice,
+            "choice_side": side_of(choice, first),
             "certainty": certainty,
-            "certainty_band": None if certainty is None else band_of(certainty).slug,
-            "certainty_input": _INPUTS.get(row["certainty_control"]),
+            "certainty_band": None if certainty is None else bands[certainty],
+            "certainty_input": _INPUTS.get(control),
             "setting": setting,
-            "standing": row["standing"],
-            "started_at": row["shown_at"],
-            "answered_at": row["answered_at"],
-            "elapsed_ms": row["elapsed_ms"],
-            "active_ms": row["active_ms"],
-            "changed_choice": row["changed"],
-            "revision": row["revision"],
-            "wording_sha256": row["wording_sha256"] or None,
-            "failed_attention": row["failed_attention"],
-            "excluded": row["excluded_at"] is not None,
-            "exclude_reason": row["exclusion_reason"] or None,
-            "split": row["split"],
-            "persona": row["persona"],
+            "standing": standing,
+            "started_at": started_at,
+            "answered_at": answered_at,
+            "elapsed_ms": elapsed_ms,
+            "active_ms": active_ms,
+            "changed_choice": bool(changed),
+            "revision": revision,
+            "wording_sha256": wording_sha256 or None,
+            "failed_attention": bool(failed_attention),
+            "excluded": bool(excluded),
+            "exclude_reason": exclude_reason or None,
+            "split": split,
+            "persona": persona,
         }
 
 
@@ -66,39 +98,55 @@ def side_of(choice: str, shown_first: str | None) -> str | None:
     return "A" if choice == shown_first else "B"
 
 
+class _ToTheMinute(Func):
+    """A time as text, made by the database, because Python takes longer than to read the row."""
+
+    output_field = CharField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
+        return self.as_sql(compiler, connection, template=template)
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> Any:
+        template = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 5) || 'Z'"
+        return self.as_sql(compiler, connection, template=template)
+
+
+def _as_text(condition: Any) -> Case:
+    """A text, empty if false: Django converts a truth or a number by a call for each row."""
+    return Case(When(condition, then=Value("yes")), default=Value(""), output_field=CharField())
+
+
 def _answers(study: Study) -> QuerySet[Annotation, Any]:
     """Only the exported columns of the answers: sorting a million whole rows would use the disk."""
     other_choice = AnnotationRevision.objects.filter(annotation=OuterRef("pk")).exclude(
         choice=OuterRef("choice")
     )
-    prefix = "assignment__annotator__"
-    aliases = {
-        "key": "assignment__item__key",
-        "split": "assignment__item__split",
-        "persona": "assignment__item__persona",
-        "first": "assignment__shown_first",
-        "rater": f"{prefix}pseudonym",
-        "failed_attention": f"{prefix}failed_attention",
-        "excluded_at": f"{prefix}excluded_at",
-        "exclusion_reason": f"{prefix}exclusion_reason",
-    }
+    person = "assignment__annotator__"
     return (
         Annotation.objects.filter(assignment__annotator__study=study)
-        .order_by("assignment__item__key", f"{prefix}pseudonym")
-        .values(
+        .order_by("assignment__item__key", f"{person}pseudonym")
+        .values_list(
+            "assignment__item__key",
+            f"{person}pseudonym",
+            "assignment__shown_first",
             "choice",
             "certainty",
             "certainty_control",
             "standing",
-            "shown_at",
-            "answered_at",
+            _ToTheMinute("shown_at"),
+            _ToTheMinute("answered_at"),
             "elapsed_ms",
             "active_ms",
             "revision",
             "wording_sha256",
             "assignment__position",
-            changed=Exists(other_choice),
-            **{name: F(path) for name, path in aliases.items()},
+            _as_text(Q(revision__gt=1) & Exists(other_choice)),
+            _as_text(Q(**{f"{person}failed_attention": True})),
+            _as_text(Q(**{f"{person}excluded_at__isnull": False})),
+            f"{person}exclusion_reason",
+            "assignment__item__split",
+            "assignment__item__persona",
         )
     )
 

@@ -1,6 +1,5 @@
 """Importing judgments that were made elsewhere."""
 
-import hashlib
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -115,7 +114,7 @@ def _run(
             "parameters": {
                 **parameters,
                 "file": file.name,
-                "sha256": hashlib.sha256(file.data).hexdigest(),
+                "sha256": file.sha256(),
             },
             "state": JudgeRun.State.DONE,
             "sentence": f"Imported from {file.name}.",

@@ -73,12 +73,12 @@ def read_judgments(file: File, *, items: Mapping[str, Item]) -> JudgmentFile:
 
 
 def _is_released(file: File) -> bool:
-    first = next(read_json_lines(file), None) if file.data.lstrip()[:1] == b"{" else None
+    first = next(read_json_lines(file), None) if file.head()[:1] == b"{" else None
     return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
 
 
 def _read_released(file: File, items: Mapping[str, Item]) -> JudgmentFile:
-    released = parse_released(file.name, file.data)
+    released = parse_released(file)
     unknown = [row for row in released if row.item_id not in items]
     if unknown:
         raise Refused(

@@ -6,13 +6,16 @@ formula gets a quote in front, and a cell with any kind of line break is quoted.
 """
 
 import csv
+import io
 import json
 import re
+import string
 from collections.abc import Iterable
 from typing import Any, Protocol
 
 # Characters that some program reads as the end of a line: a cell with one of them is quoted.
 BREAKS = "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_RARE_BREAK = re.compile("[" + BREAKS.replace("\n", "") + "]")
 # Invisible characters, which a spreadsheet may drop before it looks at a cell.
 _UNSEEN = r"[\s\x00-\x20\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
 # The four signs that begin a formula: plain, full-width and small.
@@ -50,6 +53,19 @@ def csv_cell(value: Any) -> Any:
     return spreadsheet_text(str(value))
 
 
+def csv_cells(values: Iterable[Any]) -> list[Any]:
+    """Many values as CSV cells: one that begins with a letter or a digit is no formula."""
+    return [
+        value
+        if value is None or (type(value) is str and value[:1] in _HARMLESS)
+        else csv_cell(value)
+        for value in values
+    ]
+
+
+_HARMLESS = frozenset(string.ascii_letters + string.digits)
+
+
 class CsvWriter:
     """Writes rows to a text file that was opened with newline=""."""
 
@@ -66,6 +82,17 @@ class CsvWriter:
     def rows(self, rows: Iterable[Iterable[Any]]) -> None:
         for row in rows:
             self.row(row)
+
+    def columns(self, columns: Iterable[Iterable[Any]]) -> None:
+        """Write many rows, given as columns of cells as `csv_cell` makes them."""
+        rows = list(zip(*columns, strict=True))
+        # The module compares each character with each break, so it is slow with many of them.
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        if self._line_end == "\n" and not _RARE_BREAK.search(text.getvalue()):
+            self._file.write(text.getvalue())
+        else:
+            self._writer.writerows(rows)
 
     def write(self, line: str) -> None:
         self._file.write(f"{line[: -len(BREAKS)]}{self._line_end}")

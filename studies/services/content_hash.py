@@ -1,5 +1,6 @@
 """One hash of everything that annotators and models see in a study."""
 
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
@@ -9,17 +10,18 @@ from django.utils.translation import to_locale
 
 from studies.models import Item, Study
 from studies.prompts import SETTINGS, wording
-from studies.text import digest
+from studies.text import canonical, digest
 
 # This catalogue is complete, so its originals are the English texts of the annotators' pages.
 _COMPLETE = "de"
+_CHUNK = 2_000
 
 
 def study_content_hash(study: Study) -> str:
     """SHA-256 of items, instructions, consent, language and wording; without numbers and pay."""
-    items = Item.everything.filter(study=study).order_by("key").values_list("key", "content_hash")
     words = [wording(study.task, setting).sha256 for setting in SETTINGS]
-    return digest(
+    # The hash of one list whose last part is the list of all items, without that list in memory.
+    before = canonical(
         [
             study.language,
             study.instructions,
@@ -28,9 +30,15 @@ def study_content_hash(study: Study) -> str:
             ),
             words,
             interface_version(study.language),
-            list(items),
+            [],
         ]
     )
+    hashed = hashlib.sha256(before.removesuffix("]]").encode())
+    items = Item.everything.filter(study=study).order_by("key").values_list("key", "content_hash")
+    for number, item in enumerate(items.iterator(chunk_size=_CHUNK)):
+        hashed.update(f"{',' if number else ''}{canonical(item)}".encode())
+    hashed.update(b"]]")
+    return hashed.hexdigest()
 
 
 @cache

@@ -49,26 +49,21 @@ def seat_items(study: Study) -> int:
     The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
     annotator has a seat at them; before that the sample is drawn again.
     """
-    items = list(
-        Item.objects.filter(study=study)
-        .order_by("key")
-        .values_list("key", "topic", "seats_needed", "seats_taken")
-    )
-    if study.human_sample is None:
-        chosen = {key for key, *_ in items}
-    else:
-        keep = {
-            key
-            for key, _, needed, taken in items
-            if taken or (study.frozen_at is not None and needed)
-        }
-        chosen = sample_by_topic(
-            [(key, topic) for key, topic, *_ in items],
-            size=max(study.human_sample, len(keep)),
-            seed=study.seed,
-            keep=keep,
-        )
     n = study.annotations_per_item
+    own = Item.objects.filter(study=study)
+    if study.human_sample is None:
+        own.exclude(seats_needed=n).update(seats_needed=Greatest(n, F("seats_taken")))
+        return own.count()
+    items = list(own.order_by("key").values_list("key", "topic", "seats_needed", "seats_taken"))
+    keep = {
+        key for key, _, needed, taken in items if taken or (study.frozen_at is not None and needed)
+    }
+    chosen = sample_by_topic(
+        [(key, topic) for key, topic, *_ in items],
+        size=max(study.human_sample, len(keep)),
+        seed=study.seed,
+        keep=keep,
+    )
     _set_seats(study, [k for k, _, needed, _ in items if k in chosen and needed != n], n)
     _set_seats(study, [k for k, _, needed, _ in items if k not in chosen and needed], 0)
     return len(chosen)

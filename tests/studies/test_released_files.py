@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from studies.importers.files.bundle import open_path
+from studies.importers.files.bundle import File, open_path
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import read_bundle
 from studies.importers.items.persona_sentences import split_features
@@ -57,7 +57,7 @@ def pair(**overrides):
 
 
 def rows(*raw, name="prism_all_features_some-model.jsonl"):
-    return parse_released(name, jsonl(*raw))
+    return parse_released(File(name, jsonl(*raw)))
 
 
 def test_a_preference_row_is_an_item_and_an_answer():

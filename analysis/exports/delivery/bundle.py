@@ -20,7 +20,7 @@ from analysis.exports.errors import ExportError
 from analysis.exports.tables.catalogue import BUNDLED, Disclosure, make_table
 from analysis.exports.tables.pseudonyms import K
 from analysis.exports.tables.table_files import (
-    OnRow,
+    OnRows,
     Table,
     sha256_of,
     to_json,
@@ -42,7 +42,7 @@ def write_folder(
     parquet: bool,
     disclosure: Disclosure,
     licence: str,
-    on_row: OnRow | None = None,
+    on_rows: OnRows | None = None,
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears when it is complete.
 
@@ -53,7 +53,7 @@ def write_folder(
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
     try:
-        counts = _fill(study, part, parquet, disclosure, licence, on_row)
+        counts = _fill(study, part, parquet, disclosure, licence, on_rows)
         if not disclosure.identified:
             part.chmod(0o755)
         if out.exists():
@@ -70,7 +70,7 @@ def _fill(
     parquet: bool,
     disclosure: Disclosure,
     licence: str,
-    on_row: OnRow | None,
+    on_rows: OnRows | None,
 ) -> dict[str, int]:
     keeper = ScoreKeeper()
     parts = {}
@@ -78,7 +78,7 @@ def _fill(
         table = make_table(study, name, disclosure)
         if name == "aggregates":
             table = _watched(keeper, table)
-        parts[name] = _write_part(table, folder, parquet, on_row)
+        parts[name] = _write_part(table, folder, parquet, on_rows)
     # On the card, the items come first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
     left_out = tuple(_write_others(study, folder / "other", disclosure))
@@ -110,7 +110,7 @@ def _watched(keeper: ScoreKeeper, table: Table) -> Table:
     return replace(table, rows=lambda: keeper.watch(table.rows()))
 
 
-def _write_part(table: Table, folder: Path, parquet: bool, on_row: OnRow | None) -> Part:
+def _write_part(table: Table, folder: Path, parquet: bool, on_rows: OnRows | None) -> Part:
     name = table.name
     paths = {
         "jsonl": folder / "jsonl" / f"{name}.jsonl",
@@ -118,7 +118,7 @@ def _write_part(table: Table, folder: Path, parquet: bool, on_row: OnRow | None)
     }
     if parquet:
         paths["parquet"] = folder / "data" / name / f"{name}.parquet"
-    rows = write_table(table, paths, on_row)
+    rows = write_table(table, paths, on_rows)
     files = {
         kind: File(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_of(path))
         for kind, path in paths.items()

@@ -10,7 +10,7 @@ from analysis.exports.description.licences import LICENCES
 from analysis.exports.errors import BadChoice, ExportError
 from analysis.exports.tables.catalogue import FORMATS_OF, Disclosure, make_table
 from analysis.exports.tables.pseudonyms import renew_export_key
-from analysis.exports.tables.table_files import OnRow, require_pyarrow, write_table
+from analysis.exports.tables.table_files import OnRows, require_pyarrow, write_table
 from studies.models.studies import Study
 from studies.services.studies import record
 
@@ -26,7 +26,7 @@ def export_study(
     fresh_pseudonyms: bool = False,
     licence: str = "",
     user: User | None = None,
-    on_row: OnRow | None = None,
+    on_rows: OnRows | None = None,
     **noted: Any,
 ) -> dict[str, int]:
     """Write one table to the file `out`, or all of them to the folder `out`.
@@ -54,10 +54,12 @@ def export_study(
                 parquet=format == "parquet",
                 disclosure=disclosure,
                 licence=licence,
-                on_row=on_row,
+                on_rows=on_rows,
             )
         else:
-            counts = {what: write_table(make_table(study, what, disclosure), {format: out}, on_row)}
+            counts = {
+                what: write_table(make_table(study, what, disclosure), {format: out}, on_rows)
+            }
     except OSError as error:
         raise ExportError(
             f"{out} cannot be written: {error.strerror}. Choose another path."

@@ -51,7 +51,7 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
             free_text=export.free_text,
             fresh_pseudonyms=export.fresh_pseudonyms,
             user=export.requested_by,
-            on_row=steps.update,
+            on_rows=steps.update,
             export=export.public_id,
         )
         progress(_ROWS_PERCENT, "Packing the files.")

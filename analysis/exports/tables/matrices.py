@@ -51,7 +51,7 @@ def wide_table(study: Study) -> Table:
                 row[runs[verdict["run"]]] = verdict.get("verdict")
             yield row
 
-    return Table("wide", tuple(columns), rows)
+    return Table("wide", tuple(columns), rows, cells=dict)
 
 
 def reliability_matrix(study: Study) -> Table:

@@ -1,8 +1,6 @@
 """Answers and annotators as export rows, without values that must not be exported."""
 
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from analysis.data.answers import annotator_rows, answer_rows, demographics, feature_keys
@@ -11,7 +9,7 @@ from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_th
 from studies.models.studies import Study
 
 # These values could match the rows of two exports, even if annotators have different names.
-_TIMES = (
+_TIMES = {
     "started_at",
     "answered_at",
     "ended_at",
@@ -19,7 +17,7 @@ _TIMES = (
     "elapsed_ms",
     "median_active_ms",
     "flags",
-)
+}
 
 
 def annotation_table(
@@ -30,24 +28,28 @@ def annotation_table(
     Withdrawn answers are never exported. The reason of an exclusion is exported only with
     `free_text`, times and durations only with `times`.
     """
-    hidden = dict.fromkeys(() if times else _TIMES)
     shown = feature_keys(study)
-    columns = names(ANNOTATIONS)
-    for key, answers in groupby(answer_rows(study), key=itemgetter("item_id")):
-        for slot, row in enumerate(answers, start=1):
-            rater = exported_id(study.export_key, row["rater_id"])
-            exported = {
-                "answer_id": f"{rater}:{key}",
-                "rater_id": rater,
-                "slot": slot,
-                "persona_features_shown": shown[row["persona"]],
-                "parse_status": "ok",
-                "started_at": to_the_minute(row["started_at"]),
-                "answered_at": to_the_minute(row["answered_at"]),
-                "checks_passed": not row["failed_attention"],
-                "exclude_reason": row["exclude_reason"] if free_text else None,
-            }
-            yield {column: (row | exported | hidden).get(column) for column in columns}
+    empty = dict.fromkeys(names(ANNOTATIONS))
+    hidden = dict.fromkeys(() if times else empty.keys() & _TIMES)
+    raters: dict[str, str] = {}
+    item, slot = None, 0
+    for row in answer_rows(study):
+        key, person = row["item_id"], row["rater_id"]
+        slot = slot + 1 if key == item else 1
+        item = key
+        rater = raters.get(person)
+        if rater is None:
+            rater = raters[person] = exported_id(study.export_key, person)
+        row["answer_id"] = f"{rater}:{key}"
+        row["rater_id"] = rater
+        row["slot"] = slot
+        row["persona_features_shown"] = shown[row.pop("persona")]
+        row["parse_status"] = "ok"
+        row["checks_passed"] = not row.pop("failed_attention")
+        if not free_text:
+            row["exclude_reason"] = None
+        del row["split"]
+        yield empty | row | hidden
 
 
 def annotator_table(

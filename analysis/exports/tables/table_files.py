@@ -1,44 +1,85 @@
 """Writes rows to files: one pass over the rows for any number of formats."""
 
-import datetime as dt
 import hashlib
 import importlib.util
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from analysis.exports.errors import ExportError
 from analysis.exports.tables.columns import Column, Kind
-from studies.exporters.csv_out import CsvWriter
+from studies.exporters.csv_out import CsvWriter, csv_cells
 
 ExportRow = dict[str, Any]
-Put = Callable[[ExportRow], None]
-OnRow = Callable[[], None]
+OnRows = Callable[[int], object]
 
-# Rows of a Parquet row group: enough to compress well, few enough to fit in memory.
-_BATCH = 5_000
+# Rows that are written at once, and rows of a Parquet row group: enough to compress well, few
+# enough to fit in memory.
+_BATCH = 1_000
+_GROUP = 5_000
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to export; `cells` flattens a row to the `columns` of a CSV or Parquet file.
+    """A table to export.
 
-    `names_people` marks a table with platform ids, which only the file's owner can read.
+    A row has the `columns` of a CSV or Parquet file in their order; otherwise `cells` flattens it
+    to a row that has some of them. `names_people` marks a table with platform ids, which only the
+    file's owner can read.
     """
 
     name: str
     columns: tuple[Column, ...]
     rows: Callable[[], Iterator[ExportRow]]
-    cells: Callable[[ExportRow], ExportRow] = dict
+    cells: Callable[[ExportRow], ExportRow] | None = None
     names_people: bool = False
 
 
-def write_table(table: Table, paths: Mapping[str, Path], on_row: OnRow | None = None) -> int:
+class Batch:
+    """Some rows of a table, and the same as columns for all formats that need them."""
+
+    def __init__(self, table: Table, rows: list[ExportRow]) -> None:
+        self.table, self.rows = table, rows
+
+    @cached_property
+    def columns(self) -> list[tuple[Any, ...]]:
+        cells: Iterator[Iterable[Any]]
+        if (flat := self.table.cells) is None:
+            cells = (row.values() for row in self.rows)
+        else:
+            names = [column.name for column in self.table.columns]
+            cells = ([found.get(name) for name in names] for found in map(flat, self.rows))
+        columns = zip(*cells, strict=True)
+        return [
+            tuple(_json_texts(values)) if column.kind == "json" else values
+            for column, values in zip(self.table.columns, columns, strict=True)
+        ]
+
+
+Put = Callable[[Batch], None]
+
+
+def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
+    """Lists and objects as JSON; rows that share one share its text."""
+    texts: dict[int, str] = {}
+    for value in values:
+        if value is None:
+            yield None
+        else:
+            text = texts.get(id(value))
+            if text is None:
+                text = texts[id(value)] = to_json(value)
+            yield text
+
+
+def write_table(table: Table, paths: Mapping[str, Path], on_rows: OnRows | None = None) -> int:
     """Write the rows of `table` to every path, by format, and return the number of rows.
 
     The files are written under other names and renamed when all of them are complete.
@@ -51,12 +92,14 @@ def write_table(table: Table, paths: Mapping[str, Path], on_row: OnRow | None = 
                 open_files.enter_context(_WRITERS[format](table, parts[path]))
                 for format, path in paths.items()
             ]
-            for row in table.rows():
+            rows = table.rows()
+            while batch := list(islice(rows, _BATCH)):
+                columns = Batch(table, batch)
                 for put in puts:
-                    put(row)
-                count += 1
-                if on_row is not None:
-                    on_row()
+                    put(columns)
+                count += len(batch)
+                if on_rows is not None:
+                    on_rows(len(batch))
         for path, part in parts.items():
             # mkstemp gives mode 0600. Only a file without platform ids becomes readable by others.
             if not table.names_people:
@@ -81,8 +124,8 @@ def _part(path: Path) -> Iterator[Path]:
 def _json_lines(table: Table, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
 
-        def put(row: ExportRow) -> None:
-            file.write(f"{to_json(row)}\n")
+        def put(batch: Batch) -> None:
+            file.writelines(f"{to_json(row)}\n" for row in batch.rows)
 
         yield put
 
@@ -92,10 +135,11 @@ def _json_array(table: Table, path: Path) -> Iterator[Put]:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         before = "["
 
-        def put(row: ExportRow) -> None:
+        def put(batch: Batch) -> None:
             nonlocal before
-            file.write(f"{before}\n{to_json(row)}")
-            before = ","
+            for row in batch.rows:
+                file.write(f"{before}\n{to_json(row)}")
+                before = ","
 
         yield put
         file.write("\n]\n" if before == "," else "[]\n")
@@ -107,9 +151,13 @@ def _csv(table: Table, path: Path) -> Iterator[Put]:
         writer = CsvWriter(file)
         writer.row(column.name for column in table.columns)
 
-        def put(row: ExportRow) -> None:
-            cells = table.cells(row)
-            writer.row(cells.get(column.name) for column in table.columns)
+        def put(batch: Batch) -> None:
+            kinds = (column.kind for column in table.columns)
+            writer.columns(
+                # A time begins with a digit, and JSON with a bracket: neither is a formula.
+                values if kind in ("time", "json", "integer", "number") else csv_cells(values)
+                for kind, values in zip(kinds, batch.columns, strict=True)
+            )
 
         yield put
 
@@ -134,28 +182,40 @@ def _parquet(table: Table, path: Path) -> Iterator[Put]:
         ],
         metadata={"pandas": to_json(_for_pandas(table.columns))},
     )
-    columns: list[list[Any]] = [[] for _ in table.columns]
+    kinds = [column.kind for column in table.columns]
+    waiting: list[Batch] = []
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
 
         def flush() -> None:
+            columns = zip(*(batch.columns for batch in waiting), strict=True)
             arrays = [
-                pyarrow.array(values, type)
-                for values, type in zip(columns, schema.types, strict=True)
+                _array(chain.from_iterable(parts), type, kind)
+                for parts, type, kind in zip(columns, schema.types, kinds, strict=True)
             ]
             writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
-            for values in columns:
-                values.clear()
+            waiting.clear()
 
-        def put(row: ExportRow) -> None:
-            cells = table.cells(row)
-            for column, values in zip(table.columns, columns, strict=True):
-                values.append(_typed(cells.get(column.name), column.kind))
-            if columns and len(columns[0]) == _BATCH:
+        def put(batch: Batch) -> None:
+            waiting.append(batch)
+            if len(waiting) * _BATCH == _GROUP:
                 flush()
 
         yield put
-        if columns and columns[0]:
+        if waiting and table.columns:
             flush()
+
+
+def _array(values: Iterable[Any], type: Any, kind: Kind) -> Any:
+    import pyarrow
+
+    if kind == "time":
+        return pyarrow.array(list(values), pyarrow.string()).cast(type)
+    if kind == "boolean":
+        values = (_TRUTHS.get(value, value) for value in values)
+    return pyarrow.array(list(values), type)
+
+
+_TRUTHS = {"true": True, "false": False}
 
 
 def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
@@ -186,20 +246,13 @@ _WRITERS: dict[str, Callable[[Table, Path], AbstractContextManager[Put]]] = {
 }
 
 
-def _typed(value: Any, kind: Kind) -> Any:
-    if value is None:
-        return None
-    if kind == "boolean" and isinstance(value, str):
-        return value == "true"
-    if kind == "json" or isinstance(value, (dict, list)):
-        return to_json(value)
-    if kind == "time":
-        return dt.datetime.fromisoformat(value)
-    return value
-
-
 def to_json(value: Any, *, indent: int | None = None) -> str:
+    if indent is None:
+        return _ENCODER.encode(value)
     return json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -55,7 +55,7 @@ class Command(BaseCommand):
             with progress_bar(sys.stderr, total=total, label="rows") as bar:
                 counts = export_study(
                     study,
-                    on_row=bar.update,
+                    on_rows=bar.update,
                     by=f"{getpass.getuser()}, at the command line",
                     **{name: options[name] for name in names},
                 )

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.files.imports import import_annotations
-from studies.importers.files.bundle import File
+from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import Refused
 from studies.management.progress import progress_bar
 from studies.management.study_lookup import find_study
@@ -28,13 +28,13 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         path: Path = options["file"]
         try:
-            file = File(path.name, path.read_bytes())
+            file = file_at(path)
         except OSError as error:
             raise CommandError(
                 f"{path} cannot be read: {error.strerror}. Check the path."
             ) from error
         try:
-            with progress_bar(sys.stderr, total=file.data.count(b"\n"), label=path.name) as bar:
+            with progress_bar(sys.stderr, total=file.count_lines(), label=path.name) as bar:
                 result = import_annotations(
                     study_id=study.pk, file=file, dry_run=options["dry_run"], on_row=bar.update
                 )

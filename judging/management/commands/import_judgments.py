@@ -9,7 +9,7 @@ from judging.management.errors import option_name
 from judging.protocols import registry
 from judging.runs.imports import import_judgments
 from studies.errors import StudyError
-from studies.importers.files.bundle import File
+from studies.importers.files.bundle import file_at
 from studies.management.study_lookup import find_study
 
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         try:
             result = import_judgments(
                 study_id=study.pk,
-                file=File(path.name, path.read_bytes()),
+                file=file_at(path),
                 judge_name=options["judge"],
                 setting=options["setting"],
                 features=options["features"],

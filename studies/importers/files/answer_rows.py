@@ -1,6 +1,5 @@
 """Rows of a file of answers or judgments: CSV or JSON Lines, with any columns."""
 
-import io
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -70,14 +69,14 @@ def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
     columns; its empty cells are None.
     """
-    first = file.data.lstrip(b"\xef\xbb\xbf").lstrip()[:1]
-    return read_json_lines(file) if first == b"{" else _csv_rows(file, required)
+    return read_json_lines(file) if file.head()[:1] == b"{" else _csv_rows(file, required)
 
 
 def _csv_rows(file: File, required: Sequence[str]) -> Rows:
-    for found in table_rows(io.BytesIO(file.data), file.name, required=required):
-        if isinstance(found, BadLine):
-            yield found
-        else:
-            line, cells = found
-            yield line, {column: as_typed(cell) or None for column, cell in cells.items()}
+    with file.open() as stream:
+        for found in table_rows(stream, file.name, required=required):
+            if isinstance(found, BadLine):
+                yield found
+            else:
+                line, cells = found
+                yield line, {column: as_typed(cell) or None for column, cell in cells.items()}

@@ -5,9 +5,11 @@ import io
 import json
 import zipfile
 import zlib
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.limits import MAX_BYTES, MAX_DIRECTORY, MAX_MEMBERS, MAX_UNPACKED
@@ -17,14 +19,47 @@ FORMAT = "thirdperson-items"
 # The exceptions of reading a damaged or encrypted zip.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 _ZIPPED = b"PK\x03\x04"
+_BLOCK = 1 << 20
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 
 
 @dataclass(frozen=True)
 class File:
+    """A file that is read as a stream: from memory, from a disk or out of a zip."""
+
     name: str
-    data: bytes
+    source: bytes | Path | zipfile.Path
+
+    def open(self) -> IO[bytes]:
+        if isinstance(self.source, bytes):
+            return io.BytesIO(self.source)
+        if isinstance(self.source, Path):
+            return self.source.open("rb")
+        # Buffered, because a member of a zip looks for the end of a line in small steps.
+        return io.BufferedReader(cast(io.RawIOBase, self.source.open("rb")))
+
+    def read(self) -> bytes:
+        with self.open() as stream:
+            return stream.read()
+
+    def head(self) -> bytes:
+        """Its first bytes that are no white space and no mark of the byte order."""
+        with self.open() as stream:
+            return stream.read(1024).lstrip(b"\xef\xbb\xbf").lstrip()
+
+    def blocks(self) -> Iterator[bytes]:
+        with self.open() as stream:
+            yield from iter(lambda: stream.read(_BLOCK), b"")
+
+    def count_lines(self) -> int:
+        return sum(block.count(b"\n") for block in self.blocks())
+
+    def sha256(self) -> str:
+        hashed = hashlib.sha256()
+        for block in self.blocks():
+            hashed.update(block)
+        return hashed.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -44,10 +79,10 @@ def open_path(path: str | Path) -> Bundle:
     try:
         if path.is_dir():
             parts = {
-                name: _sized(path / name).read_bytes() for name in _PARTS if (path / name).is_file()
+                name: file_at(_sized(path / name)) for name in _PARTS if (path / name).is_file()
             }
             return _bundle(path.name, parts)
-        return open_bytes(path.name, _sized(path).read_bytes())
+        return _opened(file_at(_sized(path)))
     except OSError as error:
         reason = error.strerror or str(error)
         raise _refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
@@ -57,13 +92,32 @@ def open_bytes(name: str, data: bytes) -> Bundle:
     """The bundle in an uploaded file: a zip, or a single file of items."""
     if len(data) > MAX_BYTES:
         raise _too_big(name)
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        return Bundle(name, File(name, data))
+    return _opened(File(name, data))
+
+
+def _sized(path: Path) -> Path:
+    if path.stat().st_size > MAX_BYTES:
+        raise _too_big(path.name)
+    return path
+
+
+def file_at(path: Path) -> File:
+    """The file at `path`; a pipe is read at once. Raises `OSError`."""
+    if not path.is_file():
+        return File(path.name, path.read_bytes())
+    path.open("rb").close()
+    return File(path.name, path)
+
+
+def _opened(file: File) -> Bundle:
+    """The bundle in a file. A zip stays open as long as its members are used."""
+    source = file.source if isinstance(file.source, Path) else io.BytesIO(file.read())
     try:
-        with open_zip(name, io.BytesIO(data)) as archive:
-            return _bundle(name, _members(name, archive))
+        if not zipfile.is_zipfile(source):
+            return Bundle(file.name, file)
+        return _bundle(file.name, _members(file.name, open_zip(file.name, source)))
     except BROKEN_ZIP as error:
-        raise bad_zip(name, error) from error
+        raise bad_zip(file.name, error) from error
 
 
 def bad_zip(name: str, error: Exception) -> Refused:
@@ -101,9 +155,12 @@ def _too_many_files(name: str) -> Refused:
     return _refused(name, message, "Pack only the files that are needed.")
 
 
-def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The parts of a zip, at its top or in one folder of it; other files are not unpacked."""
-    parts: dict[str, bytes] = {}
+def _members(name: str, archive: zipfile.ZipFile) -> dict[str, File]:
+    """The parts of a zip, at its top or in one folder of it; other files are not unpacked.
+
+    Each is read once, so that a damaged one is found before its rows are read.
+    """
+    parts: dict[str, File] = {}
     inner = ""
     for info in archive.infolist():
         folder, _, base = info.filename.rpartition("/")
@@ -115,9 +172,11 @@ def _members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
             raise _too_big(f"{name}/{base}")
         if base in parts:
             raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
-        parts[base] = archive.read(info)
-        if parts[base].startswith(_ZIPPED):
+        parts[base] = File(base, zipfile.Path(archive, info.filename))
+        blocks = parts[base].blocks()
+        if next(blocks, b"").startswith(_ZIPPED):
             raise _zip_in_zip(name, info.filename)
+        deque(blocks, maxlen=0)
     if inner and not parts:
         raise _zip_in_zip(name, inner)
     return parts
@@ -144,7 +203,7 @@ def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
         file.seek(0)
 
 
-def _bundle(name: str, parts: dict[str, bytes]) -> Bundle:
+def _bundle(name: str, parts: dict[str, File]) -> Bundle:
     items = next((part for part in _ITEMS if part in parts), None)
     if items is None:
         raise _refused(
@@ -154,21 +213,20 @@ def _bundle(name: str, parts: dict[str, bytes]) -> Bundle:
         raise _refused(
             name, "the bundle has no dataset.json.", "Add it, or import items.jsonl by itself."
         )
-    dataset = _dataset(name, parts["dataset.json"])
+    dataset = _dataset(name, parts["dataset.json"].read())
     stated = dataset.get("sha256")
-    if stated and stated != hashlib.sha256(parts[items]).hexdigest():
+    if stated and stated != parts[items].sha256():
         raise _refused(
             name,
             f"{items} is not the file that dataset.json describes: their sha256 differ.",
             "Take both from one bundle, or remove sha256 from dataset.json.",
         )
-    personas, words = parts.get("personas.jsonl"), parts.get("persona_features.csv")
     return Bundle(
         name,
-        File(items, parts[items]),
+        parts[items],
         dataset,
-        File("personas.jsonl", personas) if personas is not None else None,
-        File("persona_features.csv", words) if words is not None else None,
+        parts.get("personas.jsonl"),
+        parts.get("persona_features.csv"),
     )
 
 
@@ -202,12 +260,6 @@ def _dataset(name: str, data: bytes) -> dict[str, Any]:
             f"Use one of: {', '.join(REDISTRIBUTION)}.",
         )
     return dataset
-
-
-def _sized(path: Path) -> Path:
-    if path.stat().st_size > MAX_BYTES:
-        raise _too_big(path.name)
-    return path
 
 
 def _too_big(name: str) -> Refused:

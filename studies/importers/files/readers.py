@@ -1,6 +1,5 @@
 """Reads raw rows with line numbers from the bytes of a file."""
 
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import IO, Any, NoReturn
 from studies.exporters.csv_out import as_typed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault
+from studies.importers.files.limits import MAX_DEPTH
 from studies.importers.files.lines import BadLine, is_too_deep, lines_of
 from studies.importers.files.table import missing_column, not_utf8, records, table_rows
 from studies.importers.items.personas import feature
@@ -66,7 +66,8 @@ _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
 
 def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Each object of a JSON Lines file with its line number; blank lines are skipped."""
-    return json_lines(io.BytesIO(file.data), file.name)
+    with file.open() as stream:
+        yield from json_lines(stream, file.name)
 
 
 def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
@@ -87,8 +88,9 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
         if not text.strip():
             continue
         try:
-            found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique_keys)
-            if is_too_deep([found]):
+            found = _DECODER.decode(text)
+            # Few brackets cannot lie deep inside each other.
+            if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
                 raise ValueError("objects and lists lie too deep inside each other")
             yield line, found
         except (ValueError, RecursionError) as error:
@@ -114,18 +116,19 @@ def read_csv(
     `words` gives label and sentence of the feature columns; `own` is the column with the persona's
     own answer, if the file gives it another name.
     """
-    for found in records(io.BytesIO(file.data), file.name, header_faults=_header_faults):
-        if isinstance(found, BadLine):
-            yield found
-            continue
-        line, cells = found
-        if own:
-            answer = cells.pop(own).strip()
-            cells["first_person"] = _SIDES.get(answer, answer)
-        try:
-            yield line, _item(line, cells, words, file.name)
-        except BadLine as bad:
-            yield bad
+    with file.open() as stream:
+        for found in records(stream, file.name, header_faults=_header_faults):
+            if isinstance(found, BadLine):
+                yield found
+                continue
+            line, cells = found
+            if own:
+                answer = cells.pop(own).strip()
+                cells["first_person"] = _SIDES.get(answer, answer)
+            try:
+                yield line, _item(line, cells, words, file.name)
+            except BadLine as bad:
+                yield bad
 
 
 def own_answer_column(file: File) -> str:
@@ -136,27 +139,29 @@ def own_answer_column(file: File) -> str:
     """
     named: list[str] = []
     filled = False
-    for found in records(io.BytesIO(file.data), file.name, header_faults=lambda *_: []):
-        if isinstance(found, BadLine):
-            return ""
-        cells = found[1]
-        named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
-        if "first_person" in cells or len(named) != 1:
-            return ""
-        answer = cells[named[0]].strip()
-        if answer not in _LABELS and answer not in _SIDES:
-            return ""
-        filled = filled or bool(answer)
+    with file.open() as stream:
+        for found in records(stream, file.name, header_faults=lambda *_: []):
+            if isinstance(found, BadLine):
+                return ""
+            cells = found[1]
+            named = named or [c for c in cells if c.lower().replace(" ", "_") in OWN_ANSWER_NAMES]
+            if "first_person" in cells or len(named) != 1:
+                return ""
+            answer = cells[named[0]].strip()
+            if answer not in _LABELS and answer not in _SIDES:
+                return ""
+            filled = filled or bool(answer)
     return named[0] if filled else ""
 
 
 def read_feature_words(file: File) -> dict[str, dict[str, str]]:
     """The dictionary of features: {key: {label, template}}, in its order. Raises `BadLine`."""
     rows = []
-    for found in table_rows(io.BytesIO(file.data), file.name, required=_WORDS):
-        if isinstance(found, BadLine):
-            raise found
-        rows.append(found[1])
+    with file.open() as stream:
+        for found in table_rows(stream, file.name, required=_WORDS):
+            if isinstance(found, BadLine):
+                raise found
+            rows.append(found[1])
     rows.sort(key=lambda row: int(order) if (order := row.get("order", "")[:9]).isdecimal() else 0)
     return {row["key"]: {"label": row["label"], "template": row["template"]} for row in rows}
 
@@ -324,3 +329,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"the key “{name}” appears twice")
     return found
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique_keys)

@@ -1,6 +1,5 @@
 """Formats of a file of items: how each is recognised and read as raw items."""
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -70,13 +69,14 @@ def _read_released(bundle: Bundle, faults: Faults, own: str) -> RawItems:
 
 def _is_released(file: File) -> bool:
     """Whether the first object of the file is a row of a released result file."""
-    for line in islice(io.BytesIO(file.data), _HEAD_LINES):
-        if len(line) <= MAX_ROW and line.strip():
-            try:
-                first = json.loads(line.decode("utf-8-sig"))
-            except (ValueError, RecursionError):
-                return False
-            return isinstance(first, dict) and looks_released(first)
+    with file.open() as stream:
+        for line in islice(iter(lambda: stream.readline(MAX_ROW + 1), b""), _HEAD_LINES):
+            if len(line) <= MAX_ROW and line.strip():
+                try:
+                    first = json.loads(line.decode("utf-8-sig"))
+                except (ValueError, RecursionError):
+                    return False
+                return isinstance(first, dict) and looks_released(first)
     return False
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.item_facts import ItemFacts
 from studies.importers.items.records import ItemRecord
 
-PREVIEWED = 5
 _SHOWN = 120
 _LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
 
@@ -32,28 +32,27 @@ class ImportReport:
 
 def report_on(files: Sequence[ReadItems]) -> ImportReport:
     """The report on files that were read together."""
-    items = [item for file in files for item in file.items]
-    made = [f"{len(items):,}"]
+    items = sum((file.items.facts for file in files), ItemFacts())
+    made = [f"{sum(len(file.items) for file in files):,}"]
     if left := [f"limit {file.limit:,}" for file in files if file.limit is not None]:
         made.append(f"({left[0]})")
     found = [file.ties for file in files if file.ties is not None]
-    personas = {item.persona.key for item in items}
     facts = [
         ("Rows read", _counts(_summed(file.rows for file in files))),
         ("Items made", " ".join(made)),
         ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
         ("Changed", _counts(_summed(file.notes for file in files))),
         ("Ties found", f"{sum(found):,}" if found else ""),
-        ("Personas", f"{len(personas):,}"),
-        ("Person's own answer", _labels(items)),
+        ("Personas", f"{len(items.personas):,}"),
+        ("Person's own answer", _labels(items.labels)),
         ("Characters (median, 95 %, longest)", _lengths(items)),
-        ("Languages", _languages(items, files)),
+        ("Languages", _languages(items.languages, files)),
         ("Licence", "; ".join(dict.fromkeys(filter(None, map(_licence, files))))),
         ("Made by", "; ".join(filter(None, map(_made_by, files)))),
     ]
     return ImportReport(
         facts=tuple((name, text) for name, text in facts if text),
-        preview=tuple(_preview(item) for item in items[:PREVIEWED]),
+        preview=tuple(_preview(item) for item in items.first),
     )
 
 
@@ -75,31 +74,20 @@ def _counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
-def _labels(items: Sequence[ItemRecord]) -> str:
-    counts = Counter(str(item.values["first_person"]) for item in items)
+def _labels(counts: Counter[str]) -> str:
     return ", ".join(f"{_LABELS[label]}: {counts[label]:,}" for label in _LABELS if counts[label])
 
 
-def _lengths(items: Sequence[ItemRecord]) -> str:
-    responses = [item.values[side] for item in items for side in ("r1", "r2")]
-    people = {item.persona.key: item.persona for item in items}.values()
-    texts = {
-        "question": [item.values["question"] for item in items],
-        "context": [item.values["context"] for item in items],
-        "prompt": [response.get("prompt") or "" for response in responses],
-        "response": [response["text"] for response in responses],
-        "persona": [" ".join([*(f["text"] for f in p.features), p.text]).strip() for p in people],
-    }
+def _lengths(facts: ItemFacts) -> str:
     found = []
-    for name, values in texts.items():
-        if any(values):
-            median, high, longest = quantiles(len(value) for value in values)
+    for name, lengths in facts.texts():
+        if any(lengths):
+            median, high, longest = quantiles(lengths.elements())
             found.append(f"{name} {median:,}, {high:,}, {longest:,}")
     return "; ".join(found)
 
 
-def _languages(items: Sequence[ItemRecord], files: Sequence[ReadItems]) -> str:
-    counts = Counter(item.values["language"] or "not stated" for item in items)
+def _languages(counts: Counter[str], files: Sequence[ReadItems]) -> str:
     if set(counts) == {"not stated"}:
         return ", ".join(str(f.dataset["language"]) for f in files if f.dataset.get("language"))
     return _counts(counts)

@@ -12,7 +12,7 @@ from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.file_formats import FILE_FORMATS
 from studies.importers.items.item_bundle import ReadItems, read_bundle
-from studies.importers.items.records import ItemRecord
+from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.validation import Validator
 from studies.importers.sets import SETS
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
@@ -87,7 +87,7 @@ def read_set(
     seed = DEFAULT_SEED if seed is None else seed
     files = Files(dataset.title, dataset.roles, parts)
     tally = Tally(watch=watch)
-    items: list[ItemRecord] = []
+    items = KeptItems()
     validators: dict[str, Validator] = {}
     try:
         if watch is not None:

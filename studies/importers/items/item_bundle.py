@@ -9,8 +9,9 @@ from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.import_row import ImportRow
 from studies.importers.files.readers import BadLine, read_json_lines
 from studies.importers.items.file_formats import FILE_FORMATS, recognise
+from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.personas import read_persona
-from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
+from studies.importers.items.records import PersonaRecord, Warning
 from studies.importers.items.validation import Validator
 from studies.importers.sets.tally import Watch
 
@@ -27,7 +28,7 @@ class ReadItems:
     dataset: Mapping[str, Any]
     format: str
     task: str
-    items: list[ItemRecord]
+    items: KeptItems
     warnings: list[Warning]
     rows: Mapping[str, int]
     limit: int | None = None
@@ -49,7 +50,7 @@ def read_bundle(
     Items without a task get `task`. Raises `Refused` with every fault.
     """
     if watch is not None:
-        watch.total += bundle.items.data.count(b"\n") + 1
+        watch.total += bundle.items.count_lines() + 1
     rows = 0
     file_format = recognise(bundle.items) if format == "auto" else FILE_FORMATS[format]
     faults = Faults()
@@ -61,7 +62,7 @@ def read_bundle(
         faults=faults,
         is_released=file_format.is_released,
     )
-    items: list[ItemRecord] = []
+    items = KeptItems()
     own = file_format.own_answer(bundle.items)
     for row in file_format.read(bundle, faults, own):
         if limit is not None and len(items) + len(faults) >= limit:

@@ -1,6 +1,8 @@
 """The fields of one raw item, each read and checked by the rules of the item format."""
 
+import json
 import math
+import re
 import unicodedata
 from typing import Any
 
@@ -11,17 +13,42 @@ from studies.text import UNSTORABLE, fold, normalise
 
 KINDS = ("model", "human", "survey_option", "unknown")
 SOURCES = ("self_report", "derived", "simulated", "unknown")
+_LABELS, _SIDES = tuple(Item.FirstPerson.values), tuple(Side.values)
 
 
-def normalised(row: ImportRow, value: Any, path: str) -> Any:
-    """`value` with every text normalised; a text that cannot be stored is a fault."""
+def normalised(row: ImportRow, raw: dict[str, Any]) -> Any:
+    """`raw` with every text normalised; a text that cannot be stored is a fault."""
+    return raw if _is_normal(raw) else _normalised(row, raw, "")
+
+
+def _is_normal(raw: dict[str, Any]) -> bool:
+    """Whether no text in `raw` needs a change, by one look at all of it as JSON.
+
+    JSON has a backslash before some characters that need none, so the answer can be wrongly no.
+    """
+    try:
+        text = _ENCODER.encode(raw)
+    except ValueError:
+        return False
+    if "\\" in text and _ESCAPED.search(text):
+        return False
+    if text.isascii():
+        return "\x7f" not in text
+    return unicodedata.is_normalized("NFC", text) and not UNSTORABLE.search(text)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ESCAPED = re.compile(r"\\[ubfr]")
+
+
+def _normalised(row: ImportRow, value: Any, path: str) -> Any:
     if isinstance(value, dict):
         return {
-            normalised(row, name, path): normalised(row, part, f"{path}.{name}" if path else name)
+            _normalised(row, name, path): _normalised(row, part, f"{path}.{name}" if path else name)
             for name, part in value.items()
         }
     if isinstance(value, list):
-        return [normalised(row, part, path) for part in value]
+        return [_normalised(row, part, path) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         row.fault(
             path, "number is too large", f"{path} is too large a number.", "Write it as text."
@@ -111,7 +138,7 @@ def read_first_person(
         )
         first = {}
     label = first.get("label") or ""
-    if label not in Item.FirstPerson.values:
+    if label not in _LABELS:
         row.fault(
             "first_person.label",
             "label is not allowed",
@@ -160,7 +187,7 @@ def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
         row.fault("order.shuffle", "shuffle is not true or false", "shuffle must be true or false.")
         return True, ""
     fixed_first = raw.get("fixed_first") or ""
-    if fixed_first not in ("", *Side.values):
+    if fixed_first not in ("", *_SIDES):
         row.fault(
             "order.fixed_first",
             "fixed_first is not allowed",
@@ -183,7 +210,7 @@ def read_attention_check(row: ImportRow, raw: Any, split: str, question: str) ->
         return "", ""
     raw = raw if isinstance(raw, dict) else {}
     correct = raw.get("correct")
-    if correct not in Side.values:
+    if correct not in _SIDES:
         row.fault(
             "check.correct",
             "check without answer",

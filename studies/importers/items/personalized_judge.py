@@ -100,12 +100,13 @@ def looks_released(raw: dict[str, Any]) -> bool:
     return {"prompt", "user_info", "ground_truth", "answer"} <= raw.keys()
 
 
-def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
-    """The rows of a released file `name`. Raises `Refused` with all its faults."""
+def parse_released(file: File) -> list[ReleasedRow]:
+    """The rows of a released file. Raises `Refused` with all its faults."""
+    name = file.name
     rows: list[ReleasedRow] = []
     faults = Faults()
     survey = "opinion" in name.lower()
-    for found in read_json_lines(File(name, data)):
+    for found in read_json_lines(file):
         if isinstance(found, BadLine):
             faults.append(found.fault)
             continue
@@ -127,7 +128,7 @@ def parse_released(name: str, data: bytes) -> list[ReleasedRow]:
 def released_items(file: File) -> Iterator[tuple[int, Any] | BadLine]:
     """Rows as raw items; a row that repeats an item must have the same ground truth."""
     first: dict[str, ReleasedRow] = {}
-    for row in parse_released(file.name, file.data):
+    for row in parse_released(file):
         known = first.setdefault(row.item_id, row)
         if known is row:
             yield row.line, _released_item(row)

@@ -13,6 +13,7 @@ from typing import Any
 
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.records import ItemRecord
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text
@@ -43,10 +44,14 @@ def only_listed(
     found = {key for key, content_hash in known.items() if listed.get(key) == content_hash}
     other: dict[str, ItemRecord] = {}
     for file in files:
-        same = [item for item in file.items if listed.get(item.key) == item.content_hash]
+        same = KeptItems()
+        for item in file.items:
+            if listed.get(item.key) == item.content_hash:
+                same.append(item)
+                found.add(item.key)
+            elif item.key in listed:
+                other[item.key] = item
         kept.append(replace(file, items=same))
-        found.update(item.key for item in same)
-        other |= {item.key: item for item in file.items if item.key in listed}
     faults = [_fault(key, other.get(key)) for key in listed if key not in found]
     if faults:
         raise Refused(faults)

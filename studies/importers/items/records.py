@@ -1,11 +1,12 @@
 """Items and personas of a file, checked and normalised, before they are stored."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from studies.text import digest
+from studies.text import canonical
 
 # The fields that define an item: the columns that an import fills and a freeze fixes.
 CONTENT = (
@@ -44,6 +45,16 @@ class PersonaRecord:
     def content(self) -> dict[str, Any]:
         return {"features": self.features, "text": self.text, "history": self.history}
 
+    @cached_property
+    def canonical(self) -> str:
+        """The content as text, written once for all items of the persona."""
+        return canonical(self.content)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for personas of equal content."""
+        return hashlib.sha256(self.canonical.encode()).hexdigest()
+
 
 @dataclass(frozen=True)
 class ItemRecord:
@@ -64,12 +75,10 @@ class ItemRecord:
 
     @cached_property
     def content_hash(self) -> str:
-        return content_hash(self.values, self.persona.key, self.persona.content)
-
-
-def content_hash(values: Mapping[str, Any], persona_key: str, persona: Mapping[str, Any]) -> str:
-    """SHA-256 of everything that an annotator or a model can see, and of the truth."""
-    return digest([{name: values[name] for name in CONTENT}, persona_key, persona])
+        """SHA-256 of everything that an annotator or a model can see, and of the truth."""
+        values = canonical({name: self.values[name] for name in CONTENT})
+        text = f"[{values},{canonical(self.persona.key)},{self.persona.canonical}]"
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,30 @@
 """Storing checked items: all in one transaction, or none."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from studies.bulk import insert_rows
 from studies.errors import UnknownStudy
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, Warning
 from studies.importers.items.replacement import remove_items
 from studies.importers.sets import SETS
+from studies.importers.sets.tally import Watch
 from studies.models import Item, Persona, Side, Study
+from studies.models.keys import shuffle_key
 from studies.redistribution import REDISTRIBUTION
 from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
 
-_CHUNK = 500
+_CHUNK = 1_000
 _ABOUT = ("name", "description", "importer", "content_warning")
 _SWAP = {Side.R1.value: Side.R2.value, Side.R2.value: Side.R1.value}
 
@@ -74,6 +78,7 @@ def import_items(
     dry_run: bool = False,
     replace: int | None = None,
     user: User | None = None,
+    watch: Watch | None = None,
     **fields: Any,
 ) -> ImportResult:
     """Store the items of `files` in the study `slug`, all of them or none.
@@ -82,8 +87,7 @@ def import_items(
     An item that already exists with the same content changes nothing; one that exists with
     other content refuses the import. `replace` is the number of items that the user has seen
     in the study: these items then replace all of them, as long as nobody has answered or been
-    given one. Raises `UnknownStudy`, `StudyError` or
-    `Refused`.
+    given one. `watch` counts the stored items. Raises `UnknownStudy`, `StudyError` or `Refused`.
     """
     with transaction.atomic():
         known = Study.objects.filter(slug=slug).values_list("pk", flat=True).first()
@@ -96,31 +100,16 @@ def import_items(
             created_study = False
         study = lock_study(known)
         removed = (0, 0) if replace is None else remove_items(study, seen=replace)
-        items = _merged(files)
-        faults = Faults()
-        new = _new_items(study, items, faults)
-        personas, new_personas = _personas(study, new, faults)
-        if faults:
-            raise Refused(faults)
-        Item.everything.bulk_create(
-            [
-                Item(
-                    study=study,
-                    persona=personas[item.persona.key],
-                    content_hash=item.content_hash,
-                    **item.values,
-                )
-                for item in new
-            ],
-            batch_size=_CHUNK,
-        )
+        _refuse_other_content(files)
+        found = _Storage(study, watch)
+        found.store(_once(files))
         seated = seat_items(study)
-        if new or created_study:
+        if found.created or created_study:
             _describe(study, files)
             study.content_hash = study_content_hash(study)
             study.save(update_fields=["source", "content_hash"])
             names = [name for file in files for name in file.names]
-            how = {"created": len(new), "read": [_reading(file) for file in files]}
+            how = {"created": found.created, "read": [_reading(file) for file in files]}
             how |= {"removed": removed[0]} if any(removed) else {}
             record(study, "items imported", user=user, files=names, **how)
         if dry_run:
@@ -129,50 +118,158 @@ def import_items(
         study=study,
         dry_run=dry_run,
         read=sum(len(file.items) for file in files),
-        created=len(new),
-        unchanged=len(items) - len(new),
-        personas=new_personas,
+        created=found.created,
+        unchanged=found.read - found.created,
+        personas=found.personas,
         seated=seated,
-        by_split=_count(items, "split"),
-        by_label=_count(items, "first_person"),
-        by_topic=_count(items, "topic"),
+        by_split=dict(sorted(found.counts["split"].items())),
+        by_label=dict(sorted(found.counts["first_person"].items())),
+        by_topic=dict(sorted(found.counts["topic"].items())),
         warnings=tuple(warning for file in files for warning in file.warnings),
         removed=removed,
     )
 
 
-def _merged(files: Iterable[ReadItems]) -> list[ItemRecord]:
-    """The items of all files; an item that is equal in two files counts once."""
-    first: dict[str, ItemRecord] = {}
-    faults = Faults()
+def _once(files: Sequence[ReadItems]) -> Iterator[ItemRecord]:
+    """Every item of the files; one that is equal in two files only once."""
+    seen = set[str]()
     for file in files:
         for item in file.items:
-            known = first.setdefault(item.key, item)
+            if len(files) > 1:
+                if item.key in seen:
+                    continue
+                seen.add(item.key)
+            yield item
+
+
+class _Storage:
+    """Stores items in parts. After the first fault, it only checks the rest.
+
+    It counts the new items, their new personas, and by split, label and topic all items.
+    """
+
+    def __init__(self, study: Study, watch: Watch | None) -> None:
+        self.read = self.created = self.personas = 0
+        self.counts = {name: Counter[str]() for name in ("split", "first_person", "topic")}
+        self._study, self._watch = study, watch
+        self._has_items = Item.everything.filter(study=study).exists()
+        self._has_personas = study.personas.exists()
+        # Of a study without a sample, everybody judges every item.
+        self._seats = study.annotations_per_item if study.human_sample is None else 0
+        self._ids: dict[str, int] = {}
+        self._mentions: dict[str, _Mention] = {}
+        self._items, self._in_files, self._in_study = Faults(), Faults(), Faults()
+
+    def store(self, items: Iterator[ItemRecord]) -> None:
+        """Store the items that the study lacks. Raises `Refused` with every fault."""
+        while chunk := list(islice(items, _CHUNK)):
+            for name, counts in self.counts.items():
+                counts.update(str(item.values[name]) for item in chunk)
+            new = self._new(chunk)
+            personas = self._new_personas(new)
+            self.read += len(chunk)
+            self.created += len(new)
+            self.personas += len(personas)
+            if not (self._items or self._in_files or self._in_study):
+                self._insert_personas(personas)
+                self._insert(new)
+            if self._watch is not None:
+                self._watch.update(len(chunk))
+        if faults := [*self._items, *self._in_files, *self._in_study]:
+            raise Refused(faults)
+
+    def _new(self, chunk: list[ItemRecord]) -> list[ItemRecord]:
+        """The items that the study lacks; one that it has with other content is a fault."""
+        if not self._has_items:
+            return chunk
+        there = Item.everything.filter(study=self._study)
+        keys = [item.key for item in chunk]
+        hashes = dict(there.filter(key__in=keys).values_list("key", "content_hash"))
+        other = [i for i in chunk if hashes.get(i.key, i.content_hash) != i.content_hash]
+        if other:
+            found = there.filter(key__in=[item.key for item in other]).values(*CONTENT)
+            stored = {values["key"]: values for values in found}
+            self._items += [
+                _conflict(item, f"in the study “{self._study.slug}”", stored[item.key])
+                for item in other
+                if not _same_released(item, stored[item.key])
+            ]
+        return [item for item in chunk if item.key not in hashes]
+
+    def _new_personas(self, items: list[ItemRecord]) -> list[PersonaRecord]:
+        """The personas of new items that the study lacks; one that differs is a fault."""
+        missing: dict[str, PersonaRecord] = {}
+        for item in items:
+            mention = _Mention(item.line, item.file, item.persona.fingerprint)
+            first = self._mentions.setdefault(item.persona.key, mention)
+            if first is mention:
+                missing[item.persona.key] = item.persona
+            elif first.fingerprint != mention.fingerprint:
+                where = f"in {first.file}, line {first.line},"
+                self._in_files.append(_persona_conflict(item.persona.key, mention, where))
+        if not self._has_personas:
+            return list(missing.values())
+        for there in self._study.personas.filter(key__in=list(missing)):
+            stored = PersonaRecord(there.key, there.features, there.text, there.history)
+            mention = self._mentions[there.key]
+            if stored.fingerprint != mention.fingerprint:
+                where = f"in the study “{self._study.slug}”"
+                self._in_study.append(_persona_conflict(there.key, mention, where))
+            self._ids[there.key] = there.pk
+        return [persona for key, persona in missing.items() if key not in self._ids]
+
+    def _insert_personas(self, personas: list[PersonaRecord]) -> None:
+        insert_rows(
+            Persona,
+            ("study", "key", "features", "text", "history"),
+            [(self._study.pk, p.key, p.features, p.text, p.history) for p in personas],
+        )
+        keys = [persona.key for persona in personas]
+        self._ids |= dict(self._study.personas.filter(key__in=keys).values_list("key", "pk"))
+
+    def _insert(self, items: list[ItemRecord]) -> None:
+        insert_rows(
+            Item,
+            ("study", "persona", "content_hash", "shuffle_key", "seats_needed", *CONTENT),
+            [
+                (
+                    self._study.pk,
+                    self._ids[item.persona.key],
+                    item.content_hash,
+                    shuffle_key(),
+                    self._seats if item.values["split"] == Item.Split.MAIN else 0,
+                    *(item.values[name] for name in CONTENT),
+                )
+                for item in items
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class _Mention:
+    """Where the new items first name a persona, and its content."""
+
+    line: int
+    file: str
+    fingerprint: str
+
+
+def _refuse_other_content(files: Sequence[ReadItems]) -> None:
+    """Refuse an item that has other content in two files; within a file no id occurs twice."""
+    if len(files) == 1:
+        return
+    first: dict[str, tuple[ReadItems, int]] = {}
+    faults = Faults()
+    for file in files:
+        for number, item in enumerate(file.items):
+            there, number_there = first.setdefault(item.key, (file, number))
+            if there is file and number_there == number:
+                continue
+            known = there.items[number_there]
             if item.content_hash != known.content_hash and not _same_released(item, known.values):
                 faults.append(_conflict(item, f"in {known.file}, line {known.line},", known.values))
     if faults:
         raise Refused(faults)
-    return list(first.values())
-
-
-def _new_items(
-    study: Study,
-    items: list[ItemRecord],
-    faults: Faults,
-) -> list[ItemRecord]:
-    hashes = dict(Item.everything.filter(study=study).order_by().values_list("key", "content_hash"))
-    differing = [
-        item.key for item in items if hashes.get(item.key, item.content_hash) != item.content_hash
-    ]
-    stored: dict[str, dict[str, Any]] = {}
-    for start in range(0, len(differing), _CHUNK):
-        keys = differing[start : start + _CHUNK]
-        found = Item.everything.filter(study=study, key__in=keys).values(*CONTENT)
-        stored |= {values["key"]: values for values in found}
-    for item in items:
-        if item.key in stored and not _same_released(item, stored[item.key]):
-            faults.append(_conflict(item, f"in the study “{study.slug}”", stored[item.key]))
-    return [item for item in items if item.key not in hashes]
 
 
 def _same_released(item: ItemRecord, known: Mapping[str, Any]) -> bool:
@@ -209,54 +306,22 @@ def _conflict(item: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
     )
 
 
-def _personas(
-    study: Study, items: list[ItemRecord], faults: Faults
-) -> tuple[dict[str, Persona], int]:
-    """The personas of `items`, with missing ones created, and the number of those."""
-    wanted: dict[str, tuple[ItemRecord, PersonaRecord]] = {}
-    for item in items:
-        first, persona = wanted.setdefault(item.persona.key, (item, item.persona))
-        if persona.content != item.persona.content:
-            faults.append(_persona_conflict(item, f"in {first.file}, line {first.line},"))
-    known: dict[str, Persona] = {}
-    keys = list(wanted)
-    for start in range(0, len(keys), _CHUNK):
-        found = study.personas.filter(key__in=keys[start : start + _CHUNK])
-        known |= {persona.key: persona for persona in found}
-    for key, there in known.items():
-        item, record_of_key = wanted[key]
-        stored = PersonaRecord(key, there.features, there.text, there.history)
-        if stored.content != record_of_key.content:
-            faults.append(_persona_conflict(item, f"in the study “{study.slug}”"))
-    if faults:
-        return {}, 0
-    new = Persona.objects.bulk_create(
-        [
-            Persona(study=study, key=key, **persona.content)
-            for key, (_, persona) in wanted.items()
-            if key not in known
-        ],
-        batch_size=_CHUNK,
-    )
-    return known | {persona.key: persona for persona in new}, len(new)
-
-
-def _persona_conflict(item: ItemRecord, where: str) -> Fault:
+def _persona_conflict(key: str, mention: _Mention, where: str) -> Fault:
     return Fault(
-        item.line,
+        mention.line,
         "persona",
         "persona has other content",
-        f"persona “{item.persona.key}” is {where} with other features, text or history.",
+        f"persona “{key}” is {where} with other features, text or history.",
         "Give a changed persona an id of its own.",
-        item.persona.key,
-        item.file,
+        key,
+        mention.file,
     )
 
 
 def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
     """Fields of a new study, from the first bundle's description and from the items' task."""
     dataset = files[0].dataset
-    tasks = Counter(item.values["task"] for file in files for item in file.items)
+    tasks = sum((file.items.facts.tasks for file in files), Counter[str]())
     fields: dict[str, Any] = {"state": Study.State.OPEN, "task": tasks.most_common(1)[0][0]}
     if title := dataset.get("title") or dataset.get("name"):
         fields["title"] = title
@@ -295,10 +360,6 @@ def _reading(file: ReadItems) -> dict[str, Any]:
         "rows": dict(file.rows),
         "left_out": dict(file.dropped),
     }
-
-
-def _count(items: list[ItemRecord], name: str) -> dict[str, int]:
-    return dict(sorted(Counter(str(item.values[name]) for item in items).items()))
 
 
 def _n(count: int, noun: str) -> str:

@@ -22,8 +22,11 @@ from studies.importers.items.personas import known_or_read
 from studies.importers.items.records import ItemRecord, PersonaRecord, Warning
 from studies.importers.items.unknown_columns import UnknownKeys
 from studies.models import Item, Side, Task
+from studies.text import canonical
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
+_RECENT = 500  # personas
+_TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
     "topic language warnings metadata".split()
@@ -52,7 +55,8 @@ class Validator:
         self.faults = Faults() if faults is None else faults
         self._unknown = UnknownKeys(file)
         self._lines: dict[str, int] = {}
-        self._personas: dict[str, tuple[int, PersonaRecord]] = {}
+        self._personas: dict[str, tuple[int, str]] = {}
+        self._recent: dict[str, PersonaRecord] = {}
 
     def item(self, line: int, raw: Any) -> ItemRecord | None:
         """The item of a row; None when the row has faults, which are then in `faults`."""
@@ -71,7 +75,7 @@ class Validator:
                 "", "not an object", "the line is not a JSON object.", "Write one item a line."
             )
             return None
-        raw = normalised(row, raw, "")
+        raw = normalised(row, raw)
         if row.faults:
             return None
         key = self._key(row, raw)
@@ -81,8 +85,8 @@ class Validator:
         shuffle, fixed_first = read_order(row, raw.get("order"))
         question = row.text(raw, "question", limit=LIMITS["question"])
         context = row.text(raw, "context", limit=LIMITS["context"])
-        task = row.one_of(raw, "task", Task.values, default=self.task)
-        split = row.one_of(raw, "split", Item.Split.values, default=Item.Split.MAIN.value)
+        task = row.one_of(raw, "task", _TASKS, default=self.task)
+        split = row.one_of(raw, "split", _SPLITS, default=Item.Split.MAIN.value)
         check_answer, check_instruction = read_attention_check(
             row, raw.get("check"), split, question
         )
@@ -154,11 +158,16 @@ class Validator:
         return key
 
     def _persona(self, row: ImportRow, raw: Any) -> PersonaRecord | None:
+        """The persona of an item. Those that came last are read only once."""
+        text = canonical(raw)
+        if (recent := self._recent.get(text)) is not None:
+            return recent
+        faults = len(row.faults)
         persona = known_or_read(row, raw, self.listed)
         if persona is None:
             return None
-        line, known = self._personas.setdefault(persona.key, (row.line, persona))
-        if known.content != persona.content:
+        line, fingerprint = self._personas.setdefault(persona.key, (row.line, persona.fingerprint))
+        if fingerprint != persona.fingerprint:
             row.fault(
                 "persona",
                 "persona differs",
@@ -166,7 +175,11 @@ class Validator:
                 "Give the same features, text and history, or another persona id.",
                 value=persona.key,
             )
-        return known
+        if len(row.faults) == faults:
+            if len(self._recent) == _RECENT:
+                self._recent.clear()
+            self._recent[text] = persona
+        return persona
 
     def _responses(self, row: ImportRow, raw: Any) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or len(raw) != 2:

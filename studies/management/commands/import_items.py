@@ -86,9 +86,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(slug=options["study"]).first()
+        names = ", ".join(str(file) for file in options["files"])
         task = options["task"] or (study.task if study else Task.PREFERENCE.value)
         try:
-            with progress_bar(sys.stderr, total=0, label=_names(options["files"])) as bar:
+            with progress_bar(sys.stderr, total=0, label=f"reading {names}") as bar:
                 files = read_paths(
                     options["files"],
                     format=options["format"],
@@ -102,17 +103,20 @@ class Command(BaseCommand):
                 known = Item.everything.filter(study=study).values_list("key", "content_hash")
                 files = only_listed(files, read_list(options["like"]), dict(known))
             seen = self._confirmed(study, files, options) if options["replace"] else None
-            result = import_items(
-                options["study"],
-                files,
-                create=options["create"],
-                dry_run=options["dry_run"],
-                replace=seen,
-            )
+            total = sum(len(file.items) for file in files)
+            with progress_bar(sys.stderr, total=total, label="storing") as bar:
+                result = import_items(
+                    options["study"],
+                    files,
+                    create=options["create"],
+                    dry_run=options["dry_run"],
+                    replace=seen,
+                    watch=bar,
+                )
         except BadOption as error:
             raise CommandError(str(error), returncode=2) from error
         except Refused as error:
-            raise CommandError(f"{_names(options['files'])}: {error}") from error
+            raise CommandError(f"{names}: {error}") from error
         except ValidationError as error:
             raise CommandError(explain(error)) from error
         except UnknownStudy as error:
@@ -141,7 +145,3 @@ class Command(BaseCommand):
         if input(question).strip().lower() != "yes":
             raise CommandError("Nothing was replaced.")
         return items
-
-
-def _names(files: list[Path]) -> str:
-    return ", ".join(str(file) for file in files)

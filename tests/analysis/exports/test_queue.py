@@ -14,6 +14,7 @@ from analysis import tasks
 from analysis.exports.delivery.requests import delete_export, request_export
 from analysis.exports.delivery.storage import export_dir
 from analysis.exports.errors import ExportError
+from analysis.exports.tables import table_files
 from analysis.models import Export
 from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER
@@ -187,10 +188,10 @@ def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monke
     export = ask(study, owner)
     update = runner.Steps.update
 
-    def deleted_meanwhile(steps):
+    def deleted_meanwhile(steps, n):
         delete_export(export_id=export.pk, user=owner)
         steps._progress.store()  # what the thread does every second
-        update(steps)
+        update(steps, n)
 
     monkeypatch.setattr(runner.Steps, "update", deleted_meanwhile)
 
@@ -202,10 +203,11 @@ def test_an_export_that_is_deleted_while_it_is_written_stops(study, owner, monke
 def test_progress_is_told_while_rows_are_written(study, owner, monkeypatch):
     export, seen = ask(study, owner), []
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
+    monkeypatch.setattr(table_files, "_BATCH", 1)
     update = runner.Steps.update
 
-    def told(steps):
-        update(steps)
+    def told(steps, n):
+        update(steps, n)
         steps._progress.store()
         export.refresh_from_db()
         seen.append((export.progress, export.message))

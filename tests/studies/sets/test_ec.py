@@ -2,6 +2,7 @@
 
 import csv
 import io
+from itertools import chain
 
 import pytest
 
@@ -60,9 +61,11 @@ def test_a_quote_after_a_backslash_is_a_quote():
 def test_a_person_is_told_with_scores_out_of_seven_and_blanks_leave_no_sentence():
     texts = {
         item.persona.key: [f["text"] for f in item.persona.features]
-        for item in made("ec", tie_rule="both", pairs_per_article=9, seed=1).items
-        + made("ec", tie_rule="both", seed=3).items
-        + made("ec", tie_rule="both", seed=4).items
+        for item in chain(
+            made("ec", tie_rule="both", pairs_per_article=9, seed=1).items,
+            made("ec", tie_rule="both", seed=3).items,
+            made("ec", tie_rule="both", seed=4).items,
+        )
     }
 
     assert texts["ec-p001"] == [
@@ -90,7 +93,7 @@ def test_both_spellings_of_openness_are_read(tmp_path):
         "ec", tmp_path, "trac4_PER_train.csv", lambda t: t.replace("openess", "openness")
     )
 
-    assert made("ec", folder).items == made("ec").items
+    assert list(made("ec", folder).items) == list(made("ec").items)
 
 
 def edition_of_2023(tmp_path):

@@ -215,7 +215,7 @@ def test_exactly_n_are_drawn_and_a_limit_takes_the_first_of_them_unchanged(tmp_p
 
     assert (len(ten.items), ten.dropped["pairs beyond the sample of 10"]) == (10, 30)
     assert set(keys(ten)) < set(keys(whole))
-    assert [i.content_hash for i in first.items] == [i.content_hash for i in whole.items[:7]]
+    assert [i.content_hash for i in first.items] == [i.content_hash for i in whole.items][:7]
     assert labels(whole).count("r1") == 20
     assert labels(ten).count("r1") == 5
 

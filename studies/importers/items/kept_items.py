@@ -1,0 +1,55 @@
+"""Checked items of a file, on disk while they wait to be stored."""
+
+import pickle
+import tempfile
+import weakref
+from collections.abc import Iterator
+
+from studies.importers.items.item_facts import ItemFacts
+from studies.importers.items.records import ItemRecord
+
+_BATCH = 500
+
+
+class KeptItems:
+    """Items in the order of their file, in memory only the last few hundred of them.
+
+    The others are in a temporary file without a name, so that an import of any size needs the
+    same memory. They can be read any number of times.
+    """
+
+    def __init__(self) -> None:
+        self.facts = ItemFacts()
+        self._batch: list[ItemRecord] = []
+        self._starts: list[int] = []
+        self._file = tempfile.TemporaryFile()
+        weakref.finalize(self, self._file.close)
+
+    def append(self, item: ItemRecord) -> None:
+        self.facts.note(item)
+        self._batch.append(item)
+        if len(self._batch) == _BATCH:
+            self._write()
+
+    def __len__(self) -> int:
+        return len(self._starts) * _BATCH + len(self._batch)
+
+    def __iter__(self) -> Iterator[ItemRecord]:
+        for number in range(len(self._starts)):
+            yield from self._read(number)
+        yield from self._batch
+
+    def __getitem__(self, index: int) -> ItemRecord:
+        number, place = divmod(index, _BATCH)
+        return (self._read(number) if number < len(self._starts) else self._batch)[place]
+
+    def _write(self) -> None:
+        self._starts.append(self._file.seek(0, 2))
+        # One pickle for a batch, in which items share what they have in common.
+        pickle.dump(self._batch, self._file, pickle.HIGHEST_PROTOCOL)
+        self._batch = []
+
+    def _read(self, number: int) -> list[ItemRecord]:
+        self._file.seek(self._starts[number])
+        batch: list[ItemRecord] = pickle.load(self._file)  # noqa: S301  written just before
+        return batch
