@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending
 from annotation.participants.deadline import deadline_of
+from annotation.participants.selectors import annotator_of
 from annotation.seats.completion_codes import code_for
 from annotation.seats.flow import step_of
 from annotation.seats.platform_status import is_doubtful
@@ -73,9 +74,7 @@ def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
     annotator_id = _bound_id(request, slug)
     if annotator_id is None:
         return None
-    return (
-        Annotator.objects.select_related("study").filter(pk=annotator_id, study__slug=slug).first()
-    )
+    return annotator_of(slug, annotator_id)
 
 
 def may_preview(request: HttpRequest, study: Study) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ComprehensionQuestion, DemographicQuestion
@@ -55,24 +56,6 @@ class ConsentForm(ParticipantForm):
         return "consent-yes"
 
 
-class CertaintyField(forms.CharField):
-    """A whole number from 1 to 100; “72 %” and “ 72 ” are read as 72, nothing is rounded."""
-
-    default_error_messages = {
-        "required": _("Enter a certainty from 1 to 100"),
-        "invalid": _("Enter a certainty from 1 to 100"),
-    }
-
-    def to_python(self, value: Any) -> int | None:  # type: ignore[override]
-        text = unicodedata.normalize("NFKC", super().to_python(value) or "").strip()
-        if not text:
-            return None
-        match = _PERCENT.fullmatch(text)
-        if not match or not 1 <= int(match[1]) <= 100:
-            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
-        return int(match[1])
-
-
 _CHOOSE = {
     Task.PREFERENCE: _("Select the response this person would prefer"),
     Task.SURVEY_ANSWER: _("Select the answer this person would give"),
@@ -89,62 +72,105 @@ def _milliseconds(text: str) -> int | None:
     return milliseconds if milliseconds <= _MAX_ACTIVE_MS else None
 
 
-class AnswerForm(ParticipantForm):
-    """A choice as displayed, and a certainty where the study asks for one."""
+_ENTER = _("Enter a certainty from 1 to 100")
 
-    certainty = CertaintyField(required=False)
-    level = forms.CharField(required=False)
-    control = forms.CharField(required=False)
-    active_ms = forms.CharField(required=False)
 
-    def __init__(self, *args: Any, study: Study, task: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+@dataclass(frozen=True)
+class Entered:
+    """One field of the item page: what it holds, and what is wrong with that."""
+
+    value: str
+    errors: list[Any]
+
+
+class AnswerForm:
+    """A choice as displayed, and a certainty where the study asks for one.
+
+    Not one of Django's forms, which take longer than everything else that an answer needs; pages
+    and services use it in the same way. `task` is the item's, whose error names the choice.
+    """
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        *,
+        study: Study,
+        task: str,
+        initial: dict[str, str] | None = None,
+    ) -> None:
         self.study = study
-        nothing_chosen = _CHOOSE[Task(task)]
-        self.fields["choice"] = forms.ChoiceField(
-            choices=[("a", "A"), ("b", "B"), *([("tie", "tie")] if study.allow_tie else [])],
-            error_messages={"required": nothing_chosen, "invalid_choice": nothing_chosen},
-        )
-        self.order_fields(["choice", "level", "certainty", "control", "active_ms"])
+        self.is_bound = data is not None
+        self.data: Any = data if data is not None else {}
+        self._shown: Any = self.data if self.is_bound else initial or {}
+        self.errors: dict[str, list[Any]] = {}
+        self.cleaned_data: dict[str, Any] = {}
+        if self.is_bound:
+            self._check(_CHOOSE[Task(task)])
 
-    def target_of(self, field: str) -> str:
-        return {"choice": "choice-a"}.get(field, field)
+    def is_valid(self) -> bool:
+        return self.is_bound and not self.errors
 
-    def clean_active_ms(self) -> int | None:
-        return _milliseconds(self.cleaned_data["active_ms"])
+    def _text(self, name: str) -> str:
+        return str(self.data.get(name) or "").strip()
 
-    def clean(self) -> dict[str, Any]:
-        data = super().clean() or {}
-        if not self.study.ask_certainty or data.get("choice") == "tie":
-            # The value of a hidden box has no meaning.
-            self.errors.pop("certainty", None)
-            data["certainty"] = None
-            data["control"] = ""
-            return data
-        if "certainty" not in self.errors and data.get("certainty") is None:
-            required = self.fields["certainty"].error_messages["required"]
-            self.add_error("certainty", forms.ValidationError(required, code="required"))
-        data["control"] = self._control(data)
-        level = next((band for band in BANDS if band.slug == data.get("level")), None)
-        certainty = data.get("certainty")
-        if level and certainty is not None and not level.low <= certainty <= level.high:
+    def _check(self, nothing_chosen: Any) -> None:
+        choice = self.data.get("choice")
+        if choice not in ("a", "b") and not (choice == "tie" and self.study.allow_tie):
+            self.errors["choice"] = [nothing_chosen]
+            choice = ""
+        certainty, control = None, ""
+        # The value of a hidden box has no meaning.
+        if self.study.ask_certainty and choice != "tie":
+            certainty, control = self._certainty(), self._control()
+        self.cleaned_data = {
+            "choice": choice,
+            "certainty": certainty,
+            "certainty_control": control,
+            "active_ms": _milliseconds(self._text("active_ms")),
+        }
+
+    def _certainty(self) -> int | None:
+        """A whole number from 1 to 100; “72 %” and “ 72 ” are read as 72, nothing is rounded."""
+        match = _PERCENT.fullmatch(unicodedata.normalize("NFKC", self._text("certainty")).strip())
+        if not match or not 1 <= int(match[1]) <= 100:
+            self.errors["certainty"] = [_ENTER]
+            return None
+        certainty = int(match[1])
+        level = next((band for band in BANDS if band.slug == self._text("level")), None)
+        if level and not level.low <= certainty <= level.high:
             words = _("Enter a number from %(low)s to %(high)s, or select another level")
-            self.add_error("certainty", words % {"low": level.low, "high": level.high})
-        return data
+            self.errors["certainty"] = [words % {"low": level.low, "high": level.high}]
+        return certainty
 
-    def _control(self, data: dict[str, Any]) -> str:
+    def _control(self) -> str:
         """The control used to enter the certainty, if the study offers it."""
         offered = self.study.certainty_control
         if offered == Study.CertaintyControl.LEVELS:
-            return offered if data.get("level") else Study.CertaintyControl.NUMBER
-        return offered if data.get("control") == offered else Study.CertaintyControl.NUMBER
+            return offered if self._text("level") else Study.CertaintyControl.NUMBER
+        return offered if self._text("control") == offered else Study.CertaintyControl.NUMBER
+
+    @property
+    def error_links(self) -> list[ErrorLink]:
+        target = {"choice": "choice-a"}
+        return [
+            ErrorLink(target.get(field, field), str(messages[0]))
+            for field, messages in self.errors.items()
+        ]
+
+    @property
+    def choice(self) -> Entered:
+        return Entered(str(self._shown.get("choice") or ""), self.errors.get("choice", []))
+
+    @property
+    def certainty(self) -> Entered:
+        return Entered(str(self._shown.get("certainty") or ""), self.errors.get("certainty", []))
 
     @property
     def level_shown(self) -> str:
         """The level that was selected, otherwise the one that contains the certainty."""
-        if self.is_bound and self["level"].value():
-            return str(self["level"].value())
-        certainty = whole_number(str(self["certainty"].value() or ""), most=100)
+        if self.is_bound and (level := self.data.get("level")):
+            return str(level)
+        certainty = whole_number(self.certainty.value, most=100)
         return band_of(certainty).slug if certainty else ""
 
 

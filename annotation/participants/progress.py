@@ -2,9 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
+from typing import NamedTuple
 
 from annotation.models import Assignment
+from studies.compiled import Select
 from studies.models import Item
 
 # This many answers are needed to estimate an annotator's pace.
@@ -13,8 +16,7 @@ _PACE_NEEDS = 5
 _BREAK_EVERY, _BREAK_LEAVES = 15, 5
 
 
-@dataclass(frozen=True)
-class ItemProgress:
+class ItemProgress(NamedTuple):
     """One of an annotator's items: its position, and the time its answer took."""
 
     position: int
@@ -34,24 +36,24 @@ class Progress:
 
     places: tuple[ItemProgress, ...]
 
-    @property
+    @cached_property
     def items(self) -> list[ItemProgress]:
         return [place for place in self.places if not place.is_check]
 
-    @property
+    @cached_property
     def total(self) -> int:
         return len(self.items)
 
-    @property
+    @cached_property
     def answered(self) -> int:
         return sum(place.answered for place in self.items)
 
-    @property
+    @cached_property
     def done(self) -> int:
         """How many items are answered or were skipped."""
         return sum(place.done for place in self.items)
 
-    @property
+    @cached_property
     def next_position(self) -> int | None:
         """The first position that is neither answered nor skipped, or None."""
         return next((place.position for place in self.places if not place.done), None)
@@ -77,7 +79,7 @@ class Progress:
         is_mark = self.done > 0 and self.done % _BREAK_EVERY == 0
         return is_turn and is_mark and self.total - self.done >= _BREAK_LEAVES
 
-    @property
+    @cached_property
     def minutes_left(self) -> int | None:
         """Own median pace times items left; None before the pace is known and at the end."""
         times = [place.milliseconds for place in self.items if place.milliseconds is not None]
@@ -87,13 +89,8 @@ class Progress:
         return max(1, math.floor(median(times) * left / 60_000 + 0.5))
 
 
-def progress_of(annotator_id: int) -> Progress:
-    """The annotator's progress, in one query for any number of items.
-
-    An item counts as answered if it has an answer, even if its seat was released after a time-out:
-    an annotator who resumes does not see the item again.
-    """
-    rows = (
+_items = Select(
+    lambda annotator_id: (
         Assignment.objects.filter(annotator_id=annotator_id)
         .order_by("position")
         .values_list(
@@ -104,16 +101,41 @@ def progress_of(annotator_id: int) -> Progress:
             "annotation__active_ms",
             "annotation__elapsed_ms",
         )
-    )
+    ),
+    int,
+)
+_next_position = Select(
+    lambda annotator_id: (
+        Assignment.objects.filter(annotator_id=annotator_id, annotation=None)
+        .exclude(state=Assignment.State.SKIPPED)
+        .order_by("position")
+        .values_list("position")[:1]
+    ),
+    int,
+)
+
+
+def progress_of(annotator_id: int) -> Progress:
+    """The annotator's progress, in one query for any number of items.
+
+    An item counts as answered if it has an answer, even if its seat was released after a time-out:
+    an annotator who resumes does not see the item again.
+    """
     return Progress(
         tuple(
             ItemProgress(
                 position,
                 answer is not None,
                 elapsed if active is None else active,
-                skipped=state == Assignment.State.SKIPPED,
-                is_check=split == Item.Split.ATTENTION_CHECK,
+                state == Assignment.State.SKIPPED,
+                split == Item.Split.ATTENTION_CHECK,
             )
-            for position, state, split, answer, active, elapsed in rows
+            for position, state, split, answer, active, elapsed in _items.all(annotator_id)
         )
     )
+
+
+def next_position_of(annotator_id: int) -> int | None:
+    """`Progress.next_position` alone, without reading all items."""
+    row = _next_position.first(annotator_id)
+    return row[0] if row else None

@@ -20,8 +20,8 @@ from annotation.participants.access import (
 )
 from annotation.participants.context import entered, task_context, task_url
 from annotation.participants.forms import AnswerForm, DraftForm
-from annotation.participants.progress import progress_of
-from annotation.participants.selectors import assignment_at
+from annotation.participants.progress import next_position_of, progress_of
+from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
 from annotation.seats.flow import ending_of, step_of
@@ -43,8 +43,7 @@ def _find_answering(request: HttpRequest, slug: str) -> Annotator | None:
     known = find_annotator(request, slug)
     if known or request.method != "POST":
         return known
-    annotators = Annotator.objects.select_related("study").filter(study__slug=slug)
-    return annotators.filter(pk=_read_token(request).annotator_id).first()
+    return annotator_of(slug, _read_token(request).annotator_id)
 
 
 @require_http_methods(["GET", "POST"])
@@ -71,39 +70,41 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
     """Store an answer, even a late one, and redirect to the next item."""
     token = _read_token(request)
-    assignment = get_object_or_404(
-        Assignment.objects.select_related("item").only(
-            "annotator", "position", "shown_first", "item__task"
-        ),
-        pk=token.assignment_id,
-        annotator=annotator.pk if annotator.pk == token.annotator_id else None,
-    )
-    if position not in (None, assignment.position):
-        raise Http404("the assignment is at another position")
-    form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
+    if annotator.pk != token.annotator_id:
+        raise Http404("the assignment is somebody else's")
+    form = AnswerForm(request.POST, study=annotator.study, task=annotator.study.task)
     if not form.is_valid():
-        context = task_context(
-            assignment=assignment_at(annotator, assignment.position),
-            progress=progress_of(annotator.pk),
-            form=form,
-        )
-        return render(request, "annotation/task.html", context, status=REFUSED)
+        return _refused(request, annotator, token, position)
     if first_answers.lapsed(annotator):
         # This annotator has only read so far. The first answer takes seats again, if they are free.
         annotator = services.resume(annotator_id=annotator.pk)
-    services.record_answer(
-        annotator_id=annotator.pk,
-        assignment_id=assignment.pk,
-        choice=assignment.as_content(form.cleaned_data["choice"]),
-        certainty=form.cleaned_data["certainty"],
-        shown_at=token.shown_at,
-        active_ms=form.cleaned_data["active_ms"],
-        certainty_control=form.cleaned_data["control"],
-    )
+    try:
+        services.record_displayed(
+            annotator=annotator,
+            assignment_id=token.assignment_id,
+            position=position,
+            shown_at=token.shown_at,
+            **form.cleaned_data,
+        )
+    except Assignment.DoesNotExist:
+        raise Http404("no such assignment at this position") from None
     response = see_other(next_url(annotator))
     if is_bound(request, annotator):
         return response
     return bind(request, response, annotator)
+
+
+def _refused(
+    request: HttpRequest, annotator: Annotator, token: AssignmentToken, position: int | None
+) -> HttpResponse:
+    """Show the item again, with what is missing."""
+    at = get_object_or_404(annotator.assignments.only("position"), pk=token.assignment_id).position
+    if position not in (None, at):
+        raise Http404("the assignment is at another position")
+    assignment = assignment_at(annotator, at)
+    form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
+    context = task_context(assignment=assignment, progress=progress_of(annotator.pk), form=form)
+    return render(request, "annotation/task.html", context, status=REFUSED)
 
 
 @require_http_methods(["POST"])
@@ -151,7 +152,7 @@ def next_url(annotator: Annotator) -> str:
     """The current item under its own address, so that Back leads to each item in turn."""
     if step_of(annotator) != "task":
         return step_url(annotator)
-    return _url_of(annotator, progress_of(annotator.pk).next_position)
+    return _url_of(annotator, next_position_of(annotator.pk))
 
 
 def _url_of(annotator: Annotator, position: int | None) -> str:

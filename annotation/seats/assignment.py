@@ -15,11 +15,22 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.platform_status import is_doubtful
 from annotation.seats.side_order import Showing, choose_orders, mix_in, spread_groups
+from studies.compiled import Change
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5
+
+# The statements of every answer, compiled once.
+_set_answered = Change(
+    lambda assignment_id: Assignment.objects.filter(pk=assignment_id),
+    int,
+    state=Assignment.State.ANSWERED,
+)
+_count_answer = Change(
+    lambda item_id: Item.everything.filter(pk=item_id), int, answered=F("answered") + 1
+)
 
 
 @transaction.atomic
@@ -120,12 +131,12 @@ def occupy(assignment: Assignment, *, is_late: bool) -> str:
             assignment.save(update_fields=["state"])
         return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
     assignment.state = Assignment.State.ANSWERED
-    assignment.save(update_fields=["state"])
+    _set_answered(assignment.pk)
     if is_check:
         return Annotation.Standing.CHECK
     if assignment.is_surplus:
         return Annotation.Standing.SURPLUS
-    _items([assignment.item_id]).update(answered=F("answered") + 1)
+    _count_answer(assignment.item_id)
     return Annotation.Standing.COUNTED
 
 

@@ -2,7 +2,7 @@
 
 from annotation.services.admission.confirmation import confirm, doubt, note_signed
 from annotation.services.admission.entry import enter, enter_by_link, resume
-from annotation.services.answers import record_answer
+from annotation.services.answers import record_answer, record_displayed
 from annotation.services.comprehension import (
     answer_question,
     finish_practice_item,
@@ -51,6 +51,7 @@ __all__ = [
     "practise",
     "record_answer",
     "record_demographics",
+    "record_displayed",
     "reinstate",
     "reject",
     "release_expired",

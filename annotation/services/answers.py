@@ -1,6 +1,11 @@
-"""Store an answer: one transaction, and no success before its commit."""
+"""Store an answer: one transaction, and no success before its commit.
+
+Most requests of an open study come here, so the statements are compiled once.
+"""
 
 import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
@@ -10,6 +15,7 @@ from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongSt
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
 from annotation.seats import assignment as seats
 from annotation.seats import first_answers
+from studies.compiled import Change, Insert, Select
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 
@@ -19,6 +25,32 @@ ANSWERING = {
     Annotator.State.TIMED_OUT,
     Annotator.State.RETURNED,
 }
+
+# The order in `of` is the order of the locks: a transaction that ends this annotator's part waits
+# for the annotator's lock, and this one for it, before either locks assignments.
+_lock = Select(
+    lambda assignment_id, annotator_id: (
+        Assignment.objects.filter(pk=assignment_id, annotator=annotator_id)
+        .select_for_update(no_key=True, of=("annotator", "self"))
+        .select_related("annotator", "item")
+        .only(
+            "annotator__state",
+            "annotator__first_answer_by",
+            "position",
+            "shown_first",
+            "state",
+            "is_surplus",
+            "item__task",
+            "item__split",
+        )
+        .order_by()
+    ),
+    int,
+    int,
+)
+_delete_draft = Change(lambda assignment_id: Draft.objects.filter(assignment=assignment_id), int)
+_insert_answer = Insert(Annotation)
+_insert_revision = Insert(AnnotationRevision)
 
 
 def record_answer(
@@ -42,28 +74,72 @@ def record_answer(
     study = Study.objects.only(
         "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes"
     ).get(annotators=annotator_id)
+    if choice not in Choice.values:
+        raise InvalidAnswer(f"choice {choice!r} is not offered")
+    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms)
+    return _record(study, annotator_id, assignment_id, entry, lambda _: choice)
+
+
+def record_displayed(
+    *,
+    annotator: Annotator,
+    assignment_id: int,
+    position: int | None,
+    choice: str,
+    certainty: int | None = None,
+    shown_at: dt.datetime | None = None,
+    active_ms: int | None = None,
+    certainty_control: str = "",
+) -> Annotation:
+    """Store an answer with the choice as displayed: a, b or tie; otherwise like `record_answer`.
+
+    The annotator was just read, with the study, so that neither is read again. Raises
+    `Assignment.DoesNotExist` also when the assignment is not at `position`, if one is given.
+    """
+    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, position)
+    return _record(
+        annotator.study,
+        annotator.pk,
+        assignment_id,
+        entry,
+        lambda assignment: assignment.as_content(choice),
+    )
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What an annotator entered at an item, and when."""
+
+    choice: str
+    certainty: int | None
+    control: str
+    shown_at: dt.datetime | None
+    active_ms: int | None
+    position: int | None = None
+
+
+def _record(
+    study: Study,
+    annotator_id: int,
+    assignment_id: int,
+    entry: _Entry,
+    content_of: Callable[[Assignment], str],
+) -> Annotation:
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
-    certainty = _checked_certainty(study, choice, certainty)
+    certainty = _checked_certainty(study, entry.choice, entry.certainty)
     with transaction.atomic():
         if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
-        # A transaction that ends this annotator's part waits for this lock, and this one for it.
-        annotator = (
-            Annotator.objects.select_for_update(no_key=True)
-            .only("state", "first_answer_by")
-            .get(pk=annotator_id)
-        )
-        assignment = (
-            Assignment.objects.select_for_update(no_key=True, of=("self",))
-            .select_related("item")
-            .only("annotator", "state", "is_surplus", "item__task", "item__split")
-            .get(pk=assignment_id, annotator=annotator)
-        )
+        assignment = _lock.first(assignment_id, annotator_id)
+        if assignment is None or entry.position not in (None, assignment.position):
+            raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator_id}")
+        annotator = assignment.annotator
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
+        choice = content_of(assignment)
         annotation = _present_answer(assignment)
-        Draft.objects.filter(assignment=assignment).delete()
+        _delete_draft(assignment_id)
         if annotation and (annotation.choice, annotation.certainty) == (choice, certainty):
             return annotation
         if annotation and not study.allow_changes:
@@ -71,16 +147,16 @@ def record_answer(
 
         now = timezone.now()
         # A tie has no certainty, and no control it was entered with.
-        control = certainty_control if certainty is not None else ""
+        control = entry.control if certainty is not None else ""
         submission = {
             "choice": choice,
             "certainty": certainty,
-            "shown_at": shown_at,
+            "shown_at": entry.shown_at,
             "answered_at": now,
-            **_durations(now, shown_at, active_ms),
+            **_durations(now, entry.shown_at, entry.active_ms),
         }
         if annotation is None:
-            annotation = Annotation.objects.create(
+            annotation = Annotation(
                 assignment=assignment,
                 certainty_asked=study.ask_certainty,
                 certainty_control=control,
@@ -90,6 +166,7 @@ def record_answer(
                 wording_sha256=wording_for(assignment.item, study).sha256,
                 **submission,
             )
+            _insert_answer(annotation)
         else:
             annotation.revision += 1
             annotation.certainty_control = control
@@ -97,8 +174,8 @@ def record_answer(
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
         first_answers.answered(annotator)
-        AnnotationRevision.objects.create(
-            annotation=annotation, number=annotation.revision, **submission
+        _insert_revision(
+            AnnotationRevision(annotation=annotation, number=annotation.revision, **submission)
         )
     return annotation
 
@@ -108,7 +185,7 @@ def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int 
 
     Raises `InvalidAnswer` when the study does not offer the choice or the certainty.
     """
-    if choice not in Choice.values or (choice == Choice.TIE and not study.allow_tie):
+    if choice == Choice.TIE and not study.allow_tie:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
     if choice == Choice.TIE or not study.ask_certainty:
         return None

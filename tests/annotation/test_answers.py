@@ -49,7 +49,7 @@ def test_an_answer_is_stored_counted_and_freezes_the_study(study, assignment):
 def test_the_same_answer_again_changes_nothing(assignment, django_assert_num_queries):
     first = answer(assignment)
 
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         second = answer(assignment)
 
     assert second.pk == first.pk
@@ -81,7 +81,7 @@ def test_a_first_answer_costs_a_fixed_number_of_queries(
     answer(assignment)
     other = annotator.assignments.get(position=2)
 
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(9):
         answer(other)
 
 
