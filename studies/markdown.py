@@ -1,6 +1,6 @@
 """Researchers' Markdown as safe HTML: no raw HTML, no images, no links but http, https, mailto."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import nh3
@@ -15,6 +15,7 @@ _TAGS = set(
 _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
 
 
+@lru_cache(maxsize=100)
 def render_markdown(text: str) -> SafeString:
     """`text` as HTML; `# heading` becomes second-level, because the page has its own."""
     html = _parser().render(text).replace("<h1>", "<h2>").replace("</h1>", "</h2>")

@@ -1,11 +1,14 @@
 """The content of the item page: the same for annotators, in the preview and in practice."""
 
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotation.content.texts import worked_examples
 from annotation.content.wording import setting_of, wording_for
@@ -16,22 +19,24 @@ from annotation.participants.tokens import assignment_token
 from annotation.services.drafts import stamp_of
 from studies.markdown import render_markdown
 from studies.models import Item, Side, Study, Task
-from studies.personas.profile_text import profile_for
+from studies.personas.profile_text import Profile, profile_for
 from studies.prompts import BANDS, wording
 
 # The definitions of the levels are expanded on this many items.
 _LEVELS_OPEN = 2
 
-_QUESTION_HEADINGS = {
+QUESTION_HEADINGS = {
     Task.PREFERENCE: _("The person asked"),
     Task.SURVEY_ANSWER: _("The person was asked"),
     Task.AUTHORSHIP: _("The person was asked"),
     Task.QUESTION_ANSWER_AUTHORSHIP: _("The question"),
 }
 
+# The responses by their values in the form; the first is the one shown first.
+SIDES = (("a", _("Response A")), ("b", _("Response B")))
 
-@dataclass(frozen=True)
-class DisplayedSide:
+
+class DisplayedSide(NamedTuple):
     """A response as it is shown on the screen."""
 
     value: str
@@ -42,27 +47,35 @@ class DisplayedSide:
 
 def displayed_sides(item: Item, shown_first: str) -> list[DisplayedSide]:
     second = Side.R2 if shown_first == Side.R1 else Side.R1
+    responses = (item.response(shown_first), item.response(second))
     return [
         DisplayedSide(value, str(name), response["text"], response.get("prompt") or "")
-        for value, name, response in (
-            ("a", _("Response A"), item.response(shown_first)),
-            ("b", _("Response B"), item.response(second)),
-        )
+        for (value, name), response in zip(SIDES, responses, strict=True)
     ]
+
+
+@lru_cache(maxsize=1000)
+def _profile_html(profile: Profile, style: str, language: str) -> SafeString:
+    """The profile of a persona, which a study shows with many items."""
+    context = {"profile": profile, "study": {"persona_style": style}}
+    return render_to_string("annotation/_profile.html", context)
 
 
 def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int) -> dict[str, Any]:
     """The persona, the question, the responses and the scale."""
+    study = item.study
+    language = translation.get_language() or ""
     return {
-        "study": item.study,
+        "study": study,
         "item": item,
-        "profile": profile_for(item),
-        "question_heading": _QUESTION_HEADINGS[Task(item.task)],
+        "profile_html": _profile_html(profile_for(item), study.persona_style, language),
+        "question_heading": QUESTION_HEADINGS[Task(item.task)],
         "sides": displayed_sides(item, shown_first),
-        "wording": wording_for(item, item.study),
+        "setting": setting_of(study),
+        "wording": wording_for(item, study),
         "bands": BANDS,
         "levels_open": number <= _LEVELS_OPEN,
-        "ai_policy": render_markdown(item.study.ai_policy),
+        "ai_policy": render_markdown(study.ai_policy),
         "form": form,
     }
 
@@ -71,6 +84,7 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
     """The item page of one assignment: the item, and its position among the annotator's items."""
     slug = assignment.item.study.slug
     position = assignment.position
+    urls = _urls(slug, position)
     number = progress.number(position)
     # Where answers may not be changed, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
@@ -78,24 +92,41 @@ def task_context(*, assignment: Assignment, progress: Progress, form: AnswerForm
         **item_context(
             item=assignment.item, shown_first=assignment.shown_first, form=form, number=number
         ),
-        "action": task_url(slug, position),
-        "next_url": reverse("annotation:task", args=[slug]),
+        **urls,
         "token": assignment_token(assignment, shown_at=timezone.now()),
         "draft_key": f"{slug}:{assignment.pk}",
-        "draft_url": reverse("annotation:draft", args=[slug, position]),
         "stamp": stamp_of(assignment),
         "spent": entered(assignment)["active_ms"],
         "is_unsaved": hasattr(assignment, "annotation") and hasattr(assignment, "draft"),
-        "has_answer": getattr(assignment, "annotation", None) is not None,
+        "has_answer": hasattr(assignment, "annotation"),
         "skipped": assignment.state == Assignment.State.SKIPPED,
-        "skip_url": reverse("annotation:skip", args=[slug, position]),
         "number": number,
         "progress": progress,
+        "minutes_left": _about(progress.minutes_left),
         "offers_break": progress.offers_break(position),
         "back_url": task_url(slug, before) if before is not None else None,
     }
 
 
+def _about(minutes: int | None) -> str:
+    if minutes is None:
+        return ""
+    words = ngettext("about %(minutes)s minute left", "about %(minutes)s minutes left", minutes)
+    return words % {"minutes": minutes}
+
+
+@lru_cache(maxsize=4000)
+def _urls(slug: str, position: int) -> dict[str, str]:
+    """The addresses that an item page sends to."""
+    return {
+        "action": task_url(slug, position),
+        "next_url": reverse("annotation:task", args=[slug]),
+        "draft_url": reverse("annotation:draft", args=[slug, position]),
+        "skip_url": reverse("annotation:skip", args=[slug, position]),
+    }
+
+
+@lru_cache(maxsize=4000)
 def task_url(slug: str, position: int) -> str:
     return reverse("annotation:task-item", args=[slug, position])
 

@@ -29,12 +29,20 @@ class Deadline:
         return max(0, math.ceil((self.warns_at - timezone.now()).total_seconds()))
 
     @property
+    def clock(self) -> str:
+        return f"{self.expires_at.astimezone(dt.UTC):%H:%M}"
+
+    @property
+    def iso(self) -> str:
+        return self.expires_at.astimezone(dt.UTC).isoformat()
+
+    @property
     def may_extend(self) -> bool:
         """Whether the annotator may ask for more time; far from the limit nothing is read."""
         return not self.is_near or extensions_left(self.annotator) > 0
 
     def as_json(self) -> dict[str, Any]:
-        return {"ends": self.expires_at.isoformat(), "warns_in": self.warns_in}
+        return {"ends": self.iso, "warns_in": self.warns_in}
 
 
 def deadline_of(annotator: Annotator) -> Deadline | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
 from annotation import services
@@ -20,6 +20,7 @@ from annotation.participants.access import (
 )
 from annotation.participants.context import entered, task_context, task_url
 from annotation.participants.forms import AnswerForm, DraftForm
+from annotation.participants.item_page import item_page
 from annotation.participants.progress import next_position_of, progress_of
 from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
@@ -64,7 +65,7 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
     assignment = assignment_at(annotator, shown)
     form = AnswerForm(study=annotator.study, task=assignment.item.task, initial=entered(assignment))
     context = task_context(assignment=assignment, progress=progress, form=form)
-    return render(request, "annotation/task.html", context)
+    return item_page(request, context)
 
 
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
@@ -104,7 +105,7 @@ def _refused(
     assignment = assignment_at(annotator, at)
     form = AnswerForm(request.POST, study=annotator.study, task=assignment.item.task)
     context = task_context(assignment=assignment, progress=progress_of(annotator.pk), form=form)
-    return render(request, "annotation/task.html", context, status=REFUSED)
+    return item_page(request, context, status=REFUSED)
 
 
 @require_http_methods(["POST"])

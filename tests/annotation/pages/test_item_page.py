@@ -370,5 +370,5 @@ def test_the_cost_of_a_page_does_not_grow_with_the_items(django_assert_max_num_q
 
     with django_assert_max_num_queries(3):
         page = item_page(client, study)
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(11):
         post_answer(client, page)
