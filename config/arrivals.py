@@ -28,9 +28,10 @@ class StorableText:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         _is_utf8(request)
         _check("The address", [request.path_info])
-        _check("The query of the address", _texts(request.GET))
+        if request.META.get("QUERY_STRING"):
+            _check("The query of the address", _texts(request.GET))
         _check("A cookie", [*request.COOKIES, *request.COOKIES.values()])
-        _check("A header", request.headers.values())
+        _check("A header", _headers(request))
         return self._get_response(request)
 
     def process_view(
@@ -56,6 +57,10 @@ def _is_utf8(request: HttpRequest) -> None:
         known = ""
     if known != "utf-8":
         raise BadRequest("Send UTF-8.")
+
+
+def _headers(request: HttpRequest) -> Iterable[str]:
+    return (text for name, text in request.META.items() if name.startswith(("HTTP_", "CONTENT_")))
 
 
 def _texts(sent: QueryDict) -> Iterable[str]:

@@ -1,8 +1,12 @@
-"""Headers of every page."""
+"""Headers of every page, and accounts for the pages that have them."""
 
 from collections.abc import Callable
 
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
 _POLICY = {
@@ -18,6 +22,13 @@ _POLICY = {
 }
 
 
+def _line(policy: dict[str, str]) -> str:
+    return "; ".join(f"{name} {value}" for name, value in policy.items())
+
+
+_LINE = _line(_POLICY)
+
+
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
@@ -29,11 +40,9 @@ def content_security_policy(
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        policy = _POLICY | getattr(response, "policy_changes", {})
-        response.headers.setdefault(
-            "Content-Security-Policy",
-            "; ".join(f"{name} {value}" for name, value in policy.items()),
-        )
+        changes = getattr(response, "policy_changes", None)
+        line = _line(_POLICY | changes) if changes else _LINE
+        response.headers.setdefault("Content-Security-Policy", line)
         response.headers.setdefault(
             "Permissions-Policy", "camera=(), microphone=(), geolocation=()"
         )
@@ -57,3 +66,31 @@ def no_store(
         return response
 
     return middleware
+
+
+# The participants' pages know people by a signed cookie of their own. A page that also asks for the
+# researcher who is signed in reads the session itself: `studies.pages.signed_in`.
+_PARTICIPANTS = "/s/"
+
+
+class _ForAccounts:
+    """Leaves the participants' pages alone."""
+
+    get_response: Callable[[HttpRequest], HttpResponseBase]
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.path_info.startswith(_PARTICIPANTS):
+            return self.get_response(request)
+        return super().__call__(request)  # type: ignore[misc]
+
+
+class Sessions(_ForAccounts, SessionMiddleware):
+    pass
+
+
+class Accounts(_ForAccounts, AuthenticationMiddleware):
+    pass
+
+
+class Messages(_ForAccounts, MessageMiddleware):
+    pass

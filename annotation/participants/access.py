@@ -10,7 +10,6 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import translation
-from django.views.decorators.cache import never_cache
 
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending
@@ -20,6 +19,7 @@ from annotation.seats.completion_codes import code_for
 from annotation.seats.flow import step_of
 from annotation.seats.platform_status import is_doubtful
 from studies.models import Study
+from studies.pages.signed_in import signed_in
 from studies.selectors import studies_for
 
 # The order of the steps. Steps that a study does not have are skipped by their state alone.
@@ -79,12 +79,27 @@ def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
 
 def may_preview(request: HttpRequest, study: Study) -> bool:
     """Whether a researcher of the study is signed in here."""
-    return request.user.is_authenticated and studies_for(request.user).filter(pk=study.pk).exists()
+    user = signed_in(request)
+    return user.is_authenticated and studies_for(user).filter(pk=study.pk).exists()
 
 
 def step_url(annotator: Annotator, step: str = "") -> str:
     """The address of `step`, by default of the annotator's current step."""
     return reverse(f"annotation:{step or step_of(annotator)}", args=[annotator.study.slug])
+
+
+def _never_kept(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let browsers ask again each time: Django's `never_cache` without the date, for HTTP/1.0."""
+
+    @wraps(view)
+    def wrapper(*args: object, **kwargs: object) -> HttpResponse:
+        response = view(*args, **kwargs)
+        response.headers["Cache-Control"] = (
+            "max-age=0, no-cache, no-store, must-revalidate, private"
+        )
+        return response
+
+    return wrapper
 
 
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -96,7 +111,7 @@ def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         with translation.override(study.language):
             return view(request, study, **kwargs)
 
-    return never_cache(wrapper)
+    return _never_kept(wrapper)
 
 
 def participant_page(
@@ -141,7 +156,7 @@ def participant_page(
                 return closed(request, annotator.study, annotator)
             return None
 
-        return never_cache(wrapper)
+        return _never_kept(wrapper)
 
     return decorate
 

@@ -19,9 +19,10 @@ from annotation.participants.access import (
     step_url,
 )
 from annotation.participants.context import entered, task_context, task_url
+from annotation.participants.deadline import deadline_of
 from annotation.participants.forms import AnswerForm, DraftForm
 from annotation.participants.item_page import item_page
-from annotation.participants.progress import next_position_of, progress_of
+from annotation.participants.progress import Progress, next_position_of, progress_of
 from annotation.participants.selectors import annotator_of, assignment_at
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import first_answers
@@ -30,6 +31,8 @@ from annotation.services.drafts import stamp_of
 
 REFUSED = 422
 CONFLICT = 409
+# What the page's script accepts as the response to an answer: the page of the next item.
+ITEM = "text/vnd.thirdperson.item+html"
 
 
 def _read_token(request: HttpRequest) -> AssignmentToken:
@@ -62,14 +65,20 @@ def task(request: HttpRequest, annotator: Annotator, position: int | None = None
     is_turn = shown == progress.next_position
     if not (is_turn or (annotator.study.allow_changes and progress.may_open(shown))):
         return see_other(step_url(annotator, "task"))
-    assignment = assignment_at(annotator, shown)
+    return _show(request, annotator, progress, shown)
+
+
+def _show(
+    request: HttpRequest, annotator: Annotator, progress: Progress, position: int
+) -> HttpResponse:
+    assignment = assignment_at(annotator, position)
     form = AnswerForm(study=annotator.study, task=assignment.item.task, initial=entered(assignment))
     context = task_context(assignment=assignment, progress=progress, form=form)
     return item_page(request, context)
 
 
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
-    """Store an answer, even a late one, and redirect to the next item."""
+    """Store an answer, even a late one, and lead to the next item."""
     token = _read_token(request)
     if annotator.pk != token.annotator_id:
         raise Http404("the assignment is somebody else's")
@@ -79,6 +88,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     if first_answers.lapsed(annotator):
         # This annotator has only read so far. The first answer takes seats again, if they are free.
         annotator = services.resume(annotator_id=annotator.pk)
+        request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
         services.record_displayed(
             annotator=annotator,
@@ -89,10 +99,23 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None
-    response = see_other(next_url(annotator))
-    if is_bound(request, annotator):
-        return response
-    return bind(request, response, annotator)
+    if not is_bound(request, annotator):
+        return bind(request, see_other(next_url(annotator)), annotator)
+    if request.headers.get("Accept") == ITEM and step_of(annotator) == "task":
+        return _next_item(request, annotator)
+    return see_other(next_url(annotator))
+
+
+def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
+    """The next item in the same response, for the page's script; after the last, a redirect."""
+    progress = progress_of(annotator.pk)
+    position = progress.next_position
+    if position is None:
+        return see_other(_url_of(annotator, position))
+    request.path = task_url(annotator.study.slug, position)
+    response = _show(request, annotator, progress, position)
+    response.headers["Content-Location"] = request.path
+    return response
 
 
 def _refused(

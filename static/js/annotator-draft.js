@@ -6,7 +6,7 @@ const REST_MS = 500; // One request when the hand rests, not one for every key.
 const FIELDS = ["choice", "certainty"];
 
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
-export function keepDraft(form, { certainty, activeTime }) {
+export function keepDraft(form, { certainty, activeTime, signal }) {
   const key = form.dataset.draft;
   if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
   const fields = form.elements;
@@ -98,9 +98,9 @@ export function keepDraft(form, { certainty, activeTime }) {
 
   form.addEventListener("input", changed);
   form.addEventListener("change", changed);
-  watch(key, (draft) => { if (!draft.sent && !isOver) adopt(draft); });
-  addEventListener("online", save);
-  addEventListener("pagehide", () => { if (!isOver) { keep(); save(); } });
+  watch(key, (draft) => { if (!draft.sent && !isOver) adopt(draft); }, { signal });
+  addEventListener("online", save, { signal });
+  addEventListener("pagehide", () => { if (!isOver) { keep(); save(); } }, { signal });
   form.addEventListener("submit", () => {
     isOver = true;
     clearTimeout(timer);

@@ -38,7 +38,7 @@ function choose(radio) {
   radio.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-export function mountShortcuts(form) {
+export function mountShortcuts(form, { signal }) {
   mountSwitch();
   document.addEventListener("keydown", (event) => {
     const typing = event.target.matches("input[type=text], textarea, select");
@@ -56,9 +56,10 @@ export function mountShortcuts(form) {
     if (radio) choose(radio);
     else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
     else if (key === "?") openSheet("help");
-    // Inside a radio Enter would do this anyway; after a click on the page it should too.
-    else if (key === "enter" && event.target === document.body) form.requestSubmit();
+    // Inside a radio Enter would do this anyway; after a click on the page, or at its heading
+    // where reading starts, it should too.
+    else if (key === "enter" && event.target.matches("body, main, h1, h2")) form.requestSubmit();
     else return;
     event.preventDefault();
-  });
+  }, { signal });
 }

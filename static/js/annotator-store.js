@@ -40,8 +40,8 @@ export function all(study) {
 }
 
 /** Call `changed(draft)` when another tab of this browser changes the draft. */
-export function watch(key, changed) {
+export function watch(key, changed, { signal }) {
   addEventListener("storage", (event) => {
     if (event.key === PREFIX + key && event.newValue) changed(read(key));
-  });
+  }, { signal });
 }

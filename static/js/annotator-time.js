@@ -4,7 +4,7 @@ const IDLE_MS = 60_000;
 const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart"];
 
 /** Returns {read, add}: milliseconds so far, and a way to add those of an earlier visit. */
-export function measureActiveTime() {
+export function measureActiveTime({ signal }) {
   let total = 0;
   let since = performance.now();
   let lastSign = since;
@@ -20,8 +20,8 @@ export function measureActiveTime() {
     lastSign = performance.now();
   }
 
-  for (const name of SIGNS) addEventListener(name, sign, { passive: true });
-  document.addEventListener("visibilitychange", sign);
+  for (const name of SIGNS) addEventListener(name, sign, { passive: true, signal });
+  document.addEventListener("visibilitychange", sign, { signal });
   return {
     read() { settle(); return Math.round(total); },
     add(milliseconds) { total += milliseconds; },

@@ -6,6 +6,7 @@ from django.shortcuts import render
 
 from annotation.models import Annotator, Assignment, Draft
 from annotation.participants import item_page, task_views
+from annotation.participants.deadline import Deadline
 from tests.annotation.pages.walking import post_answer, start
 from tests.factories import make_item, make_items, make_persona, make_study
 
@@ -39,6 +40,8 @@ def compared(monkeypatch):
     """Every item page that is shown also as the template renders it: pairs of texts."""
     pairs = []
     monkeypatch.setattr(csrf, "_mask_cipher_secret", lambda secret: secret * 2)
+    # Both read the clock, one after the other.
+    monkeypatch.setattr(Deadline, "warns_in", 1234)
 
     def both(request, context, **options):
         filled = item_page.item_page(request, context, **options)
