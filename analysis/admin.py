@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analysis.exports.delivery.requests import delete_export
 from analysis.models import Export, Report
 from studies.admin import LookOnly
 
@@ -61,6 +60,8 @@ class ExportAdmin(LookOnly):
 
     @admin.action(description="Delete files or stop exports")
     def delete_files(self, request: HttpRequest, chosen: QuerySet[Export]) -> None:
+        from analysis.exports.delivery.requests import delete_export  # loads the code of all tables
+
         for export_id in chosen.values_list("pk", flat=True):
             delete_export(export_id=export_id, user=cast(User, request.user))
         self.message_user(request, "The files are deleted. The list keeps the exports.")

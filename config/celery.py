@@ -20,6 +20,8 @@ from kombu.transport import TRANSPORT_ALIASES
 from studies.jobs.queueing import queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+# A worker would import every page for Django's checks, and ignore what they find.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.broker:RedisTransport"
 TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"

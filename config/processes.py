@@ -31,6 +31,7 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
         "access-logformat": ACCESS_LOG,
     }
     command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--no-control-socket"]
+    command += ["--preload"]  # workers are forked from a process that has loaded the site
     return command + [part for name, value in options.items() for part in (f"--{name}", value)]
 
 
