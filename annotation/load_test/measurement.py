@@ -74,6 +74,7 @@ def measure(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # Ctrl-C is for the caller, who ends it below
     )
     try:
         sent: str | None = json.dumps(asdict(scenario))

@@ -7,6 +7,10 @@ from urllib.parse import urlencode
 
 from annotation.load_test.browser import Browser, Response, UnexpectedResponse
 
+# What the pages' script accepts: the next item in the response to an answer.
+ITEM = "text/vnd.thirdperson.item+html"
+
+_MOST_STEPS = 50  # before the items
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
 _RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
 _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
@@ -34,9 +38,12 @@ class Annotator:
     async def enter(self) -> None:
         query = urlencode({"PROLIFIC_PID": self._id, "STUDY_ID": "s", "SESSION_ID": self._id})
         self._move(await self._browser.get(f"/s/{self._slug}/?{query}"))
-        while self._step not in ("task", "feedback", "done"):
+        for _ in range(_MOST_STEPS):
+            if self._step in ("task", "feedback", "done"):
+                return
             page = await self._browser.get(self._location)
             self._move(page if page.location else await self._send(page.text, self._fill(page)))
+        raise UnexpectedResponse(f"{self._step or 'entry'}: leads to no item")
 
     async def open_item(self) -> bool:
         if self._page or self._step != "task":
@@ -62,7 +69,12 @@ class Annotator:
             "certainty": str(self._rng.randint(1, 100)),
             "active_ms": "1000",
         }
-        self._move(await self._send(page, entries))
+        headers = {"Accept": ITEM} if self._script else None
+        response = await self._send(page, entries, headers)
+        if address := response.headers.get("content-location"):
+            self._location, self._page = address, response.text
+        else:
+            self._move(response)
 
     async def leave(self) -> None:
         if self._step == "feedback":
@@ -92,9 +104,12 @@ class Annotator:
             return {"choice": "a", "certainty": "50"}
         return {}
 
-    async def _send(self, page: str, entries: dict[str, str]) -> Response:
+    async def _send(
+        self, page: str, entries: dict[str, str], headers: dict[str, str] | None = None
+    ) -> Response:
         """Send the form of the current page."""
-        return await self._browser.post(self._location, {**dict(_HIDDEN.findall(page)), **entries})
+        form = {**dict(_HIDDEN.findall(page)), **entries}
+        return await self._browser.post(self._location, form, headers)
 
     def _move(self, response: Response) -> None:
         """Continue where a redirect leads; any other response here is an error."""
