@@ -17,15 +17,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import psycopg2
-
 from annotation.load_test.process import tree
 from benchmarks._environments import NotInstalled, environment
+from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,7 +119,7 @@ def _needs(name: str, short: Short, stack: ExitStack) -> dict[str, str]:
     needs = {}
     if short.on_servers:
         server = stack.enter_context(postgres())
-        needs["DATABASE_URL"] = _fresh_database(server, f"bench_{name}")
+        needs["DATABASE_URL"] = stack.enter_context(own_database(server))
         needs["CELERY_BROKER_URL"] = stack.enter_context(redis_broker())
     if name == "judging" and "INSPECT_PYTHON" not in os.environ:
         try:
@@ -128,15 +127,6 @@ def _needs(name: str, short: Short, stack: ExitStack) -> dict[str, str]:
         except NotInstalled as error:
             sys.stderr.write(f"inspect-ai is left out: {error}\n")
     return needs
-
-
-def _fresh_database(server: str, name: str) -> str:
-    with closing(psycopg2.connect(server)) as connection:
-        connection.autocommit = True
-        for statement in (f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}"):
-            connection.cursor().execute(statement)
-    base, _, query = server.partition("?")
-    return f"{base.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
 
 
 def _shown(process: "subprocess.Popen[str]") -> str:
