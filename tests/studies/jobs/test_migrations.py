@@ -26,28 +26,17 @@ def newest_afterwards():
     executor.migrate(executor.loader.graph.leaf_nodes())
 
 
-def test_imports_keep_their_user_and_time_and_refused_ones_have_failed():
+def test_jobs_of_before_keep_who_asked_for_them_when_they_moved_and_how_they_ended():
+    """One test, because to migrate there and back takes seconds each time."""
     study = make_study()
     old = migrate(BEFORE)
     user = old.get_model("auth", "User").objects.create(username="ada")
-    jobs = old.get_model("studies", "ImportJob").objects
-    jobs.create(study_id=study.pk, user_id=user.pk, public_id="a", message="")
-    jobs.create(study_id=study.pk, public_id="b", state="refused", message="Faults.", progress=100)
-    moved = jobs.get(public_id="b").moved_at
-
-    new = migrate(AFTER).get_model("studies", "ImportJob").objects
-
-    waiting, failed = new.get(public_id="a"), new.get(public_id="b")
-    assert (waiting.requested_by_id, waiting.state) == (user.pk, "queued")
-    assert (waiting.message, waiting.attempts) == ("Waiting for a worker.", 0)
-    assert (failed.state, failed.heartbeat_at, failed.finished_at) == ("failed", moved, moved)
-    back = migrate(BEFORE).get_model("studies", "ImportJob").objects
-    assert back.get(public_id="b").state == "refused"
-
-
-def test_reports_and_exports_keep_when_they_last_moved():
-    study = make_study()
-    old = migrate(BEFORE)
+    imports = old.get_model("studies", "ImportJob").objects
+    imports.create(study_id=study.pk, user_id=user.pk, public_id="a", message="")
+    imports.create(
+        study_id=study.pk, public_id="b", state="refused", message="Faults.", progress=100
+    )
+    import_moved = imports.get(public_id="b").moved_at
     reports = old.get_model("analysis", "Report").objects
     report = reports.create(study_id=study.pk, number=1, threshold=80, bootstrap=10, seed=1)
     exports = old.get_model("analysis", "Export").objects
@@ -60,6 +49,13 @@ def test_reports_and_exports_keep_when_they_last_moved():
 
     new = migrate(AFTER)
 
+    imports = new.get_model("studies", "ImportJob").objects
+    waiting, failed = imports.get(public_id="a"), imports.get(public_id="b")
+    assert (waiting.requested_by_id, waiting.state) == (user.pk, "queued")
+    assert (waiting.message, waiting.attempts) == ("Waiting for a worker.", 0)
+    assert (failed.state, failed.heartbeat_at, failed.finished_at) == (
+        *("failed", import_moved, import_moved),
+    )
     for name, pk, attempts in (
         ("Report", report.pk, 0),
         ("Export", export.pk, 2),
@@ -67,3 +63,6 @@ def test_reports_and_exports_keep_when_they_last_moved():
     ):
         job = new.get_model("analysis", name).objects.get(pk=pk)
         assert (job.heartbeat_at, job.attempts, job.expires_at) == (moved, attempts, None)
+
+    back = migrate(BEFORE).get_model("studies", "ImportJob").objects
+    assert back.get(public_id="b").state == "refused"
