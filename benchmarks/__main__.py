@@ -42,12 +42,13 @@ class Short:
 
 # The seconds add up to less than 15 minutes.
 SHORT = {
-    "peers": Short(330, ("--rounds", "3", "--seconds", "8")),
+    "peers": Short(305, ("--rounds", "3", "--seconds", "8")),
     "annotation": Short(60, ("--seconds", "8")),
     "judging": Short(90, ("--items", "400", "--latency-ms", "20", "--rounds", "3"), True),
     "judge_faults": Short(60, ("--judgments", "400", "--worker", "--only", "errors"), True),
     "judge_kills": Short(60, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
-    "exports": Short(50, ("50000",)),
+    "exports": Short(45, ("--answers", "50000")),
+    "imports": Short(30, ("1000", "5000")),
     "report": Short(60, ("1000",)),
     "statistics": Short(50),
     "verdicts": Short(40, ("100",)),

@@ -1,12 +1,15 @@
-"""Time and memory of exports of a study with a million answers, from a real SQLite database.
+"""Time and memory of exports of a study with a million answers.
 
-    python -m benchmarks exports [answers]
+    python -m benchmarks.exports [--answers N] [--only annotations-csv …]
+    DATABASE_URL=postgresql://… python -m benchmarks.exports
 
 Items with three answers each, annotators with thirty, and a judge that judged a tenth of the items.
-The database is made first, in a temporary folder; every export runs in a separate process, so that
-its peak of memory is measured alone. Times are CPU time.
+The database is that of DATABASE_URL, which must be empty, or a fresh SQLite file in a temporary
+folder. Every export runs in a process of its own, so that its peak of memory is measured alone.
+CPU is that of this process, without PostgreSQL's; seconds are those of a clock.
 """
 
+import argparse
 import json
 import os
 import resource
@@ -20,6 +23,7 @@ from pathlib import Path
 PER_ITEM, PER_PERSON = 3, 30
 ANSWERS = 1_000_000
 BAR_MB = 300
+STEP = 10_000
 EXPORTS = (
     ("annotations", "jsonl"),
     ("annotations", "csv"),
@@ -34,9 +38,9 @@ EXPORTS = (
 
 
 def set_up(folder: Path) -> None:
-    """Set up Django on the embedded database in `folder`."""
+    """Set up Django on the database of DATABASE_URL, or the embedded one in `folder`."""
     os.environ["VAR_DIR"] = str(folder)
-    os.environ.pop("DATABASE_URL", None)
+    os.environ.setdefault("SECRET_KEY", "only-for-benchmarks-" * 3)
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
     import django
 
@@ -50,9 +54,12 @@ def fill(folder: Path, answers: int) -> None:
 
     from annotation.models import Annotation, Annotator, Assignment
     from judging.models import Judge, JudgeRun, Judgment
+    from studies.bulk import insert_rows
     from studies.models import Item, Persona, Study
 
     call_command("migrate", verbosity=0)
+    if Study.objects.exists():
+        raise SystemExit("The database of DATABASE_URL has studies. Name an empty one.")
     # Trios share their thirty items, and all annotators answer at the same time.
     n_people = -(-answers // (PER_PERSON * PER_ITEM)) * PER_ITEM
     n_items = n_people // PER_ITEM * PER_PERSON
@@ -62,25 +69,39 @@ def fill(folder: Path, answers: int) -> None:
         Persona(study=study, key=f"p{n}", features=[feature]) for n in range(1_000)
     )
     personas = list(Persona.objects.values_list("pk", flat=True))
-    Item.everything.bulk_create(
-        (
-            Item(
-                study=study,
-                persona_id=personas[n % len(personas)],
-                key=f"item-{n:07}",
-                question=f"Question {n}? " + "What would this person say? " * 2,
-                r1={"text": "One answer of some length. " * 10},
-                r2={"text": "Another answer of some length. " * 10},
-                first_person=("r1", "r2")[n % 2],
-                content_hash=f"{n:064}",
-                seats_needed=PER_ITEM,
-                seats_taken=PER_ITEM,
-                answered=PER_ITEM,
-            )
-            for n in range(n_items)
-        ),
-        batch_size=2_000,
-    )
+    for start in range(0, n_items, STEP):
+        insert_rows(
+            Item,
+            (
+                "study",
+                "persona",
+                "key",
+                "question",
+                "r1",
+                "r2",
+                "first_person",
+                "content_hash",
+                "shuffle_key",
+                "seats_needed",
+                "seats_taken",
+                "answered",
+            ),
+            [
+                (
+                    study.pk,
+                    personas[n % len(personas)],
+                    f"item-{n:07}",
+                    f"Question {n}? " + "What would this person say? " * 2,
+                    {"text": "One answer of some length. " * 10},
+                    {"text": "Another answer of some length. " * 10},
+                    ("r1", "r2")[n % 2],
+                    f"{n:064}",
+                    n,
+                    *[PER_ITEM] * 3,
+                )
+                for n in range(start, min(start + STEP, n_items))
+            ],
+        )
     Annotator.objects.bulk_create(
         (
             Annotator(
@@ -95,37 +116,52 @@ def fill(folder: Path, answers: int) -> None:
     items = list(Item.objects.order_by("pk").values_list("pk", flat=True))
     people = list(Annotator.objects.order_by("pk").values_list("pk", flat=True))
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    for start in range(0, answers, 20_000):
-        made = Assignment.objects.bulk_create(
+    for start in range(0, answers, STEP):
+        numbers = range(start, min(start + STEP, answers))
+        insert_rows(
+            Assignment,
+            ("annotator", "item", "position", "shown_first", "state"),
             [
-                Assignment(
-                    annotator_id=people[n % n_people],
-                    item_id=items[n % n_people // PER_ITEM * PER_PERSON + n // n_people],
-                    position=1 + n // n_people,
-                    shown_first=("r1", "r2")[n % 2],
-                    state="answered",
+                (
+                    people[n % n_people],
+                    items[n % n_people // PER_ITEM * PER_PERSON + n // n_people],
+                    1 + n // n_people,
+                    ("r1", "r2")[n % 2],
+                    "answered",
                 )
-                for n in range(start, min(start + 20_000, answers))
+                for n in numbers
             ],
-            batch_size=2_000,
         )
-        Annotation.objects.bulk_create(
+        last = Assignment.objects.order_by("-pk").values_list("pk", flat=True)[0]
+        insert_rows(
+            Annotation,
+            (
+                "assignment",
+                "choice",
+                "certainty",
+                "certainty_asked",
+                "standing",
+                "shown_at",
+                "answered_at",
+                "elapsed_ms",
+                "active_ms",
+                "wording_sha256",
+            ),
             [
-                Annotation(
-                    assignment=assignment,
-                    choice=("r1", "r2")[n % 7 % 2],
-                    certainty=1 + n % 100,
-                    certainty_asked=True,
-                    standing="counted",
-                    shown_at=noon + timedelta(seconds=n),
-                    answered_at=noon + timedelta(seconds=n + 20),
-                    elapsed_ms=20_000,
-                    active_ms=19_000,
-                    wording_sha256="0" * 64,
+                (
+                    last - numbers[-1] + n,
+                    ("r1", "r2")[n % 7 % 2],
+                    1 + n % 100,
+                    True,
+                    "counted",
+                    noon + timedelta(seconds=n),
+                    noon + timedelta(seconds=n + 20),
+                    20_000,
+                    19_000,
+                    "0" * 64,
                 )
-                for n, assignment in enumerate(made, start=start)
+                for n in numbers
             ],
-            batch_size=2_000,
         )
     judge = Judge.objects.create(name="judge", model="model")
     run = JudgeRun.objects.create(study=study, judge=judge, key="0" * 64, seed=1)
@@ -149,19 +185,20 @@ def fill(folder: Path, answers: int) -> None:
 
 
 def measure(folder: Path, what: str, format: str) -> dict[str, float]:
-    """CPU seconds, peak megabytes and megabytes written of one export."""
+    """Rows, CPU seconds, seconds, peak megabytes and megabytes written of one export."""
     set_up(folder)
     from analysis.exports.delivery.study_export import export_study
     from studies.models import Study
 
     out = folder / f"{what}-{format}"
-    start = time.process_time()
+    cpu, clock = time.process_time(), time.monotonic()
     counts = export_study(Study.objects.get(), what=what, format=format, out=out)
-    seconds = time.process_time() - start
+    cpu, clock = time.process_time() - cpu, time.monotonic() - clock
     files = [out] if out.is_file() else [path for path in out.rglob("*") if path.is_file()]
     return {
         "rows": sum(counts.values()),
-        "seconds": seconds,
+        "cpu": cpu,
+        "seconds": clock,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10,
         "written_mb": sum(path.stat().st_size for path in files) / 2**20,
     }
@@ -175,18 +212,26 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def main(answers: int) -> None:
-    row = "{:<28}{:>12}{:>10}{:>10}{:>8}{:>10}\n"
-    name = f"export of {answers:,} answers"
-    sys.stdout.write(row.format(name, "rows", "CPU s", "peak MB", "bar", "file MB"))
+def main() -> None:
+    names = [f"{what}-{format}" for what, format in EXPORTS]
+    parser = argparse.ArgumentParser(description="Time and memory of exports of a large study.")
+    parser.add_argument("--answers", type=int, default=ANSWERS)
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="WHAT-FORMAT")
+    options = parser.parse_args()
+    row = "{:<28}{:>12}{:>8}{:>9}{:>10}{:>6}{:>9}\n"
+    name = f"export of {options.answers:,} answers"
+    sys.stdout.write(row.format(name, "rows", "CPU s", "seconds", "peak MB", "bar", "file MB"))
     with tempfile.TemporaryDirectory() as folder:
-        run("fill", folder, str(answers))
+        run("fill", folder, str(options.answers))
         for what, format in EXPORTS:
+            if f"{what}-{format}" not in options.only:
+                continue
             found = json.loads(run("measure", folder, what, format).splitlines()[-1])
             sys.stdout.write(
                 row.format(
                     f"{what}, {format}",
                     f"{found['rows']:,}",
+                    f"{found['cpu']:.1f}",
                     f"{found['seconds']:.1f}",
                     f"{found['peak_mb']:.0f}",
                     f"{BAR_MB}",
@@ -202,7 +247,5 @@ if __name__ == "__main__":
             fill(Path(folder), int(answers))
         case ["measure", folder, what, format]:
             sys.stdout.write(json.dumps(measure(Path(folder), what, format)) + "\n")
-        case [answers]:
-            main(int(answers))
         case _:
-            main(ANSWERS)
+            main()

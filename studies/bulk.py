@@ -37,7 +37,8 @@ def insert_rows(
 
 def _default(field: Any) -> Any:
     value = timezone.now() if getattr(field, "auto_now_add", False) else field.get_default()
-    return field.get_db_prep_save(value, connection)
+    convert = _converter(field)
+    return convert(value) if convert else value
 
 
 def _converter(field: Any) -> Callable[[Any], Any] | None:
