@@ -14,15 +14,22 @@ from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.errors import AnalysisError
-from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, report_dir
+from analysis.lifecycle.parameters import (
+    DEFAULT_BOOTSTRAP,
+    DEFAULT_SEED,
+    ITEM_ROWS,
+    report_dir,
+)
 from analysis.models import Report
 from analysis.report.build import build_report
 from analysis.report.contents import all_figures, all_tables
 from analysis.report.figures import write_figures
 from analysis.report.files.citation import bibtex, methods_paragraph
+from analysis.report.files.item_rows import item_rows, write_item_rows
 from analysis.report.files.table_files import write_tables
 from analysis.report.render import content_security_policy, render_across, render_html
 from analysis.report.study_tables import tables_across
+from analysis.report.tables import FIRST_ROWS
 from studies.jobs.runner import Progress, carry_out
 
 OnProgress = Callable[[int, str], None]
@@ -125,7 +132,10 @@ def _write(
     draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         (draft / "report.json").write_text(to_json(result), encoding="utf-8")
-        write_tables(list(all_tables(result).values()), draft / "tables")
+        tables = all_tables(result)
+        write_tables(list(tables.values()), draft / "tables")
+        if len(result["items"]) > FIRST_ROWS:
+            write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
         write_figures(list(all_figures(result).values()), draft / "figures")
         date = timezone.now().date()
         days = asked_on(result["study"]["slug"])

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from analysis.errors import ForeignFiles
 
-OF_REPORT = ("report.json", "report.html", "tables", "figures", "cite.bib", "methods.txt")
+OF_REPORT = (
+    "report.json",
+    "report.html",
+    "tables",
+    "figures",
+    "item_rows",
+    "cite.bib",
+    "methods.txt",
+)
 OF_REPLICATION = ("replication.json", "replication.html", "tables")
 
 

@@ -10,6 +10,7 @@ from analysis.models import Report
 DEFAULT_SEED = 20240701
 DEFAULT_BOOTSTRAP = 1000
 BOOTSTRAP_RANGE = (100, 100_000)
+ITEM_ROWS = "item_rows"  # the folder of a report with the rows of items that its page asks for
 # Every JSON reader keeps a seed up to this value exactly.
 SEED_RANGE = (0, 2**53)
 

@@ -18,6 +18,8 @@ urlpatterns = [
     path("<str:public_id>/download/", views.download_html, name="download"),
     path("<str:public_id>/report.json", views.download_json, name="json"),
     path("<str:public_id>/tables.zip", views.download_tables, name="tables"),
+    path("<str:public_id>/tables/<slug:name>.csv", views.download_table, name="table"),
+    path("<str:public_id>/items.json", views.item_rows, name="item_rows"),
     path("<str:public_id>/share/", share_link_views.share, name="share"),
     path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
 ]

@@ -14,11 +14,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.errors import BadParameters
-from analysis.lifecycle.parameters import report_dir
+from analysis.lifecycle.parameters import ITEM_ROWS, report_dir
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.requests import request_recheck, request_report
 from analysis.models import Report
 from analysis.pages.forms import ReportForm
+from analysis.report.files.item_rows import read_item_rows
 from analysis.selectors import get_report, reports_for
 from studies.jobs.pages import Retry, job_status
 from studies.models.studies import Membership
@@ -167,6 +168,31 @@ def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResp
             bundle.write(path, f"tables/{path.name}")
     archive.seek(0)
     return FileResponse(archive, as_attachment=True, filename=f"{slug}.tables.zip")
+
+
+@login_required
+@require_GET
+def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -> FileResponse:
+    """Send one table as CSV: the links of the page are those of the report's own folder."""
+    _, folder = _files(request, slug, public_id)
+    path = folder / "tables" / f"{name}.csv"
+    if not path.is_file():
+        raise Http404("The report has no such table.")
+    return FileResponse(path.open("rb"), as_attachment=True, filename=f"{slug}.{name}.csv")
+
+
+@login_required
+@require_GET
+def item_rows(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
+    """Send the next rows of the table of items after a key, for the script of the page."""
+    _, folder = _files(request, slug, public_id)
+    try:
+        rows, more = read_item_rows(folder / ITEM_ROWS, after=request.GET.get("after", ""))
+    except FileNotFoundError:
+        raise Http404("The page of this report has all rows.") from None
+    response = JsonResponse({"rows": rows, "more": more})
+    response["Cache-Control"] = "private"
+    return response
 
 
 def _may_build(request: HttpRequest, slug: str) -> bool:

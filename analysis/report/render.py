@@ -19,13 +19,14 @@ from analysis.replication.tables import verdict
 from analysis.report.contents import all_figures, all_sentences, all_tables
 from analysis.report.figures import Figure
 from analysis.report.files.citation import bibtex, methods_paragraph
+from analysis.report.files.item_rows import item_rows, pack, plain_rows
 from analysis.report.files.table_files import TEX
 from analysis.report.registration import mark_of
 from analysis.report.section import Page, Place, Section, with_parts
 from analysis.report.sections import SECTIONS
 from analysis.report.sections.methods.runs import run_facts
 from analysis.report.study_tables import is_pooled
-from analysis.report.tables import ShownTable, Table
+from analysis.report.tables import FIRST_ROWS, ShownTable, Table
 from analysis.report.text.names import named_entries
 from analysis.report.text.sentences import Text
 from analysis.report.text.thresholds import late_changes, threshold_standing, threshold_words
@@ -35,6 +36,7 @@ PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
 # The page's own scripts, in the order of their dependencies.
 SCRIPTS = (
     "report",
+    "report-rows",
     "report-tables",
     "report-zip",
     "report-figures",
@@ -68,13 +70,14 @@ def render_html(
     `date` is printed on it, and so is `number` if it is one of the numbered reports of a study.
     `asked_on` has the days on which runs asked their models, which report.json does not hold.
     """
-    tables = {name: ShownTable(table) for name, table in all_tables(report).items()}
+    tables = {table.name: shown(table, report) for table in all_tables(report).values()}
     figures = all_figures(report)
     page = Page(report, tables, figures, date, asked_on or {})
     context = {
         "report": report,
         "tables": tables,
         "figures": figures,
+        "is_shared": "redacted" in report,
         "runs": [
             (name, judge, list(run_facts(report, index)), page.asked_on.get(judge["run"]))
             for index, (name, judge) in enumerate(named_entries(report, "judges"))
@@ -110,6 +113,18 @@ def render_html(
     return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
 
 
+def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
+    """A table as the page shows it; a long one has more rows for the script."""
+    # The script finds rows of these by their place in the page.
+    is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
+    if is_whole or len(table.rows) <= FIRST_ROWS:
+        return ShownTable(table, limit=len(table.rows))
+    is_items = report is not None and table.name == "items"
+    rows = item_rows(report, table) if is_items else plain_rows(table)
+    packed, n = pack(rows)
+    return ShownTable(table, packed=packed, n_packed=n)
+
+
 def _body(section: Section, page: Page, context: Mapping[str, Any]) -> SafeString:
     return render_to_string(section.template, {**context, **section.context(page)})
 
@@ -131,7 +146,7 @@ def render_across(
     context = {
         "reports": reports,
         "report": {},  # tables are marked by the plan of one report
-        "shown": [ShownTable(table) for table in tables],
+        "shown": [shown(table) for table in tables],
         "pooled": [report for report in reports if is_pooled(report)],
         "is_simulated": any(report["study"]["simulated"] for report in reports),
         "date": date,
@@ -152,10 +167,10 @@ def render_replication(
         "result": result,
         "report": {},  # as above
         "verdict": verdict(result["cells"]),
-        "files": ShownTable(tables["files"]),
-        "cells": [ShownTable(tables[name]) for name in TITLES if name in tables],
-        "printed": ShownTable(tables["printed"]),
-        "figures": [(figure, ShownTable(tables[figure.name])) for figure in figures],
+        "files": shown(tables["files"]),
+        "cells": [shown(tables[name]) for name in TITLES if name in tables],
+        "printed": shown(tables["printed"]),
+        "figures": [(figure, shown(tables[figure.name])) for figure in figures],
         "plots": _json(_plots(named)),
         "facts": _json({"slug": "replication", "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
@@ -170,6 +185,7 @@ def render_replication(
 def content_security_policy() -> str:
     """The policy of the page: run its own two scripts, identified by hash, and load nothing else.
 
+    In the app the script may ask for more rows of items; a file on a disk has no such place.
     Styles are inline because plotly writes its own; they cannot send data anywhere.
     """
     hashes = " ".join(
@@ -177,7 +193,7 @@ def content_security_policy() -> str:
     )
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+        "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -5,9 +5,9 @@ A cell keeps its raw value; only the two readable formats round it.
 
 import json
 from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 from typing import Any, Literal
 
 from analysis.report.rules import SMALL, TOO_SMALL
@@ -32,8 +32,8 @@ Kind = Literal[
 ]
 
 RANGES = {"range", "points_range", "percent_range"}
-# Beyond this many rows the page shows the first ones and points to the CSV file.
-MAX_ROWS = 1000
+# Beyond this many rows the page shows the first ones; its script shows more on request.
+FIRST_ROWS = 100
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # characters
 
@@ -137,8 +137,12 @@ class Table:
 
     @property
     def cells(self) -> list[list[Cell]]:
-        return [
-            [
+        return list(self.each_row())
+
+    def each_row(self) -> Iterator[list[Cell]]:
+        """The rows as readers see them, one after the other."""
+        for row in self.rows:
+            yield [
                 read(
                     value,
                     column.kind,
@@ -146,24 +150,32 @@ class Table:
                 )
                 for value, column in zip(row, self.columns, strict=True)
             ]
-            for row in self.rows
-        ]
 
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as the page shows it: cut to the rows that a page can hold."""
+    """A table as the page shows it: the first rows at once.
+
+    `packed` has the first `n_packed` rows for the script, if there are more than the first ones.
+    """
 
     table: Table
-    limit: int = MAX_ROWS
+    limit: int = FIRST_ROWS
+    packed: str = ""
+    n_packed: int = 0
 
     @property
     def rows(self) -> list[list[Cell]]:
         return replace(self.table, rows=self.table.rows[: self.limit]).cells
 
     @property
-    def left_out(self) -> int:
-        return max(0, len(self.table.rows) - self.limit)
+    def is_cut(self) -> bool:
+        return len(self.table.rows) > self.limit
+
+    @property
+    def n_here(self) -> int:
+        """Rows that the page has, packed or not."""
+        return max(self.n_packed, min(self.limit, len(self.table.rows)))
 
 
 # Heading, kind, path of the value in the entry, and the heading above, if any.
@@ -201,29 +213,39 @@ def _dig(entry: Mapping[str, Any], path: str) -> Any:
 
 def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
     """Format a value for readers; `currency` is that of a sum of money."""
-    raw = tuple(csv_cells(value, kind))
     if kind == "text":
-        return Cell("–" if value is None else str(value), is_text=True, raw=raw)
+        return _text(value)
+    raw = tuple(csv_cells(value, kind))
     if kind == "share":
         return _share(value, raw)
     if kind == "tally":
         return _tally(value, raw)
     if value is None:
         return Cell("–", raw=raw)
-    forms: dict[str, Callable[[Any], str]] = {
-        "count": lambda n: f"{n:,}",
-        "number": numbers.number,
-        "range": numbers.decimal_range,
-        "points_range": numbers.points_range,
-        "percent_range": numbers.percent_range,
-        "money": partial(format_cost, currency=currency),
-        "percent": numbers.percent,
-        "points": numbers.points,
-        "decimal": numbers.decimal,
-        "p": numbers.p_cell,
-        "exact": str,
-    }
-    return Cell(forms[kind](value), raw=raw)
+    if kind == "money":
+        return Cell(format_cost(value, currency=currency), raw=raw)
+    return Cell(_FORMS[kind](value), raw=raw)
+
+
+@lru_cache(maxsize=10_000, typed=True)
+def _text(value: Any) -> Cell:
+    """A text; most of those of many rows are alike."""
+    raw = tuple(csv_cells(value, "text"))
+    return Cell("–" if value is None else str(value), is_text=True, raw=raw)
+
+
+_FORMS: Mapping[Kind, Callable[[Any], str]] = {
+    "count": lambda n: f"{n:,}",
+    "number": numbers.number,
+    "range": numbers.decimal_range,
+    "points_range": numbers.points_range,
+    "percent_range": numbers.percent_range,
+    "percent": numbers.percent,
+    "points": numbers.points,
+    "decimal": numbers.decimal,
+    "p": numbers.p_cell,
+    "exact": str,
+}
 
 
 def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:

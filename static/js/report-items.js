@@ -1,7 +1,6 @@
 // The table of items: filtered by words, by who was right, by group; sorted by any column.
 
 const CASES = {
-  all: () => true,
   judge_only: (people, judge) => people.right === 0 && judge.right === 1,
   people_only: (people, judge) => people.right === 1 && judge.right === 0,
   both_wrong: (people, judge) => people.right === 0 && judge.right === 0,
@@ -10,9 +9,29 @@ const CASES = {
   people_certain_wrong: (people, _, tau) => people.right === 0 && people.certainty !== null && people.certainty >= tau,
   undecided: (people, judge) => people.choice === null || judge.choice === null,
 };
+const NOBODY = { choice: null, certainty: null, right: null };
+// The first side's choice and certainty; those of each judge follow.
+const FIRST_SIDE = 5;
 
-function sidesOf(row) {
-  return JSON.parse(row.dataset.sides).map(([choice, certainty, right]) => ({ choice, certainty, right }));
+// What people and the judge of that number said about an item, and whether they were right.
+function sidesOf(row, judge) {
+  const side = (number) => {
+    if (row.element) {
+      row.sides ??= JSON.parse(row.element.dataset.sides);
+      const [choice, certainty, right] = row.sides[number] ?? [null, null, null];
+      return { choice, certainty, right };
+    }
+    if (row.correct[number] === undefined) return NOBODY;
+    const [choice, certainty] = row.cells.slice(FIRST_SIDE + 2 * number);
+    const right = row.correct[number];
+    return { choice, certainty, right: right === null ? null : Number(right) };
+  };
+  return [side(0), side(1 + judge)];
+}
+
+function groupsOf(row) {
+  row.groups ??= row.element.dataset.groups.split(" ").map((group) => Number(group.split(".")[1]));
+  return row.groups;
 }
 
 function thresholdNow() {
@@ -20,68 +39,72 @@ function thresholdNow() {
   return Number(input ? input.value : facts.threshold);
 }
 
+// The filter that a reader has set; null while it lets every row pass.
+function filterOf(form, items) {
+  const [words, kind, group] = ["words", "case", "group"].map((name) => form.elements[name].value);
+  const wanted = words.trim().toLowerCase();
+  const judge = form.elements.run ? Number(form.elements.run.value) : 0;
+  const [grouping, code] = group.split(".").map(Number);
+  const tau = thresholdNow();
+  if (!wanted && kind === "all" && !group) return null;
+  return (row) => (kind === "all" || CASES[kind](...sidesOf(row, judge), tau))
+    && (!group || groupsOf(row)[grouping] === code)
+    && (!wanted || items.textsOf(row).join("\n").toLowerCase().includes(wanted));
+}
+
 function addItemFilters(section) {
   const table = section.querySelector("table");
   const form = section.querySelector("form");
-  const rows = [...table.tBodies[0].rows].map((row) => ({
-    row, text: row.textContent.toLowerCase(), sides: sidesOf(row), groups: row.dataset.groups.split(" "),
-  }));
-  const show = () => {
-    const [words, kind, group] = ["words", "case", "group"].map((name) => form.elements[name].value);
-    const wanted = words.trim().toLowerCase();
-    const judge = form.elements.run ? Number(form.elements.run.value) : 0;
-    const tau = thresholdNow();
-    let n = 0;
-    for (const { row, text, sides, groups } of rows) {
-      const [people, ...judges] = sides;
-      const fits = CASES[kind](people, judges[judge] ?? { choice: null, certainty: null, right: null }, tau);
-      row.hidden = !(fits && text.includes(wanted) && (!group || groups.includes(group)));
-      n += row.hidden ? 0 : 1;
-    }
-    form.querySelector("output").textContent = `${n} of ${rows.length} items`;
+  if (!longTables.has(table)) addLongTable(table);
+  const items = longTables.get(table);
+  if (isInApp()) items.finish = linkItem;
+  const said = form.querySelector("output");
+  const show = async () => {
+    items.fits = filterOf(form, items);
+    if (items.fits && items.sources.length) said.textContent = "Reading all items.";
+    await items.show();
+    const { n, of } = items.count;
+    said.textContent = of < items.total ? `${n} of the ${of} items in this file` : `${n} of ${of} items`;
   };
-  form.addEventListener("input", show);
+  form.addEventListener("input", () => { items.limit = ROWS_AT_ONCE; show(); });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => window.setTimeout(show));
   document.querySelectorAll("form.threshold").forEach((control) => control.addEventListener("input", show));
-  addSorting(table);
-  linkItems(rows.map(({ row }) => row));
+  addSorting(items, show);
   addGroupButtons();
   form.hidden = false;
   show();
 }
 
-function addSorting(table) {
+function addSorting(items, show) {
+  const { table } = items;
   headings(table).forEach((heading, column) => {
-    const isNumber = heading.classList.contains("number");
     const sort = button(heading.textContent, () => {
       const falling = heading.getAttribute("aria-sort") === "ascending";
       const value = (row) => {
-        const text = row.cells[column].textContent;
-        if (!isNumber) return text;
+        const text = items.textsOf(row)[column];
+        if (!items.isNumber[column]) return text;
         return text === "–" ? Number.NEGATIVE_INFINITY : Number(text.replaceAll(",", ""));
       };
       const order = (one, other) => (value(one) < value(other) ? -1 : value(one) > value(other) ? 1 : 0);
-      const sorted = [...table.tBodies[0].rows].sort((one, other) => (falling ? -1 : 1) * order(one, other));
+      items.order = (one, other) => (falling ? -1 : 1) * order(one, other);
       headings(table).forEach((cell) => cell.removeAttribute("aria-sort"));
       heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
-      table.tBodies[0].append(...sorted);
+      show();
     });
     heading.replaceChildren(sort);
   });
 }
 
-// In the app an item has a page of its own, two levels up; a file on a disk has no such place.
-function linkItems(rows) {
-  if (!new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(window.location.pathname)) return;
-  for (const row of rows) {
-    const link = document.createElement("a");
-    link.href = `../../items/${encodeURIComponent(row.dataset.item)}/`;
-    link.textContent = row.cells[0].textContent;
-    row.cells[0].replaceChildren(link);
-  }
+// In the app an item has a page of its own, two levels up.
+function linkItem(element) {
+  const [cell] = element.cells;
+  if (cell.firstElementChild) return;
+  const link = document.createElement("a");
+  link.href = `../../items/${encodeURIComponent(cell.textContent)}/`;
+  link.textContent = cell.textContent;
+  cell.replaceChildren(link);
 }
-
 // What a press on a cell of a heat map does, for the keyboard: from the tables of the same groups.
 function addGroupButtons() {
   for (const table of document.querySelectorAll('table[data-name^="group_"]')) {

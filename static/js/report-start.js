@@ -8,6 +8,7 @@ document.querySelectorAll("[data-download]").forEach((element) => {
   element.addEventListener("click", () => (kind === "figures" ? saveFigures() : save(name, text(), "text/plain")));
 });
 document.querySelectorAll("[data-print]").forEach((element) => element.addEventListener("click", () => window.print()));
+document.querySelectorAll("table[data-rows]").forEach(addLongTable);
 document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
 window.addEventListener("hashchange", unfold);

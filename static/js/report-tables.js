@@ -24,8 +24,9 @@ function headings(table) {
   return [...[...table.tHead.rows].at(-1).cells];
 }
 
+// The rows that a file of the table holds; of a long table they are made one after the other.
 function shownRows(table) {
-  return [...table.tBodies[0].rows].filter((row) => !row.hidden);
+  return longTables.get(table)?.elements() ?? table.tBodies[0].rows;
 }
 
 // What studies/exporters/csv_out.py takes for the beginning of a formula, and for the end of a line.
@@ -48,7 +49,7 @@ function rawCells(cell) {
 function csvOf(table) {
   const { threshold } = table.dataset;
   const names = headings(table).flatMap((cell) => JSON.parse(cell.dataset.names));
-  const rows = shownRows(table).map((row) => [...row.cells].flatMap(rawCells));
+  const rows = Array.from(shownRows(table), (row) => [...row.cells].flatMap(rawCells));
   const lines = threshold
     ? [[...names, "threshold"], ...rows.map((row) => [...row, threshold])]
     : [names, ...rows];
@@ -97,7 +98,7 @@ function texOf(table) {
     `\\begin{tabular}{${layout}}`, "\\toprule",
     ...(spans.length ? [`${spans.join(" & ")} \\\\`] : []),
     `${columns.map((cell) => tex(cell.textContent)).join(" & ")} \\\\`, "\\midrule",
-    ...shownRows(table).map((line) => `${[...line.cells].map(row).join(" & ")} \\\\`),
+    ...Array.from(shownRows(table), (line) => `${[...line.cells].map(row).join(" & ")} \\\\`),
     "\\bottomrule", "\\end{tabular}", "",
   ].join("\n");
 }
@@ -117,7 +118,7 @@ function markdownOf(table) {
     `**${markdown(table.dataset.title)}**`, "",
     `| ${columns.map((cell) => markdown(cell.dataset.full ?? cell.textContent)).join(" | ")} |`,
     `|${columns.map((cell) => (cell.classList.contains("number") ? "--:" : ":--")).join("|")}|`,
-    ...shownRows(table).map((line) => `| ${[...line.cells].map(row).join(" | ")} |`),
+    ...Array.from(shownRows(table), (line) => `| ${[...line.cells].map(row).join(" | ")} |`),
     "", ...(notes.length ? [...notes, ""] : []),
   ].join("\n");
 }
@@ -135,8 +136,9 @@ function fileName(table) {
 }
 
 function tableButtons(table, labels) {
-  return labels.map((label) => button(label, () => {
+  return labels.map((label) => button(label, async () => {
     const { ending, type, write } = FORMATS[label];
+    await longTables.get(table)?.load();
     save(`${fileName(table)}.${ending}`, write(table), type);
   }));
 }

@@ -21,13 +21,7 @@ function showCell(cell, [, n, correct, low, high]) {
   const below = [`(${correct}/${n})`];
   if (known && n >= TOO_SMALL_N) below.push(`${oneDecimal(100 * low)}–${oneDecimal(100 * high)}`);
   const figure = n === 0 ? "–" : n < TOO_SMALL_N ? "too few" : oneDecimal((correct / n) * 100);
-  const lines = below.map((text) => {
-    const line = document.createElement("span");
-    line.className = "below";
-    line.textContent = text;
-    return line;
-  });
-  cell.replaceChildren(figure, ...lines);
+  cell.replaceChildren(figure, ...below.map(lineBelow));
   cell.classList.toggle("small", n > 0 && n < SMALL_N);
   cell.dataset.raw = JSON.stringify([n ? correct / n : "", correct, n, known ? low : "", known ? high : ""]);
 }

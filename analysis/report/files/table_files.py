@@ -1,6 +1,7 @@
 """Tables as files for papers: CSV with raw values, LaTeX and Markdown with formatted values."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from analysis.report.tables import Cell, Table, csv_rows
@@ -82,8 +83,8 @@ def to_tex(table: Table) -> str:
         lines.append(" & ".join(spans) + r" \\")
     lines.append(" & ".join(tex(column.heading) for column in table.columns) + r" \\")
     lines.append(r"\midrule")
-    for row in table.cells:
-        lines.append(" & ".join(_tex_cell(cell) for cell in row) + r" \\")
+    for row in table.each_row():
+        lines.append(" & ".join(map(_tex_cell, row)) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", ""]
     return "\n".join(lines)
 
@@ -113,9 +114,19 @@ def _tex_cell(cell: Cell) -> str:
     return f"{figure} {tex(cell.below[0])}" if cell.below else figure
 
 
+@lru_cache(maxsize=10_000)
 def tex(text: str) -> str:
     """Escape text for LaTeX; a letter that has no font is written as its code point."""
-    return "".join(TEX.get(sign) or _letter(sign) for sign in text)
+    return text.translate(_TEX_SIGNS)
+
+
+class _TexSigns(dict[int, str]):
+    """What `str.translate` puts for each sign, made when the sign is first met."""
+
+    def __missing__(self, code: int) -> str:
+        sign = chr(code)
+        self[code] = TEX.get(sign) or _letter(sign)
+        return self[code]
 
 
 def _letter(sign: str) -> str:
@@ -125,14 +136,17 @@ def _letter(sign: str) -> str:
     return sign if code >= 0x20 else " "
 
 
+_TEX_SIGNS = _TexSigns()
+
+
 def to_markdown(table: Table) -> str:
     """The table for a README or a reply to a reviewer: small cells in italics."""
     heads = [f"{column.group} {column.heading}".strip() for column in table.columns]
     lines = [f"**{_markdown(table.title)}**", ""]
     lines.append(f"| {' | '.join(map(_markdown, heads))} |")
     lines.append("|" + "|".join(":--" if c.is_text else "--:" for c in table.columns) + "|")
-    for row in table.cells:
-        lines.append(f"| {' | '.join(_markdown_cell(cell) for cell in row)} |")
+    for row in table.each_row():
+        lines.append(f"| {' | '.join(map(_markdown_cell, row))} |")
     notes = [_markdown(note) for note in _notes(table)]
     return "\n".join([*lines, "", *notes, ""]) if notes else "\n".join([*lines, ""])
 
@@ -143,7 +157,10 @@ def _markdown_cell(cell: Cell) -> str:
     return f"{figure} {_markdown(cell.below[0])}" if cell.below else figure
 
 
+@lru_cache(maxsize=10_000)
 def _markdown(text: str) -> str:
     """Escape text so that Markdown shows it unchanged."""
-    escaped = "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|" else sign for sign in text)
-    return " ".join(escaped.split())
+    return " ".join(text.translate(_MARKDOWN_SIGNS).split())
+
+
+_MARKDOWN_SIGNS = {ord(sign): f"\\{sign}" for sign in "\\`*_{}[]<>#|"}

@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from analysis import tasks
+from analysis.lifecycle.parameters import ITEM_ROWS, report_dir
 from analysis.lifecycle.requests import request_report
 from analysis.models import Recheck, Report
+from analysis.report.files.item_rows import write_item_rows
 from annotation.models import Annotation
 from studies.models import Membership
 from tests.factories import make_study
@@ -314,3 +316,67 @@ def test_a_recheck_whose_files_are_gone_says_so(client, finished, var_dir):
 
     page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
     assert "There is no report at" in body(page).decode()
+
+
+def with_item_rows(report, n=5):
+    rows = [[[f"i{number}", "topic"], [True], [0]] for number in range(n)]
+    write_item_rows(rows, report_dir(report.public_id) / ITEM_ROWS)
+    return rows
+
+
+def of_report(name, study, report, *more):
+    return reverse(f"analysis:{name}", args=[study.slug, report.public_id, *more])
+
+
+def test_rows_of_items_follow_a_key(client, finished, monkeypatch):
+    study, report = finished
+    monkeypatch.setattr("analysis.report.files.item_rows.ROWS_PER_FILE", 2)
+    rows = with_item_rows(report)
+    signed_in(client, study, "viewer")
+    address = of_report("item_rows", study, report)
+
+    first = client.get(address).json()
+    last = client.get(address, {"after": "i3"}).json()
+
+    assert first == {"rows": rows[:2], "more": True}
+    assert last == {"rows": rows[4:], "more": False}
+
+
+def test_rows_of_items_cost_three_queries_wherever_they_begin(
+    client, finished, django_assert_num_queries
+):
+    study, report = finished
+    with_item_rows(report, n=5_000)
+    signed_in(client, study, "viewer")
+
+    for after in ("", "i4"):
+        with django_assert_num_queries(3):  # session, user, report
+            client.get(of_report("item_rows", study, report), {"after": after})
+
+
+def test_only_members_get_rows_and_tables(client, finished):
+    study, report = finished
+    with_item_rows(report)
+    addresses = [
+        of_report("item_rows", study, report),
+        of_report("table", study, report, "items"),
+    ]
+    assert all(client.get(page).url.startswith(reverse("login")) for page in addresses)
+    other = make_study()
+    user = signed_in(client, study, "stranger")
+    Membership.objects.create(user=user, study=other, role="owner")
+
+    assert [client.get(page).status_code for page in addresses] == [404, 404]
+    assert client.get(of_report("item_rows", other, report)).status_code == 404
+
+
+def test_a_table_is_sent_under_the_address_that_it_has_in_the_folder(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+    page = of_report("open", study, report)
+
+    response = client.get(page.replace("report.html", "tables/table_b.csv"))
+
+    assert body(response).startswith(b"Who,")
+    assert client.get(page.replace("report.html", "tables/none.csv")).status_code == 404
+    assert client.get(of_report("item_rows", study, report)).status_code == 404

@@ -1,0 +1,118 @@
+"""Long tables: the page has their first rows, its script more of them, the app all items."""
+
+import base64
+import datetime
+import json
+import re
+import zlib
+
+import pytest
+
+from analysis.report.build import build_report
+from analysis.report.contents import all_tables
+from analysis.report.files import item_rows
+from analysis.report.files.item_rows import pack, read_item_rows, write_item_rows
+from analysis.report.files.shared_copy import without_people
+from analysis.report.render import PLOTLY, render_html
+from benchmarks.report import simulated
+
+N_ITEMS = 2_400
+NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
+
+
+@pytest.fixture(scope="module")
+def report():
+    found = build_report(simulated(N_ITEMS), seed=1, bootstrap=100)
+    found["human"]["not_counted"] = dict.fromkeys(NOT_COUNTED, 0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return render_html(report, date=datetime.date(2026, 11, 20))
+
+
+def unpacked(text):
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+def packed_of(page, name):
+    table = page[page.index(f'id="table-{name}"') :]
+    return re.search(r'class="packed">([^<]*)</script>', table)[1]
+
+
+def test_the_page_of_thousands_of_items_stays_small(page):
+    assert len(page.encode()) - PLOTLY.stat().st_size < 900_000
+    assert len(re.findall(r"<[a-z]", page)) < 14_000
+    table = page[page.index('id="table-items"') :]
+    assert table[: table.index("</table>")].count("<tr data-item=") == 100
+
+
+def test_all_rows_are_packed_where_they_fit(page, report):
+    rows = unpacked(packed_of(page, "items"))
+
+    assert [row[0][0] for row in rows] == [item["item"] for item in report["items"]]
+    for row, item in zip(rows, report["items"], strict=True):
+        sides = [item["people"], *item["judges"]]
+        assert row[0][5:] == [v for side in sides for v in (side["choice"], side["certainty"])]
+        assert row[1] == [side["correct"] for side in sides]
+        assert row[2] == item["groups"]
+    assert "all of them also in" in page
+    assert "data-more" not in page
+
+
+def test_rows_that_do_not_fit_are_elsewhere_and_the_page_says_so(report, monkeypatch):
+    monkeypatch.setattr(item_rows, "PACKED_BYTES", 20_000)
+
+    page = render_html(report, date=datetime.date(2026, 11, 20))
+
+    packed = packed_of(page, "items")
+    assert 15_000 < len(packed) <= 20_000
+    n = len(unpacked(packed))
+    assert 100 < n < N_ITEMS
+    assert f"{N_ITEMS} rows: {n} are in this file" in page
+    assert 'data-more="items.json"' in page
+
+
+def test_a_shared_copy_asks_the_app_for_nothing(report):
+    page = render_html(without_people(report), date=datetime.date(2026, 11, 20))
+
+    assert 'data-more="items.json"' not in page
+    assert 'href="tables/' not in page
+    assert 'id="table-items"' not in page
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_few_rows_are_packed_whole(n):
+    rows = [[["a"], [], []]] * n
+
+    text, packed = pack(rows)
+
+    assert packed == n
+    assert (unpacked(text) if text else []) == rows
+
+
+def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
+    monkeypatch.setattr(item_rows, "ROWS_PER_FILE", 1_000)
+    rows = item_rows.item_rows(report, all_tables(report)["items"])
+    write_item_rows(rows, tmp_path / "rows")
+
+    read, after, sizes, more = [], "", [], True
+    while more:
+        page, more = read_item_rows(tmp_path / "rows", after=after)
+        read += page
+        sizes.append(len(page))
+        after = page[-1][0][0]
+
+    assert read == rows
+    assert sizes == [1_000, 1_000, 400]
+    assert read_item_rows(tmp_path / "rows", after=after) == ([], False)
+
+
+def test_a_page_may_begin_at_any_key(report, tmp_path):
+    rows = item_rows.item_rows(report, all_tables(report)["items"])
+    write_item_rows(rows, tmp_path / "rows")
+
+    page, _ = read_item_rows(tmp_path / "rows", after="item 000007x")
+
+    assert page[0] == rows[8]
