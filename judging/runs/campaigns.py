@@ -154,7 +154,7 @@ class Cell:
 
 def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
     """The runs of a plan as they would be started; stores nothing."""
-    judges = _judges(plan)
+    judges, known = _judges(plan), feature_sets.known_keys(study)
     cells = []
     for name, setting, features, orders in grid_of(study, plan):
         spec = RunSpec(
@@ -169,11 +169,12 @@ def cells_of(study: Study, plan: CampaignPlan) -> list[Cell]:
             reuse=plan.reuse,
             by_batch=plan.batch,
         )
-        run = run_for(study, judges[name], spec)
+        run = run_for(study, judges[name], spec, known=known)
         if run.pk is None and plan.extend:
             try:
                 extending = replace(spec, extend=True)
-                run, spec = run_for(study, judges[name], extending), extending
+                run = run_for(study, judges[name], extending, known=known)
+                spec = extending
             except BadRun:
                 pass  # There is no run to extend, so it is a run of its own.
         cells.append(Cell(run, spec))
@@ -213,10 +214,11 @@ def start_campaign(
                 raise ConflictingValue("juries", _NAME_OF_JUDGE, jury=name)
             jury, _ = Jury.objects.get_or_create(study=study, name=name)
             jury.judges.set([judges[member] for member in members])
+        known = feature_sets.known_keys(study)
         for cell in cells_of(study, plan):
             run = cell.run
             if not (probe and has_replies(run.pk)):
-                run = start_run(cell.spec, probe=probe, enqueue=enqueue, user=user)
+                run = start_run(cell.spec, probe=probe, enqueue=enqueue, known=known, user=user)
             campaign.runs.add(run)
     return campaign
 
@@ -228,10 +230,10 @@ def start_after_probe(*, campaign_id: int, user: User | None = None) -> int:
     Returns the number of started runs.
     """
     campaign = Campaign.objects.select_related("study").get(pk=campaign_id)
-    lock_study(campaign.study_id)
-    ready = ready_after_probe(campaign)
+    study = lock_study(campaign.study_id)
+    known, ready = feature_sets.known_keys(study), ready_after_probe(campaign)
     for cell in ready:
-        campaign.runs.add(start_run(cell.spec, user=user))
+        campaign.runs.add(start_run(cell.spec, known=known, user=user))
     return len(ready)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -30,14 +31,17 @@ _OTHER_RUN = (
 )
 
 
-def run_for(study: Study, judge: Judge, spec: RunSpec) -> JudgeRun:
+def run_for(
+    study: Study, judge: Judge, spec: RunSpec, *, known: Collection[str] | None = None
+) -> JudgeRun:
     """The run that has these parameters; a new, unstored one if there is none.
 
     With `spec.extend`, the one run that differs only in samples or orders is extended to it,
-    without storing that here. Raises `BadRun` if there is no such run, or more than one.
+    without storing that here. `known` are the feature keys of the study, if they have been read.
+    Raises `BadRun` if there is no such run, or more than one.
     """
     features, setting, orders, samples = spec.features, spec.setting, spec.orders, spec.samples
-    keys = feature_sets.resolve(study, features)
+    keys = feature_sets.resolve(study, features, known=known)
     if keys and "," in features:
         features = ",".join(keys)
     seed = study.seed if spec.seed is None else spec.seed

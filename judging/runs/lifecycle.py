@@ -23,7 +23,12 @@ from studies.services.studies import lock_study, record
 
 
 def start_run(
-    spec: RunSpec, *, probe: bool = False, enqueue: bool = True, user: User | None = None
+    spec: RunSpec,
+    *,
+    probe: bool = False,
+    enqueue: bool = True,
+    known: Collection[str] | None = None,
+    user: User | None = None,
 ) -> JudgeRun:
     """Start a run, or continue the one that has the same parameters.
 
@@ -31,14 +36,15 @@ def start_run(
     all main items or the first `limit`. Answered ones stay, failed ones are asked again, and a
     larger limit or new items add new ones. With `probe` a run that is not under way asks one
     question and then waits, or only waits if it has replies. `enqueue` passes the work to the
-    workers. Raises `BadRun`, `BadJudge` or `StudyError`.
+    workers. `known` are the feature keys of the study, if they have been read. Raises `BadRun`,
+    `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=spec.judge_id)
     spec.check(judge)
     backend_maker(judge)
     with transaction.atomic():
         study = lock_study(spec.study_id)
-        run = run_for(study, judge, spec)
+        run = run_for(study, judge, spec, known=known)
         used = run.parameters.get("software", {}) | client_versions(judge, by_batch=spec.by_batch)
         run.parameters = run.parameters | {"software": used}
         run.save(update_fields=None if run.pk is None else EXTENDED_FIELDS)

@@ -1,5 +1,7 @@
 """Named sets of persona features, for ablations."""
 
+from collections.abc import Collection
+
 from studies.errors import StudyError
 from studies.models import FeatureSet, Study
 
@@ -41,8 +43,12 @@ def in_few_words(features: str, known: set[str]) -> str:
     return {"all": "all features", "none": "no features"}.get(features, f"features {features}")
 
 
-def resolve(study: Study, features: str) -> list[str] | None:
+def resolve(
+    study: Study, features: str, *, known: Collection[str] | None = None
+) -> list[str] | None:
     """Turn `all`, `none`, the name of a set, or `a,b,c` into keys; None means everything.
+
+    `known` are the keys that `known_keys` found; without them all personas are read.
 
     A named set keeps the keys that the study's personas have. Raises `StudyError` when a key
     or a name is unknown, or nothing of a named set is left.
@@ -51,7 +57,7 @@ def resolve(study: Study, features: str) -> list[str] | None:
         return None
     if features == "none":
         return []
-    known = known_keys(study)
+    known = known_keys(study) if known is None else known
     own = FeatureSet.objects.filter(study=study, name=features).first()
     if own is not None or features in NAMED_SETS:
         keys = [key for key in (own.keys if own else NAMED_SETS[features]) if key in known]

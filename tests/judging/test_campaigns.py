@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
 from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
+from judging.runs.estimates import estimate_plan
 from judging.runs.lifecycle import work_off
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -72,6 +75,21 @@ def test_the_grid_is_asked_once_and_the_same_plan_asks_nothing_new(study, judges
     assert (len(llm.requests), Campaign.objects.count(), JudgeRun.objects.count()) == (8, 1, 8)
     jury = Jury.objects.get()
     assert sorted(jury.judges.values_list("name", flat=True)) == ["one", "two"]
+
+
+def test_personas_are_read_as_often_for_many_runs_as_for_few(study, judges):
+    def reads(settings, features):
+        plan = CampaignPlan(name="x", judges=["one"], settings=settings, features=features)
+        with CaptureQueriesContext(connection) as queries:
+            estimate_plan(study, plan)
+            start_campaign(study_id=study.pk, plan=plan, enqueue=False)
+        return sum('SELECT "studies_persona"."features"' in query["sql"] for query in queries)
+
+    few = reads(["standard"], ["age", "sex"])
+
+    assert JudgeRun.objects.count() == 2
+    assert few == reads(["standard", "tie"], ["leave-one-out", "one-only"]) > 0
+    assert JudgeRun.objects.count() == 12
 
 
 def test_sweeps_are_spelled_out_once_each(study):
