@@ -13,6 +13,7 @@ from analysis.data.plans import data_so_far, read_plan, run_settings
 from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
+from analysis.report.analyses import ANALYSES
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 
@@ -41,14 +42,6 @@ def registered(study: Study) -> Registered:
         seed=fixed.get("seed", DEFAULT_SEED),
         bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP),
     )
-
-
-def catalogue() -> dict[str, str]:
-    """Code and label of every analysis that a plan can name."""
-    # Imported here because the sections of a report load what computes and draws them.
-    from analysis.report.contents import analyses
-
-    return {analysis.code: analysis.label for analysis in analyses()}
 
 
 @transaction.atomic
@@ -85,7 +78,7 @@ def freeze_plan(
             "study": study.slug,
             "threshold": study.certainty_threshold if threshold is None else threshold,
             "margin": study.equivalence_margin if margin is None else margin,
-            "analyses": [code for code in catalogue() if code in analyses],
+            "analyses": [code for code in ANALYSES if code in analyses],
             "judges": [dict(judge) for judge in judges],
             "exclusions": exclusions.strip(),
             "hypotheses": hypotheses.strip(),
@@ -132,9 +125,9 @@ def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]
     low, high = MARGIN_RANGE
     if not low <= content["margin"] <= high:
         raise BadParameters(f"The margin must be from {low} to {high}, not {content['margin']}.")
-    if unknown := sorted(set(asked) - catalogue().keys()):
+    if unknown := sorted(set(asked) - ANALYSES.keys()):
         raise BadParameters(
-            f"There is no analysis “{unknown[0]}”. Those a plan can name: {', '.join(catalogue())}."
+            f"There is no analysis “{unknown[0]}”. Those a plan can name: {', '.join(ANALYSES)}."
         )
     if not content["analyses"]:
         raise BadParameters("A plan names at least one analysis.")

@@ -8,9 +8,10 @@ from django import forms
 
 from analysis.errors import BadParameters
 from analysis.lifecycle.parameters import BOOTSTRAP_RANGE, SEED_RANGE
-from analysis.lifecycle.plans import MARGIN_RANGE, catalogue, parse_judge, registered
+from analysis.lifecycle.plans import MARGIN_RANGE, parse_judge, registered
 from analysis.lifecycle.share_links import DAYS_RANGE, DEFAULT_DAYS
 from analysis.models import Report
+from analysis.report.analyses import ANALYSES
 from studies.models.studies import Study
 
 
@@ -66,7 +67,7 @@ class PlanForm(forms.Form):
     )
     analyses = forms.MultipleChoiceField(
         label="Analyses",
-        choices=lambda: list(catalogue().items()),
+        choices=list(ANALYSES.items()),
         widget=forms.CheckboxSelectMultiple,
         help_text="The report marks all other analyses as explored.",
         error_messages={"required": "Choose at least one analysis."},

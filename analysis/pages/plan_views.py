@@ -11,8 +11,9 @@ from django.views.decorators.http import require_http_methods
 
 from analysis.data.plans import data_so_far, read_plan
 from analysis.errors import AnalysisError
-from analysis.lifecycle.plans import catalogue, freeze_plan
+from analysis.lifecycle.plans import freeze_plan
 from analysis.pages.forms import PlanForm
+from analysis.report.analyses import ANALYSES
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
@@ -52,9 +53,7 @@ def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200)
         "study": study,
         "plan": found,
         "planned": [
-            label
-            for code, label in catalogue().items()
-            if found and code in found.content["analyses"]
+            label for code, label in ANALYSES.items() if found and code in found.content["analyses"]
         ],
         "row": row,
         "tampered": tampered,

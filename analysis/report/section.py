@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date as Date
 from typing import Any, Literal
 
+from analysis.report.analyses import ANALYSES
 from analysis.report.encode import Json
 from analysis.report.figures import Figure
 from analysis.report.study import Study
@@ -36,17 +37,20 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Something that a plan can name: the tables and the keys of report.json that show it.
+    """One of `ANALYSES`: the tables and the keys of report.json that show it.
 
     `paths` are the beginnings of keys of report.json, with `*` for any place in a list; `uses`
     names the parameters that change its numbers.
     """
 
     code: str
-    label: str
     tables: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return ANALYSES[self.code]
 
 
 # The row of the table that shows a number: that of the run, or no single row.

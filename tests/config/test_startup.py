@@ -90,6 +90,25 @@ note("the items")
 go("post", "feedback/", {"comments": ""})
 go("get", "done/")
 """
+RESEARCHER = """
+from django.contrib.auth.models import User
+from django.test import Client
+
+from studies.models import Membership
+from tests.factories import make_study
+
+study = make_study()
+user = User.objects.create_user("researcher", password="a long password")
+Membership.objects.create(user=user, study=study, role="owner")
+client = Client(headers={"host": "localhost"})
+client.post("/accounts/login/", {"username": "researcher", "password": "a long password"})
+note("signing in")
+pages = "import/ items/ settings/ people/ people/prolific/ judges/ judges/new/ reports/ "
+for page in ["", *pages.split(), "reports/plan/", "exports/"]:
+    response = client.get(f"/studies/{study.slug}/{page}")
+    assert response.status_code == 200, (page, response.status_code)
+    note(page)
+"""
 SAY = """
 import json
 
@@ -120,3 +139,10 @@ def test_a_whole_participation_loads_no_heavy_packages(tmp_path):
     copy_migrated(tmp_path)
 
     assert first_imports(PARTICIPANT, VAR_DIR=str(tmp_path), DATABASE_URL="") == {}
+
+
+def test_the_pages_of_a_researcher_load_no_heavy_packages(tmp_path):
+    """Except the pages of annotators' errors, which are computed where they are shown."""
+    copy_migrated(tmp_path)
+
+    assert first_imports(RESEARCHER, VAR_DIR=str(tmp_path), DATABASE_URL="") == {}

@@ -13,6 +13,7 @@ import analysis.stats.accuracy
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
 from analysis.report import sections
+from analysis.report.analyses import ANALYSES
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables, analyses
 from analysis.report.registration import mark_of
@@ -45,6 +46,7 @@ def registered(tmp_path, monkeypatch):
     assert [kind for kind in kinds if kind.__name__ != "Pace"] == [
         type(section) for section in sections.SECTIONS
     ]
+    monkeypatch.setitem(ANALYSES, "pace", "How long right and wrong answers took")
     before = list(sections.SECTIONS)
     sections.SECTIONS[:] = names["SECTIONS"]
     yield

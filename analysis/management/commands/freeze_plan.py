@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.parameters import DEFAULT_BOOTSTRAP, DEFAULT_SEED
-from analysis.lifecycle.plans import catalogue, freeze_plan, parse_judge
+from analysis.lifecycle.plans import freeze_plan, parse_judge
+from analysis.report.analyses import ANALYSES
 from studies.management.study_lookup import find_study
 
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
-        codes = list(catalogue())
+        codes = list(ANALYSES)
         if options["analyses"] is not None:
             codes = [code.strip() for code in options["analyses"].split(",")]
         try:

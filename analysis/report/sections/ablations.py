@@ -179,7 +179,6 @@ class Ablations(Section):
     analyses = (
         Analysis(
             "ablations",
-            "What judges lose with less of the persona",
             tables=("ablations", "ablation_cells"),
             paths=("ablations",),
         ),

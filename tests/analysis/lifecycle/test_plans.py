@@ -15,6 +15,7 @@ from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import request_report
 from analysis.models import AnalysisPlan
+from analysis.report.analyses import ANALYSES
 from analysis.report.build import build_report
 from analysis.report.contents import all_tables, analyses
 from analysis.report.registration import mark_of, table_mark
@@ -289,6 +290,10 @@ def paths(value, so_far=()):
             yield from paths(below, (*so_far, number))
     elif isinstance(value, int | float):
         yield so_far
+
+
+def test_the_analyses_that_pages_list_are_those_of_the_sections():
+    assert list(ANALYSES) == [analysis.code for analysis in analyses()]
 
 
 def test_every_path_of_the_catalogue_is_in_a_report():

@@ -183,7 +183,6 @@ class HighAndLow(Section):
     analyses = (
         Analysis(
             "certain",
-            "Accuracy of each side where it is certain",
             tables=("table_a", "table_b", "table_b_single", "single_intervals", "paper_compat"),
             paths=(
                 "human.majority.high",

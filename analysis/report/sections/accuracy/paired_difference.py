@@ -141,7 +141,6 @@ class PairedDifference(Section):
     analyses = (
         Analysis(
             "difference",
-            "Judge less majority of people, in general and for these annotators",
             tables=("comparison", "difference_intervals"),
             paths=(
                 "headline",
@@ -152,7 +151,6 @@ class PairedDifference(Section):
         ),
         Analysis(
             "equivalence",
-            "Whether the two are equivalent within the margin",
             paths=(
                 "comparison.*.difference.state",
                 "comparison.*.difference.equivalence_p",

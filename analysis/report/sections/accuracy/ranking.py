@@ -110,7 +110,6 @@ class Ranking(Section):
     analyses = (
         Analysis(
             "several",
-            "Which judge is best (Cochran's Q, pairs, ranks)",
             tables=("several_judges", "ranks"),
             paths=("several_judges",),
             uses=("resamples",),

@@ -276,7 +276,6 @@ class Coefficients(Section):
     analyses = (
         Analysis(
             "agreement",
-            "Agreement among people, and of judges with them",
             tables=(
                 "agreement",
                 "aggregation",

@@ -93,7 +93,6 @@ class Replacement(Section):
     analyses = (
         Analysis(
             "replacement",
-            "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
             tables=("replacement", "leave_one_out"),
             paths=(
                 "comparison.*.alt_test",

@@ -238,7 +238,6 @@ class Calibration(Section):
     analyses = (
         Analysis(
             "calibration",
-            "Whether certainty separates right from wrong (ECE, Brier, AUROC, risk and coverage)",
             tables=(
                 "certainty",
                 "certainty_histogram",

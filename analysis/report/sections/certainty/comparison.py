@@ -161,7 +161,6 @@ class CertaintyComparison(Section):
     analyses = (
         Analysis(
             "certainty_beside",
-            "People's certainty and the judge's, and both where they are certain",
             tables=("like_for_like", "high_sets", "interaction", "certainty_by_item", "by_band"),
             paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
             uses=("threshold", "resamples"),

@@ -166,7 +166,6 @@ class Accuracies(Section):
     analyses = (
         Analysis(
             "accuracy",
-            "Accuracy of people and judges",
             tables=("at_a_glance", "clusters"),
             paths=("human.majority", "human.individual", "judges.*"),
         ),

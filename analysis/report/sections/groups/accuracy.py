@@ -184,7 +184,6 @@ class GroupAccuracy(Section):
     analyses = (
         Analysis(
             "groups",
-            "Topics, groups of personas, and who judges whom",
             tables=("groups", "personas", "own_group"),
             paths=("groups", "who_judges_whom", "annotator_groups"),
         ),

@@ -217,7 +217,6 @@ class Sides(Section):
     analyses = (
         Analysis(
             "position",
-            "Whether the side of the screen matters",
             tables=("position", "ties", "verbosity"),
             paths=(
                 "human.position",
