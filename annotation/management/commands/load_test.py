@@ -107,7 +107,7 @@ class Command(BaseCommand):
             self.stdout.write(RULE)
             head = ("people", "answers/s", "answer p50/p95 ms", "next item p50/p95", "CPU ms each")
             self.stdout.write(_ROW.format(*head, "errors"))
-        total = scenario.seconds * len(numbers(scenario.people))
+        total = round(scenario.seconds * len(numbers(scenario.people)))
         with progress_bar(sys.stderr, total=total, label="load test") as bar:
             for step in climb(
                 scenario,
