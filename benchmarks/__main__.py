@@ -1,11 +1,12 @@
 """Run benchmarks briefly and write what they print into docs/performance.md.
 
-    python -m benchmarks              every benchmark, in less than 15 minutes in all
-    python -m benchmarks NAME …       those named
-    python -m benchmarks --long …     with their own defaults and without a time limit
+    python -m benchmarks                    every benchmark, in less than 15 minutes in all
+    python -m benchmarks NAME …             those named
+    python -m benchmarks NAME --OPTION …    one, with options of its own and without a time limit
+    python -m benchmarks --long …           with their own defaults and without a time limit
 
-A benchmark that fails or takes too long leaves its part of the page as it is. To only print, or to
-give options, run the module: `python -m benchmarks.NAME --help`.
+A benchmark that fails or takes too long leaves its part of the page as it is. To only print, run
+its module: `python -m benchmarks.NAME`.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,67 +42,92 @@ class Short:
     on_servers: bool = False  # a fresh PostgreSQL database and Redis
 
 
-# The seconds add up to less than 15 minutes.
+# In the order in which they run. A benchmark that is not here has a short default of its own.
 SHORT = {
-    "peers": Short(305, ("--rounds", "3", "--seconds", "8")),
-    "annotation": Short(60, ("--seconds", "8")),
-    "judging": Short(90, ("--items", "400", "--latency-ms", "20", "--rounds", "3"), True),
-    "judge_faults": Short(60, ("--judgments", "400", "--worker", "--only", "errors"), True),
-    "judge_kills": Short(60, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
-    "exports": Short(45, ("--answers", "50000")),
-    "imports": Short(30, ("1000", "5000")),
-    "report": Short(60, ("1000",)),
-    "statistics": Short(50),
-    "verdicts": Short(40, ("100",)),
-    "slow_clients": Short(50, ("0", "20", "100")),
+    "peers": Short(330, ("--rounds", "3", "--seconds", "6")),
+    "annotation": Short(50, ("--seconds", "8")),
+    "answer_cpu": Short(40, ("--people", "6")),
+    "judging": Short(80, ("--items", "400", "--latency-ms", "20", "--rounds", "3"), True),
+    "judging_size": Short(40, ("--sizes", "1000"), True),
+    "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
+    "judge_kills": Short(50, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
+    "imports": Short(30, ("1000", "10000")),
+    "exports": Short(40, ("--answers", "30000")),
+    "growth": Short(50, ("--sizes", "1000", "10000", "--times", "20")),
+    "report": Short(50, ("1000",), True),
+    "statistics": Short(40),
+    "verdicts": Short(40, ("300",)),
+    "slow_clients": Short(30, ("0", "20")),
     "local_models": Short(
-        40, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
+        30, ("--model", "tiny", "--questions", "32", "--batch", "8", "--max-tokens", "16")
     ),
 }
+OTHERS = Short(30)
+ALL_SECONDS = 14.5 * 60
+
+
+def available() -> list[str]:
+    """The names of all benchmarks, in the order in which they run."""
+    folder = Path(__file__).parent
+    found = {path.stem for path in folder.glob("[a-z]*.py")}
+    found |= {path.parent.name for path in folder.glob("[a-z]*/__main__.py")}
+    return [name for name in SHORT if name in found] + sorted(found - set(SHORT))
 
 
 def main() -> int:
+    names = available()
     parser = argparse.ArgumentParser(
-        description="Run benchmarks and write what they print into docs/performance.md."
+        description="Run benchmarks and write what they print into docs/performance.md.",
+        allow_abbrev=False,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SHORT)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument(
-        "--long", action="store_true", help="the benchmarks' own defaults, without a time limit"
+        "--long", action="store_true", help="with their own defaults and without a time limit"
     )
-    options = parser.parse_args()
-    if unknown := [name for name in options.names if name not in SHORT]:
-        parser.error(f"there is no benchmark “{unknown[0]}”; use {', '.join(SHORT)}")
-    failed = [name for name in options.names or SHORT if not run(name, is_long=options.long)]
+    options, own = parser.parse_known_intermixed_args()
+    if own and len(options.names) != 1:
+        parser.error(f"{own[0]} is no option of all benchmarks; name one benchmark before it")
+    if unknown := [name for name in options.names if name not in names]:
+        parser.error(f"there is no benchmark “{unknown[0]}”; use {', '.join(names)}")
+    end = None if options.long or own else time.monotonic() + ALL_SECONDS
+    failed = [name for name in options.names or names if not run(name, own, end=end)]
     if failed:
         sys.stderr.write(f"Not completed: {', '.join(failed)}.\n")
     return 1 if failed else 0
 
 
-def run(name: str, *, is_long: bool) -> bool:
-    """Run one benchmark and write its output into the page; False if it did not complete."""
-    short = SHORT[name]
-    sys.stdout.write(f"\n== {name}\n")
+def run(name: str, arguments: Sequence[str] = (), *, end: float | None = None) -> bool:
+    """Run one benchmark and write its output into the page; False if it did not complete.
+
+    With `end`, a moment of the monotonic clock, it runs in its brief form and not longer.
+    """
+    short = SHORT.get(name, OTHERS)
+    if end is not None:
+        arguments = short.arguments
+    sys.stdout.write(f"\n== {name} {' '.join(arguments)}\n")
     sys.stdout.flush()
     load, start = os.getloadavg()[0], time.monotonic()
     with ExitStack() as stack:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", f"benchmarks.{name}", *(() if is_long else short.arguments)],
+            [sys.executable, "-m", f"benchmarks.{name}", *arguments],
             cwd=ROOT,
             env=os.environ | _needs(name, short, stack),
             stdout=subprocess.PIPE,
             text=True,
         )
-        limit = threading.Timer(short.seconds, _stop, [process])
-        if not is_long:
+        if end is not None:
+            limit = threading.Timer(min(short.seconds, end - start), _stop, [process])
+            limit.daemon = True
             limit.start()
+            stack.callback(limit.cancel)
         output = _shown(process)
-        limit.cancel()
     seconds = time.monotonic() - start
     if process.returncode:
         sys.stderr.write(f"{name} ended with {process.returncode} after {seconds:.0f} s.\n")
         return False
+    command = " ".join(["python -m benchmarks", name, *arguments])
     about = (
-        f"Measured on {datetime.now(UTC):%-d %B %Y} on {os.cpu_count()} cores, Python "
+        f"`{command}` on {datetime.now(UTC):%-d %B %Y}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}, in {seconds:.0f} s; load before the start {load:.1f}."
     )
     PAGE.write_text(written(PAGE.read_text("utf-8"), name, about, output), "utf-8")
