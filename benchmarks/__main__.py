@@ -13,6 +13,7 @@ import argparse
 import os
 import platform
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -51,7 +52,7 @@ SHORT = {
     "judging_size": Short(40, ("--sizes", "1000"), True),
     "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
     "judge_kills": Short(50, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
-    "imports": Short(30, ("1000", "10000")),
+    "imports": Short(30, ("1000", "5000")),
     "exports": Short(40, ("--answers", "30000")),
     "growth": Short(50, ("--sizes", "1000", "10000", "--times", "20")),
     "report": Short(50, ("1000",), True),
@@ -148,6 +149,7 @@ def _needs(name: str, short: Short, stack: ExitStack) -> dict[str, str]:
     if short.on_servers:
         server = stack.enter_context(postgres())
         needs["DATABASE_URL"] = stack.enter_context(own_database(server))
+        needs["SECRET_KEY"] = secrets.token_hex(32)
         needs["CELERY_BROKER_URL"] = stack.enter_context(redis_broker())
     if name == "judging" and "INSPECT_PYTHON" not in os.environ:
         try:

@@ -24,6 +24,7 @@ from pathlib import Path
 from annotation.load_test.client import Scenario
 from annotation.load_test.measurement import Measurement, measure
 from benchmarks._installation import SLUG, Installation
+from benchmarks._machine import free_ports
 
 SITE = "annotation.load_test.participants:Annotator"
 
@@ -33,13 +34,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=45)
     parser.add_argument("--items", type=int, default=1000)
-    parser.add_argument("--port", type=int, default=8917)
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
         installation = Installation(
             Path(folder),
-            port=options.port,
+            port=free_ports(1)[0],
             server=os.environ.get("DATABASE_URL", ""),
             items=options.items,
         )
