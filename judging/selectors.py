@@ -1,6 +1,6 @@
 """Queries for pages, commands and reports about runs."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
 
@@ -10,6 +10,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
+from studies.kept_figures import kept
 from studies.models import Membership, Study
 from studies.personas.features import in_few_words, known_keys
 from studies.selectors import studies_for
@@ -43,6 +44,11 @@ class RunProgress:
     @property
     def left(self) -> int:
         return self.pending + self.leased
+
+    def __add__(self, other: "RunProgress") -> "RunProgress":
+        return RunProgress(
+            **{name: count + getattr(other, name) for name, count in asdict(self).items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,7 @@ def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     runs = list(found.select_related("judge"))
     for run in runs:
         run.study = study  # saves a query per run
-    progress = _progress_of([run.pk for run in runs])
+    progress = _recent_progress_of([run.pk for run in runs])
     speeds = speeds_of([run for run in runs if run.is_active])
     known = known_keys(study) if any(run.feature_keys for run in runs) else set()
     return [
@@ -169,6 +175,25 @@ def get_campaign(study: Study, public_id: str) -> Campaign:
         raise Http404 from None
 
 
+def recent_progress(run: JudgeRun) -> RunProgress:
+    """`run_progress` for pages: that of a large run may be some seconds old."""
+    return _recent_progress_of([run.pk])[run.pk]
+
+
+def recent_cost(run: JudgeRun) -> RunCost:
+    """`run_cost` for pages: that of a large run may be some seconds old."""
+    return kept("cost", run.pk, count=lambda: run_cost(run), rows=lambda found: found.attempts)
+
+
+def _recent_progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
+    return kept(
+        "progress",
+        *run_ids,
+        count=lambda: _progress_of(run_ids),
+        rows=lambda found: sum(progress.total for progress in found.values()),
+    )
+
+
 def _progress_of(run_ids: list[int]) -> dict[int, RunProgress]:
     counts: dict[int, dict[str, int]] = {pk: {} for pk in run_ids}
     for run_id, state, n in (
@@ -223,7 +248,8 @@ def get_run(study: Study, public_id: str) -> JudgeRun:
 def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QuerySet[Judgment]:
     """The judgments of a run for its page, filtered by state and by item key."""
     judgments = (
-        Judgment.objects.filter(run=run)
+        # The study is named so that the items' keys can be read in the order of their index.
+        Judgment.objects.filter(run=run, item__study=run.study_id)
         .select_related("item__persona", "reused_from__run")
         .prefetch_related("attempts")
     )

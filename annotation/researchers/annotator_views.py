@@ -49,7 +49,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "annotator": annotator,
         "summary": summary,
-        "quality": quality_of(study).get(annotator.pk, NOTHING),
+        "quality": quality_of(study, [annotator.pk]).get(annotator.pk, NOTHING),
         "rows": rows,
         "events": annotator.events.select_related("user"),
         "fault": fault,

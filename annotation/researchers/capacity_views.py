@@ -11,9 +11,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.errors import PlacesError
 from annotation.models import RelatedStudy
-from annotation.seats.capacity import places_of
+from annotation.seats.capacity import SeatCapacity, places_of
 from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.capacity import raise_places
+from studies.kept_figures import kept
 from studies.models import Membership, Study
 from studies.pages.numbers import whole_number
 from studies.selectors import get_study, studies_for
@@ -27,7 +28,7 @@ _MOST = 1_000
 def places(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the cost of more answers and places; when sent a second time, open them."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    now = places_of(study)
+    now = _places(study) if request.method == "GET" else places_of(study)
     then, fault = None, ""
     if request.method == "POST":
         try:
@@ -63,6 +64,17 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
     }
     status = _REFUSED if fault else 200
     return render(request, "annotation/researcher/places.html", context, status=status)
+
+
+def _places(study: Study) -> SeatCapacity:
+    """The current capacity, to be looked at; what is changed is counted again."""
+    return kept(
+        "places",
+        study.pk,
+        study.version,
+        count=lambda: places_of(study),
+        rows=lambda found: found.items,
+    )
 
 
 def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST) -> int:

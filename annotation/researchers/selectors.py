@@ -9,6 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
+from studies.kept_figures import kept
 from studies.models import Item, Study
 
 
@@ -32,6 +33,16 @@ class Coverage:
 
 def coverage(study: Study) -> Coverage:
     """The number of items that annotators get, by how many of their answers count."""
+    return kept(
+        "coverage",
+        study.pk,
+        study.version,
+        count=lambda: _count_coverage(study),
+        rows=lambda found: found.items + found.answers,
+    )
+
+
+def _count_coverage(study: Study) -> Coverage:
     items = Item.objects.filter(study=study, seats_needed__gt=0)
     counts = dict(items.values_list("answered").annotate(items=Count("pk")))
     by_need = items.values_list("seats_needed").annotate(items=Count("pk"))
@@ -69,6 +80,12 @@ class Funnel:
 
 def funnel(study: Study) -> Funnel:
     """The progress of every annotator who entered; imported raters never did."""
+    return kept(
+        "funnel", study.pk, count=lambda: _count_funnel(study), rows=lambda found: found.arrived
+    )
+
+
+def _count_funnel(study: Study) -> Funnel:
     people = Annotator.objects.filter(study=study, is_imported=False)
     completed = Count("pk", filter=Q(state=Annotator.State.COMPLETED))
     reached = people.aggregate(

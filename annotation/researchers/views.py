@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -29,6 +28,7 @@ from annotation.services.release import release_unanswered
 from studies.models import Membership, Study
 from studies.pages.csv_response import csv_response
 from studies.pages.listing import role_of
+from studies.pages.long_lists import LongList
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -57,20 +57,20 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     state = request.GET.get("state", "")
     chosen = state if state in Annotator.State.values else ""
     found = people_of(study, state=chosen)
-    quality = quality_of(study)
     flag = request.GET.get("flag", "")
     if flag in RULES or flag == ANY_FLAG:
-        found = found.filter(pk__in=[pk for pk, figures in quality.items() if _has(figures, flag)])
+        flagged = [pk for pk, figures in quality_of(study).items() if _has(figures, flag)]
+        found = found.filter(pk__in=flagged)
     if request.GET.get("format") == "csv":
-        return _csv(study, describe(study, found), quality)
-    page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
+        return _csv(study, describe(study, found), quality_of(study))
+    annotators = LongList(found, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
+    page = annotators.get_page(request.GET.get("page"))
+    shown = list(page.object_list)
+    quality = quality_of(study, [annotator.pk for annotator in shown])
     context = {
         "study": study,
         "page": page,
-        "people": [
-            (person, quality.get(person.pk, NOTHING))
-            for person in describe(study, page.object_list)
-        ],
+        "people": [(person, quality.get(person.pk, NOTHING)) for person in describe(study, shown)],
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
         "is_filtered": bool(chosen or flag),

@@ -293,7 +293,9 @@ def _items(item_ids: Iterable[int]) -> QuerySet[Item]:
 
 def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]:
     """Up to `wanted` items with an open seat, the least covered first."""
-    open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
+    open_items = Item.objects.filter(
+        study=study, seats_needed__gt=0, seats_taken__lt=F("seats_needed")
+    )
     for coverage in range(study.annotations_per_item):
         found = _from_random_point(open_items.filter(seats_taken=coverage), wanted, rng)
         yield from found
@@ -320,7 +322,7 @@ def _least_covered(
 def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
     """Up to `count` items in shuffled order, starting at a random point and wrapping around.
 
-    Two index reads, whatever the number of items.
+    Two index reads, whatever the number of items that the study has, with or without seats.
     """
     start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(

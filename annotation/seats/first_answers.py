@@ -7,7 +7,7 @@ limit of the study is enough.
 import datetime as dt
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotation.models import Annotator, Assignment
@@ -50,14 +50,12 @@ def lapsed(annotator: Annotator) -> bool:
 
 def never_answered(study: Study) -> QuerySet[Annotator]:
     """Active annotators who hold seats or a quota place and have not answered anything yet."""
-    seated = Assignment.objects.filter(
-        annotator__study=study, is_surplus=False, state=Assignment.State.RESERVED
-    )
-    answered = Assignment.objects.filter(annotator__study=study, annotation__isnull=False)
+    own = Assignment.objects.filter(annotator=OuterRef("pk"))
+    seated = own.filter(is_surplus=False, state=Assignment.State.RESERVED)
     return (
         Annotator.objects.filter(study=study, state__in=_ACTIVE, is_imported=False)
-        .filter(Q(pk__in=seated.values("annotator")) | Q(quota=Annotator.Quota.RESERVED))
-        .exclude(pk__in=answered.values("annotator"))
+        .filter(Exists(seated) | Q(quota=Annotator.Quota.RESERVED))
+        .exclude(Exists(own.filter(annotation__isnull=False)))
     )
 
 

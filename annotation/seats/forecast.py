@@ -139,7 +139,7 @@ def forecast_of(study: Study, *, places_left: int | None = None) -> Forecast:
     admitted = on_the_way.filter(quota=Annotator.Quota.RESERVED) if groups else on_the_way
     return Forecast(
         seats=open_seats(study),
-        each=min(study.items_per_annotator, items.count()),
+        each=items[: study.items_per_annotator].count(),
         on_the_way=on_the_way.count(),
         admitted=admitted.count(),
         room=sum(group.open for group in groups) if groups else None,

@@ -61,9 +61,10 @@ def _goes_on() -> Q:
 
 def _needs_a_place(annotator: Annotator) -> bool:
     """Whether the remaining places still bring enough people if this annotator holds one."""
-    before = forecast_of(annotator.study)
-    if before.room is None or not annotator.assignments.exists():
+    # The forecast reads every open item, so only studies with groups make one.
+    if not annotator.study.quota_groups.exists() or not annotator.assignments.exists():
         return True
+    before = forecast_of(annotator.study)
     seats = without(before.seats, assignment.within_reach(annotator))
-    after = dataclasses.replace(before, seats=seats, room=before.room - 1)
+    after = dataclasses.replace(before, seats=seats, room=(before.room or 0) - 1)
     return after.missing_room <= before.missing_room

@@ -164,7 +164,14 @@ class Judgment(models.Model):
             ),
             models.CheckConstraint(condition=Q(replies__lte=5), name="judgment_replies_max"),
         ]
-        indexes = [models.Index(fields=["run", "state", "id"], name="judgment_run_state")]
+        indexes = [
+            models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
+            models.Index(
+                fields=["run", "answered_at"],
+                condition=Q(answered_at__isnull=False),
+                name="judgment_run_latest",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"run {self.run_id}, item {self.item_id}, {self.shown_first} first, {self.sample}"

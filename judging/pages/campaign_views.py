@@ -18,8 +18,8 @@ from judging.runs import campaigns, lifecycle
 from judging.runs.estimates import RunEstimate, estimate_cells, estimate_plan, estimate_rest, gather
 from judging.runs.probes import probes_of
 from judging.selectors import (
+    RunProgress,
     RunRow,
-    campaign_progress,
     campaign_use,
     get_campaign,
     may_edit,
@@ -88,7 +88,7 @@ def campaign_page(
     context = {
         "study": study,
         "campaign": campaign,
-        "progress": campaign_progress(campaign),
+        "progress": sum((row.progress for row in rows), start=RunProgress()),
         "use": campaign_use(campaign),
         "rows": rows,
         "speed": sum(row.speed for row in rows),

@@ -7,7 +7,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -26,20 +25,22 @@ from judging.pages.listing import (
 from judging.runs import lifecycle
 from judging.runs.estimates import estimate_extension
 from judging.runs.probes import probe_of
-from judging.runs.request_conditions import conditions_of
+from judging.runs.request_conditions import Conditions, conditions_of
 from judging.selectors import (
     get_run,
     judgments_page,
     last_requests,
     may_edit,
-    run_cost,
-    run_progress,
+    recent_cost,
+    recent_progress,
     run_rows,
     speeds_of,
 )
 from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
+from studies.kept_figures import kept
 from studies.models import Membership, Study
+from studies.pages.long_lists import LongList
 from studies.selectors import get_study
 
 PER_PAGE = 20
@@ -122,7 +123,10 @@ def run_page(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     judgments = judgments.order_by(*JUDGMENT_SORTS[chosen["sort"]][1])
     if request.GET.get("format") == "csv":
         return judgments_csv(judgments, name=f"{study.slug}-{run.key[:12]}")
-    page = Paginator(judgments, PER_PAGE).get_page(request.GET.get("page"))
+    key = (run.pk, chosen["state"], chosen["search"])
+    page = LongList(judgments, PER_PAGE, name="judgments", key=key).get_page(
+        request.GET.get("page")
+    )
     context = _run_context(request, study, run) | {
         "form": form,
         "page": page,
@@ -141,17 +145,28 @@ def run_panel(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
 
 
 def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str, Any]:
+    progress = recent_progress(run)
     return {
         "study": study,
         "run": run,
-        "progress": run_progress(run),
+        "progress": progress,
         "speed": speeds_of([run]).get(run.pk, 0),
-        "cost": run_cost(run),
-        "conditions": conditions_of([run])[run.pk],
+        "cost": recent_cost(run),
+        "conditions": _conditions_of(run, progress.ended),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
         "may_edit": may_edit(request.user, study.slug),
     }
+
+
+def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
+    """The conditions of a run's requests; those of a large run may be some seconds old."""
+    return kept(
+        "conditions",
+        run.pk,
+        count=lambda: conditions_of([run])[run.pk],
+        rows=lambda found: judgments,
+    )
 
 
 @login_required

@@ -314,7 +314,7 @@ def settle(*, run_id: int) -> bool:
     """End a run in which nothing is left to ask; True for the one call that ended it."""
     still_open = Judgment.objects.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
-    if not active.filter(~Exists(still_open)).exists():
+    if any(_first(run_id, state) for state in Judgment.OPEN) or not active.exists():
         return False
     ended = active.filter(~Exists(still_open)).update(
         state=JudgeRun.State.DONE,
@@ -323,6 +323,11 @@ def settle(*, run_id: int) -> bool:
         probe_first=False,
     )
     return bool(ended)
+
+
+def _first(run_id: int, state: str) -> Judgment | None:
+    """The first judgment in a state; in order, so that PostgreSQL never reads the table for it."""
+    return Judgment.objects.filter(run=run_id, state=state).only("pk").order_by("pk").first()
 
 
 def _closing_words(run_id: int) -> str:
@@ -347,7 +352,10 @@ def _closing_words(run_id: int) -> str:
 
 def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     """Put tokens for a run into the queue; each judges chunks until nothing is left."""
-    waiting = 1 if run.probe_first else run.judgments.filter(state=Judgment.State.PENDING).count()
+    most = chunks_in_hand(run.judge)
+    pending = run.judgments.filter(state=Judgment.State.PENDING)
+    # Not all of them are counted: there may be a million.
+    waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=timezone.now())
-    for _ in range(min(math.ceil(waiting / CHUNK), chunks_in_hand(run.judge))):
+    for _ in range(min(math.ceil(waiting / CHUNK), most)):
         call(run.pk)

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from judging.models import Batch, JudgeRun, Judgment
@@ -37,9 +36,11 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
 @transaction.atomic
 def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     """Release judgments that killed workers held; return how many of each run."""
+    # Every run by its id: the index of judgments by state begins with the run.
+    runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
     expired = Judgment.objects.filter(
-        state=Judgment.State.LEASED, leased_until__lt=timezone.now()
-    ).filter(Q(run=run_id) if run_id is not None else Q())
+        run__in=list(runs), state=Judgment.State.LEASED, leased_until__lt=timezone.now()
+    )
     # Requests in a batch are with the provider, even if a worker died here.
     expired = expired.exclude(
         lease__in=Batch.objects.filter(state__in=Batch.OPEN).values("public_id")

@@ -150,9 +150,13 @@ class Item(models.Model):
             ),
         ]
         indexes = [
+            # Of a large study people often get a sample: the other items are not in the index.
             models.Index(
-                fields=["study", "split", "seats_taken", "shuffle_key"], name="item_open_seats"
+                fields=["study", "split", "seats_taken", "shuffle_key"],
+                condition=Q(seats_needed__gt=0),
+                name="item_with_seats",
             ),
+            models.Index(fields=["study", "split"], name="item_split_of_study"),
         ]
 
     def __str__(self) -> str:

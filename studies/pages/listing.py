@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
+from studies.kept_figures import kept
 from studies.models import Item, Membership, Study
 from studies.selectors import studies_for
 
@@ -16,17 +17,21 @@ SORTS = {
     "answers": "answers",
     "created": "created_at",
 }
-_MAIN = Q(all_items__split=Item.Split.MAIN)
 
 
 def list_studies(
     user: User | AnonymousUser, *, search: str = "", state: str = "", sort: str = "-created"
 ) -> QuerySet[Study]:
     """The studies that `user` can see, with `items`, `answers` and `seats` counted."""
-    found = studies_for(user).annotate(
-        items=Count("all_items", filter=_MAIN),
-        answers=Coalesce(Sum("all_items__answered", filter=_MAIN), 0),
-        seats=Coalesce(Sum("all_items__seats_needed", filter=_MAIN), 0),
+    found = studies_for(user)
+    sizes = _sizes_of(found, user)
+    found = found.annotate(
+        **{
+            name: Case(
+                *(When(pk=pk, then=Value(size[n])) for pk, size in sizes.items()), default=Value(0)
+            )
+            for n, name in enumerate(("items", "answers", "seats"))
+        }
     )
     if search:
         found = found.filter(Q(title__icontains=search) | Q(slug__icontains=search))
@@ -36,6 +41,28 @@ def list_studies(
         sort = "-created"
     column = SORTS[sort.removeprefix("-")]
     return found.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
+
+
+def _sizes_of(
+    studies: QuerySet[Study], user: User | AnonymousUser
+) -> dict[int, tuple[int, int, int]]:
+    """Items, answers and seats of each of the user's studies that has items."""
+
+    def count() -> dict[int, tuple[int, int, int]]:
+        rows = (
+            Item.objects.filter(study__in=studies.values("pk"))
+            .order_by()
+            .values_list("study")
+            .annotate(Count("pk"), Sum("answered"), Sum("seats_needed"))
+        )
+        return {study: (items, answers, seats) for study, items, answers, seats in rows}
+
+    return kept(
+        "studies",
+        user.pk,
+        count=count,
+        rows=lambda found: sum(items for items, *_ in found.values()),
+    )
 
 
 @dataclass(frozen=True)
@@ -55,6 +82,16 @@ class StudyFigures:
 
 
 def study_figures(study: Study) -> StudyFigures:
+    return kept(
+        "study",
+        study.pk,
+        study.version,
+        count=lambda: _count_study(study),
+        rows=lambda found: found.items,
+    )
+
+
+def _count_study(study: Study) -> StudyFigures:
     main = Q(split=Item.Split.MAIN)
     counts = Item.everything.filter(study=study).aggregate(
         items=Count("pk", filter=main),

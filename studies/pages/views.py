@@ -4,7 +4,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,6 +14,7 @@ from studies.models import Item, Membership, Side, Study
 from studies.pages.csv_response import csv_response
 from studies.pages.forms import StateForm
 from studies.pages.listing import list_studies, role_of, study_figures
+from studies.pages.long_lists import LongList
 from studies.prompts import build_prompt
 from studies.selectors import get_study
 from studies.services.studies import set_state
@@ -90,9 +90,9 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
     split = request.GET.get("split", "")
     if split in Item.Split.values:
         found = found.filter(split=split)
-    page = Paginator(found.defer("r1", "r2", "metadata"), _PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    found = found.defer("r1", "r2", "metadata")
+    items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
+    page = items.get_page(request.GET.get("page"))
     context = {
         "study": study,
         "page": page,

@@ -1,0 +1,191 @@
+"""Hot queries use an index, and pages cost the same number of queries in a study of any size."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation import services
+from annotation.researchers import views
+from benchmarks._grown_study import GrownStudy, grow
+from judging.worker import chunks, recovery
+from studies import kept_figures
+from studies.models import Item
+from studies.pages import long_lists
+from studies.pages.long_lists import LongList
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db]
+
+# Tables with a row for each item, seat, answer, judgment or request. A plan that reads one of them
+# from end to end grows with the study.
+GROWING = {
+    "studies_item",
+    "annotation_assignment",
+    "annotation_annotation",
+    "annotation_annotationrevision",
+    "judging_judgment",
+    "judging_attempt",
+}
+SIZE = 30_000
+
+
+@pytest.fixture(scope="module")
+def grown(django_db_setup: None, django_db_blocker: Any) -> Iterator[GrownStudy]:
+    """One study for all tests of this file; what a test changes is rolled back."""
+    with django_db_blocker.unblock():
+        yield grow(SIZE)
+        call_command("flush", interactive=False, verbosity=0)
+    cache.clear()
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for part in plan.get("Plans", []) for node in nodes(part))]
+
+
+def read_whole(work: Callable[[], object]) -> set[str]:
+    """The growing tables that the queries of `work` read from end to end, with the query."""
+    found = set()
+    explains = False
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        nonlocal explains
+        if not explains and sql.startswith(("SELECT", "UPDATE", "DELETE")):
+            explains = True
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
+                (plan,) = cursor.fetchone()
+            explains = False
+            plan = json.loads(plan) if isinstance(plan, str) else plan
+            for node in nodes(plan[0]["Plan"]):
+                if node["Node Type"] == "Seq Scan" and node["Relation Name"] in GROWING:
+                    found.add(f"{node['Relation Name']}: {sql % tuple(params)}")
+        return execute(sql, params, many, context)
+
+    with connection.cursor() as cursor:
+        # On a disk that is as fast at any place; otherwise small tables are read whole.
+        cursor.execute("SET LOCAL random_page_cost = 1.1")
+    with connection.execute_wrapper(explain):
+        work()
+    return found
+
+
+def take_part(grown: GrownStudy) -> None:
+    """Seats, an answer, a time-out, the return, and the end by the annotator."""
+    annotator = services.enter(study_id=grown.study.pk, pid="somebody", session_id="s")
+    services.consent(annotator_id=annotator.pk, version="v1")
+    services.finish_instructions(annotator_id=annotator.pk)
+    services.record_answer(
+        annotator_id=annotator.pk,
+        assignment_id=annotator.assignments.earliest("position").pk,
+        choice="r1",
+        certainty=60,
+    )
+    services.time_out(annotator_id=annotator.pk)
+    services.resume(annotator_id=annotator.pk)
+    services.withdraw(annotator_id=annotator.pk)
+
+
+def open_items(grown: GrownStudy) -> None:
+    client = Client()
+    client.get(f"/s/{grown.study.slug}/", {"PROLIFIC_PID": "p", "STUDY_ID": "s", "SESSION_ID": "s"})
+    client.post(f"/s/{grown.study.slug}/consent/", {"consent": "yes"})
+    client.post(f"/s/{grown.study.slug}/instructions/")
+    assert client.get(f"/s/{grown.study.slug}/task/1/").status_code == 200
+
+
+def recover(grown: GrownStudy) -> None:
+    claim(grown)
+    assert recovery.release_expired() == {grown.run.pk: 50}
+
+
+def claim(grown: GrownStudy) -> None:
+    until = timezone.now() - timedelta(seconds=1)
+    assert len(chunks.claim(grown.run, secrets.token_hex(16), most=50, until=until)) == 50
+
+
+PARTS: dict[str, Callable[[GrownStudy], object]] = {
+    "an annotator's part": take_part,
+    "the item page": open_items,
+    "the sweep of expired seats": lambda grown: services.release_expired(),
+    "a worker's claim": claim,
+    "the end of a chunk": lambda grown: chunks.settle(run_id=grown.run.pk),
+    "the recovery of leases": recover,
+    "the tokens of a run": lambda grown: chunks.call_workers(grown.run, lambda run_id: None),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_hot_queries_read_no_growing_table_from_end_to_end(grown, part):
+    assert read_whole(lambda: PARTS[part](grown)) == set()
+
+
+PAGES = {
+    "list of annotators": "people/",
+    "last page of annotators": "people/?page=9999",
+    "an annotator": "people/annotator/?rater=P-7",
+    "places": "people/places/",
+    "panel of annotators": "people/panel/",
+    "items": "items/",
+    "last page of items": "items/?page=9999",
+    "panel of judges": "judges/panel/",
+    "study": "",
+    "run": "judges/{run}/",
+    "last page of a run": "judges/{run}/?page=9999",
+    "panel of a run": "judges/{run}/panel/",
+}
+
+
+def opened(grown: GrownStudy, page: str) -> Callable[[], object]:
+    """Opening the page as the study's owner; the first time, counts are kept."""
+    client = Client()
+    client.force_login(grown.owner)
+    address = f"/studies/{grown.study.slug}/{PAGES[page].format(run=grown.run.public_id)}"
+
+    def open_page() -> None:
+        assert client.get(address).status_code == 200
+
+    open_page()
+    return open_page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_read_no_growing_table_from_end_to_end(grown, page, monkeypatch):
+    monkeypatch.setattr(kept_figures, "LARGE", 100)
+    monkeypatch.setattr(long_lists, "LARGE", 100)
+    # As small a part of this study as a page is of a large one.
+    monkeypatch.setattr(views, "_PER_PAGE", 5)
+
+    assert read_whole(opened(grown, page)) == set()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_cost_the_same_queries_in_a_study_of_any_size(page, django_assert_max_num_queries):
+    small = opened(grow(300, slug="small"), page)
+    large = opened(grow(1_500, slug="large"), page)
+
+    with CaptureQueriesContext(connection) as needed:
+        small()
+
+    with django_assert_max_num_queries(len(needed)):
+        large()
+
+
+def test_a_page_of_a_long_list_has_the_same_rows_from_either_end(grown, monkeypatch):
+    monkeypatch.setattr(long_lists, "LARGE", 100)
+    items = Item.everything.filter(study=grown.study).order_by("key")
+
+    pages = LongList(items, 50, name="items", key=grown.study.pk)
+
+    assert pages.num_pages == SIZE / 50
+    for number in (1, 2, 300, 301, pages.num_pages):
+        first = 50 * (number - 1)
+        assert list(pages.page(number)) == list(items[first : first + 50])
