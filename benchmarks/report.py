@@ -142,6 +142,7 @@ def set_up() -> None:
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
+    os.environ.setdefault("SECRET_KEY", "of a benchmark")
     django.setup()
 
 

@@ -14,7 +14,7 @@ from analysis.data.arrays import (
     Answers,
     Codes,
     Dataset,
-    columns,
+    sorted_columns,
 )
 from annotation.models import Annotation, Annotator, QuotaGroup
 from annotation.quality.flags import quality_of
@@ -112,13 +112,12 @@ def answers_of(
     rows = list(found)
     raters = tuple(sorted({row[1] for row in rows}))
     number = {pseudonym: after + index for index, pseudonym in enumerate(raters)}
-    coded = sorted(
+    coded = (
         (position[item], number[rater], CODE[choice], certainty, CODE[first], active or elapsed, at)
         for item, rater, choice, certainty, first, active, elapsed, at in rows
     )
-    item, rater, choice, certainty, first, ms, position_shown = columns(
-        coded, "int64", "int64", "int8", "float64", "int8", "float64", "int64"
-    )
+    kinds = ("int64", "int64", "int8", "float64", "int8", "float64", "int64")
+    item, rater, choice, certainty, first, ms, position_shown = sorted_columns(coded, 2, *kinds)
     groups = tuple({k: str(v) for k, v in people[pseudonym].items()} for pseudonym in raters)
     return raters, groups, Answers(item, rater, choice, certainty, first, ms / 1000, position_shown)
 

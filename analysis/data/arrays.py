@@ -115,7 +115,7 @@ class Judgments:
     def from_rows(cls, rows: Iterable[tuple[Any, ...]]) -> "Judgments":
         """Rows in the order of the fields, the probabilities as a list of three; sorted here."""
         kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
-        fields = columns(sorted(rows, key=lambda row: row[:3]), *kinds)
+        fields = sorted_columns(rows, 3, *kinds)
         fields[-1] = fields[-1].reshape(-1, len(CHOICES))
         return cls(*fields)
 
@@ -265,10 +265,17 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost"
 
 
-def columns(rows: Iterable[tuple[Any, ...]], *kinds: str) -> list[npt.NDArray[Any]]:
-    """Turn rows into one array per column of the given kinds; no rows give empty arrays."""
+def sorted_columns(
+    rows: Iterable[tuple[Any, ...]], n_keys: int, *kinds: str
+) -> list[npt.NDArray[Any]]:
+    """Turn rows into one array per column of the given kinds; no rows give empty arrays.
+
+    They are sorted by the first `n_keys` columns.
+    """
     table = list(zip(*rows, strict=True)) or [()] * len(kinds)
-    return [np.array(column, dtype=kind) for column, kind in zip(table, kinds, strict=True)]
+    arrays = [np.array(column, dtype=kind) for column, kind in zip(table, kinds, strict=True)]
+    order = np.lexsort(arrays[n_keys - 1 :: -1])
+    return [array[order] for array in arrays]
 
 
 def _feed_arrays(digest: Any, table: Answers | Judgments) -> None:
