@@ -44,7 +44,7 @@ def simulated(n_items: int, seed: int = 0):
     )
 
     rng = np.random.default_rng(seed)
-    n_people = max(PER_ITEM, n_items * PER_ITEM // PER_PERSON)
+    n_people = -(-n_items // PER_PERSON) * PER_ITEM
     truth = rng.integers(0, 2, n_items)
     ease = rng.beta(3, 2, n_items)
     personas = [f"persona {n}" for n in range(max(1, n_items // 10))]
