@@ -48,7 +48,7 @@ SHORT = {
     "peers": Short(330, ("--rounds", "3", "--seconds", "6")),
     "annotation": Short(50, ("--seconds", "8")),
     "answer_cpu": Short(40, ("--people", "6")),
-    "judging": Short(80, ("--items", "400", "--latency-ms", "20", "--rounds", "3"), True),
+    "judging": Short(80, ("--items", "400", "--latency-ms", "20"), True),
     "judging_size": Short(40, ("--sizes", "1000"), True),
     "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
     "judge_kills": Short(50, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),

@@ -35,7 +35,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 REPLY = "A]] [[73]]"
 SLUG = f"bench-{secrets.token_hex(4)}"  # the same database can be measured more than once
-WAYS = ("raw", "inline", "worker", "inspect", "inspect, quiet")
+WAYS = ("raw", "inline", "worker", "inspect", "inspect-quiet")
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def _run(way: str, name: str, latency_ms: float, slots: int, prompts: list[str])
             return run_raw(url, prompts, slots)
         if way == "inspect":
             return run_inspect(url, prompts, slots)
-        if way == "inspect, quiet":
+        if way == "inspect-quiet":
             return run_inspect(url, prompts, slots, "quiet")
         through = run_inline if way == "inline" else run_workers
         return through(url, len(prompts), slots, name)
