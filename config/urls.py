@@ -10,6 +10,8 @@ from config.health import healthz
 from studies.pages import account_views
 
 urlpatterns = [
+    # First, because most requests are for these, and patterns are tried in order.
+    path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
     path("healthz", healthz, name="healthz"),
     path("accounts/login/", account_views.SignIn.as_view(), name="login"),
@@ -30,7 +32,6 @@ urlpatterns = [
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
     path("shared/", include("analysis.pages.share_link_urls")),
-    path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
 ]
 

@@ -14,7 +14,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from django.db import connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
 from django.db.models.query import ValuesListIterable, get_related_populators
 from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
@@ -32,6 +33,7 @@ class _Compiled:
 
     def __init__(self, compiler: Any, stand_ins: list[Any]) -> None:
         self.compiler = compiler
+        self.connection = compiler.connection
         self.sql, constants = compiler.as_sql()
         self._constants = list(constants)
         self._places = [
@@ -58,20 +60,23 @@ class _Statement:
         self._kept = threading.local()
 
     def _compiled(self) -> Any:
-        own = connections[connection.alias]
-        if getattr(self._kept, "connection", None) is not own:
-            self._kept.compiled = self._compile(self._build(*self._stand_ins))
-            self._kept.connection = own
+        # Without Django's proxy, which looks the connection up for each of its attributes.
+        connection = connections[DEFAULT_DB_ALIAS]
+        if getattr(self._kept, "connection", None) is not connection:
+            self._kept.compiled = self._compile(self._build(*self._stand_ins), connection)
+            self._kept.connection = connection
         return self._kept.compiled
 
-    def _compile(self, built: Any) -> Any:
+    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> Any:
         raise NotImplementedError
 
 
 class _CompiledSelect(_Compiled):
     """With how to make objects, or tuples for `values_list`, of the rows."""
 
-    def __init__(self, queryset: QuerySet[Any], stand_ins: list[Any]) -> None:
+    def __init__(
+        self, queryset: QuerySet[Any], connection: BaseDatabaseWrapper, stand_ins: list[Any]
+    ) -> None:
         super().__init__(queryset.query.get_compiler(connection=connection), stand_ins)
         compiler = self.compiler
         self.locks = queryset.query.select_for_update
@@ -92,7 +97,7 @@ class _CompiledSelect(_Compiled):
         return [self._object(row) for row in rows] if self._makes_objects else rows
 
     def _object(self, row: Any) -> Model:
-        made: Model = self._model.from_db(connection.alias, self._names, row[self._own])
+        made: Model = self._model.from_db(self.connection.alias, self._names, row[self._own])
         for populator in self._related:
             populator.populate(row, made)
         return made
@@ -104,14 +109,14 @@ class Select(_Statement, Generic[Row]):
     def __init__(self, build: Callable[..., "QuerySet[Any, Row]"], *types: type) -> None:
         super().__init__(build, *types)
 
-    def _compile(self, built: Any) -> _CompiledSelect:
-        return _CompiledSelect(built, self._stand_ins)
+    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> _CompiledSelect:
+        return _CompiledSelect(built, connection, self._stand_ins)
 
     def all(self, *arguments: Any) -> list[Row]:
         compiled = self._compiled()
-        if compiled.locks and not connection.in_atomic_block:
+        if compiled.locks and not compiled.connection.in_atomic_block:
             raise transaction.TransactionManagementError("a lock needs a transaction")
-        with connection.cursor() as cursor:
+        with compiled.connection.cursor() as cursor:
             compiled.execute(cursor, arguments)
             rows = cursor.fetchall()
         found: list[Row] = compiled.read(rows)
@@ -131,15 +136,16 @@ class Change(_Statement):
         super().__init__(build, *types)
         self._values = values
 
-    def _compile(self, built: Any) -> _Compiled:
+    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> _Compiled:
         query = built.query.chain(UpdateQuery if self._values else DeleteQuery)
         if self._values:
             query.add_update_values(self._values)
         return _Compiled(query.get_compiler(connection=connection), self._stand_ins)
 
     def __call__(self, *arguments: Any) -> int:
-        with connection.cursor() as cursor:
-            self._compiled().execute(cursor, arguments)
+        compiled = self._compiled()
+        with compiled.connection.cursor() as cursor:
+            compiled.execute(cursor, arguments)
             return int(cursor.rowcount)
 
 
@@ -150,7 +156,7 @@ class Insert(_Statement):
         super().__init__(lambda: model)
         self._fields = [field for field in model._meta.concrete_fields if not field.primary_key]
 
-    def _compile(self, built: Any) -> str:
+    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> str:
         query = InsertQuery(built)
         query.insert_values(self._fields, [built()], raw=True)
         compiler: Any = query.get_compiler(connection=connection)
@@ -159,7 +165,7 @@ class Insert(_Statement):
         return str(sql)
 
     def __call__(self, made: Model) -> None:
-        sql = self._compiled()
+        sql, connection = self._compiled(), self._kept.connection
         values = [
             field.get_db_prep_save(field.pre_save(made, add=True), connection)
             for field in self._fields

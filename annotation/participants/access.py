@@ -57,11 +57,15 @@ def _cookie(slug: str) -> str:
 
 
 def _bound_id(request: HttpRequest, slug: str) -> int | None:
-    try:
-        value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
-    except (KeyError, signing.BadSignature):
-        return None
-    return int(value or 0)
+    """The annotator of the cookie, whose signature is checked once for a request."""
+    read: dict[str, int | None] = request.__dict__.setdefault("_participants", {})
+    if slug not in read:
+        try:
+            value = request.get_signed_cookie(_cookie(slug), salt=_SALT, max_age=_KEPT_FOR)
+            read[slug] = int(value or 0)
+        except (KeyError, signing.BadSignature):
+            read[slug] = None
+    return read[slug]
 
 
 def is_bound(request: HttpRequest, annotator: Annotator) -> bool:

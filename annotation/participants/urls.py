@@ -7,6 +7,10 @@ from annotation.participants.preview_views import framed_here
 
 app_name = "annotation"
 urlpatterns = [
+    # First, because most requests are for these, and patterns are tried in order.
+    path("task/<int:position>/", task_views.task, name="task-item"),
+    path("task/<int:position>/draft/", task_views.draft, name="draft"),
+    path("task/", task_views.task, name="task"),
     path("", views.entry, name="entry"),
     path("consent/", views.consent, name="consent"),
     path("consent/copy/", views.consent_copy, name="consent-copy"),
@@ -15,9 +19,6 @@ urlpatterns = [
     path("quiz/", comprehension_views.quiz_start, name="quiz"),
     path("quiz/<int:number>/", comprehension_views.quiz, name="quiz-question"),
     path("practice/", comprehension_views.practice, name="practice"),
-    path("task/", task_views.task, name="task"),
-    path("task/<int:position>/", task_views.task, name="task-item"),
-    path("task/<int:position>/draft/", task_views.draft, name="draft"),
     path("task/<int:position>/skip/", task_views.skip, name="skip"),
     path("feedback/", views.feedback, name="feedback"),
     path("done/", views.done, name="done"),
