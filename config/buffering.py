@@ -102,6 +102,7 @@ class Worker(ThreadWorker):
         # A file is sent through `Answer` like everything else.
         self.cfg.set("sendfile", False)
         self.waiting: set[Connection] = set()
+        self._next_look = 0.0
 
     def init_process(self) -> None:
         # Every waiting client has a file: as many as the system allows.
@@ -192,9 +193,12 @@ class Worker(ThreadWorker):
         self._wait(conn, selectors.EVENT_READ, self._receive)
 
     def murder_pending(self) -> None:
-        """Close connections whose time is over; called by the loop about once a second."""
+        """Close connections whose time is over; the loop calls this after every event."""
         super().murder_pending()
         now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + 1
         if not self.alive:
             for conn in self.waiting:
                 conn.deadline = min(conn.deadline, now + _STOPPING)

@@ -1,12 +1,12 @@
 """Headers of every page, and accounts for the pages that have them."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.utils.cache import patch_cache_control
 
 _POLICY = {
@@ -76,9 +76,9 @@ _PARTICIPANTS = "/s/"
 class _ForAccounts:
     """Leaves the participants' pages alone."""
 
-    get_response: Callable[[HttpRequest], HttpResponseBase]
+    get_response: Any
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: HttpRequest) -> Any:
         if request.path_info.startswith(_PARTICIPANTS):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]

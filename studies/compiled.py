@@ -89,7 +89,9 @@ class _CompiledSelect(_Compiled):
             self._model, fields = info["model"], info["select_fields"]
             self._own = slice(fields[0], fields[-1] + 1)
             self._names = [column.target.attname for column, *_ in compiler.select[self._own]]
-            self._related = get_related_populators(info, compiler.select, connection.alias)
+            self._related = get_related_populators(  # type: ignore[call-arg]
+                info, compiler.select, connection.alias
+            )
 
     def read(self, rows: list[Any]) -> list[Any]:
         if self._converters:
