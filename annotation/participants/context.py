@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -65,10 +66,11 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
     """The persona, the question, the responses and the scale."""
     study = item.study
     language = translation.get_language() or ""
+    render_profile = _profile_html.__wrapped__ if settings.DEBUG else _profile_html
     return {
         "study": study,
         "item": item,
-        "profile_html": _profile_html(profile_for(item), study.persona_style, language),
+        "profile_html": render_profile(profile_for(item), study.persona_style, language),
         "question_heading": QUESTION_HEADINGS[Task(item.task)],
         "sides": displayed_sides(item, shown_first),
         "setting": setting_of(study),

@@ -5,7 +5,8 @@ every item of a study. A frame is `annotation/task.html` rendered with marks whe
 texts go. All that decides what the template shows is in `Look`, and a frame is made of nothing
 else, so a kept frame cannot be out of date. A test compares filled frames with the template.
 
-Pages with errors and with a deadline that is near are rendered directly.
+Pages with errors and with a deadline that is near are rendered directly, and with DEBUG every page,
+so that a changed template shows.
 """
 
 import re
@@ -14,6 +15,7 @@ from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
@@ -80,7 +82,7 @@ class Look(NamedTuple):
 def item_page(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     """The page of `task_context`, as the template would render it."""
     deadline: Deadline | None = request.deadline  # type: ignore[attr-defined]
-    if context["form"].is_bound or (deadline and deadline.is_near):
+    if context["form"].is_bound or (deadline and deadline.is_near) or settings.DEBUG:
         return render(request, TEMPLATE, context, status=status)
     frame = _frame(look_of(context, deadline))
     values = _values(request, context, deadline)
