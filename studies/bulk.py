@@ -20,9 +20,9 @@ def insert_rows(
     Every other field has its default in all rows. Values are stored as they are: the caller has
     checked them. Signals are not sent.
     """
-    given = [model._meta.get_field(name) for name in names]
-    fields = model._meta.concrete_fields
-    others = [field for field in fields if field not in given and not field.primary_key]
+    fields = {field.name: field for field in model._meta.concrete_fields}
+    given = [fields.pop(name) for name in names]
+    others = [field for field in fields.values() if not field.primary_key]
     defaults = [_default(field) for field in others]
     converters = [(n, found) for n, field in enumerate(given) if (found := _converter(field))]
     cells = []
@@ -32,7 +32,7 @@ def insert_rows(
             values[n] = convert(values[n])
         cells.append(values)
     if cells:
-        _insert(model._meta.db_table, [field.column for field in (*given, *others)], cells)
+        _insert(model._meta.db_table, [str(field.column) for field in (*given, *others)], cells)
 
 
 def _default(field: Any) -> Any:
