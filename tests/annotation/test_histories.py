@@ -250,7 +250,7 @@ def make_grouped() -> Study:
     return study
 
 
-@settings(max_examples=examples(12, every=60), deadline=None)
+@settings(max_examples=examples(6, every=60), deadline=None)
 @given(events)
 @example(_RESUMED)
 @example(_LATE_SKIP)

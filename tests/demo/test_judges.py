@@ -16,6 +16,7 @@ from demo.judges import (
 )
 from demo.truth import World
 from tests.demo.prompts import prompt_of
+from tests.sampling import examples
 
 THREE = ["age", "education", "politics"]
 
@@ -82,9 +83,9 @@ def test_a_prompt_about_something_else_is_refused(judges):
 
 @pytest.fixture(scope="module")
 def verdicts():
-    """(model, stratum) -> list of (right, said A, certainty), over 40 seeds and both orders."""
+    """(model, stratum) -> list of (right, said A, certainty), over many seeds and both orders."""
     result = defaultdict(list)
-    for seed in range(40):
+    for seed in range(examples(16, every=40)):
         world = World(seed)
         judges = Judges(world)
         for item in world.items:

@@ -11,14 +11,15 @@ from demo.expected import expected, expected_ties
 from demo.known_truth import PATH, known_truth, realised, rows
 from demo.planted import BEHAVIOURS, EXCLUDED, planted_answers, seats
 from demo.truth import STRATA, World
+from tests.sampling import examples
 
 SIZES = {"direct": 45, "strong": 75, "weak": 105, "none": 75}
-SEEDS = range(200)
+SEEDS = range(examples(60, every=200))
 
 
 @pytest.fixture(scope="module")
 def many():
-    """Realised (accuracy, agreement, majority) by stratum over 200 seeds."""
+    """Realised (accuracy, agreement, majority) by stratum over many seeds."""
     sums = defaultdict(list)
     for seed in SEEDS:
         world = World(seed)

@@ -14,6 +14,7 @@ import psycopg2
 
 from config.processes import Processes, web_command, worker_command
 from demo.steps import llm_command
+from tests.management import in_one_process
 from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,9 +72,9 @@ class Stack:
         self.processes.stop()
         self._log.close()
 
-    def manage(self, *arguments: str) -> str:
-        """Run a management command and return what it says; it must succeed."""
-        return self.run("manage.py", *arguments).stdout
+    def manage(self, *commands: list[str]) -> None:
+        """Run management commands; all of them must succeed."""
+        self.run(*in_one_process(*commands))
 
     def run(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         """Run Python with the stack's settings."""

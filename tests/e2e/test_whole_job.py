@@ -24,8 +24,10 @@ def make_study(stack: Stack, world: World) -> None:
     items, _ = write_bundles(stack.folder / "bundles", world)
     settings = stack.folder / "study.toml"
     settings.write_text(f'title = "Whole job"\nitems_per_annotator = {ITEMS_EACH}\n', "utf-8")
-    stack.manage("create_study", STUDY, "--from", str(settings))
-    stack.manage("import_items", STUDY, str(items), "--limit", str(ITEMS))
+    stack.manage(
+        ["create_study", STUDY, "--from", str(settings)],
+        ["import_items", STUDY, str(items), "--limit", str(ITEMS)],
+    )
 
 
 def arrive_all(stack: Stack, world: World) -> list[Annotator]:
@@ -79,20 +81,14 @@ def test_thirty_people_and_two_judges_and_a_killed_web_server_give_a_true_report
     seats = stack.query("SELECT seats_taken, answered FROM studies_item WHERE seats_needed = 3")
     assert seats == [(3, 3)] * ITEMS
 
+    openai = ["--backend", "openai", "--base-url", stack.llm_url]
     for name in ("steady", "lefty"):
         stack.manage(
-            "add_judge",
-            name,
-            "--backend",
-            "openai",
-            "--model",
-            f"demo-{name}",
-            "--base-url",
-            stack.llm_url,
+            ["add_judge", name, "--model", f"demo-{name}", *openai],
+            ["judge", STUDY, "--judge", name, "--setting", "certainty", "--wait"],
         )
-        stack.manage("judge", STUDY, "--judge", name, "--setting", "certainty", "--wait")
     out = stack.folder / "report"
-    stack.manage("report", STUDY, "--out", str(out))
+    stack.manage(["report", STUDY, "--out", str(out)])
 
     report = json.loads((out / "report.json").read_text("utf-8"))
     check_report(stack, STUDY, report)

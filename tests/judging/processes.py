@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from config.processes import worker_command
+from tests.management import in_one_process
 from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -32,8 +33,9 @@ class Site:
     def migrate(self) -> None:
         copy_migrated(self.folder)
 
-    def manage(self, *arguments: str) -> None:
-        command = [sys.executable, "manage.py", *arguments]
+    def manage(self, *commands: list[str]) -> None:
+        """Run management commands; all of them must succeed."""
+        command = [sys.executable, *in_one_process(*commands)]
         subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True)
 
     def worker(
@@ -51,7 +53,8 @@ class Site:
 
     def sweep(self) -> None:
         """What every worker does each 30 seconds."""
-        self.manage("shell", "-v", "0", "-c", "from judging.tasks import *; recover_runs.delay()")
+        code = "from judging.tasks import *; recover_runs.delay()"
+        self.manage(["shell", "-v", "0", "-c", code])
 
     def sql(self, statement: str) -> list[tuple]:
         path = self.folder / "thirdperson.sqlite3"

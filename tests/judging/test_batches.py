@@ -20,6 +20,8 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.simulated import demo_study, simulated_server
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 40
 
 

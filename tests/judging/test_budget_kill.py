@@ -31,23 +31,13 @@ def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_pat
         url = server.stdout.readline().strip()
         write_items(tmp_path / "items.jsonl", ITEMS)
         site.migrate()
-        site.manage("import_items", "money", str(tmp_path / "items.jsonl"), "--create")
+        judge = ["add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS)]
         site.manage(
-            "add_judge",
-            "j",
-            "--model",
-            "m",
-            "--base-url",
-            url,
-            "--concurrency",
-            str(SLOTS),
-            "--price-input",
-            "1000",
-            "--price-output",
-            "0",
+            ["import_items", "money", str(tmp_path / "items.jsonl"), "--create"],
+            [*judge, "--price-input", "1000", "--price-output", "0"],
         )
         workers = [site.worker(log=name) for name in ("one.log", "two.log")]
-        site.manage("judge", "money", "--judge", "j", "--budget", str(BUDGET), "--yes")
+        site.manage(["judge", "money", "--judge", "j", "--budget", str(BUDGET), "--yes"])
         answered = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
         wait_for("20 answers", lambda: site.sql(answered)[0][0] >= 20)
         os.killpg(workers[0].pid, signal.SIGKILL)

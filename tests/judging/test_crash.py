@@ -31,10 +31,12 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
         url = server.stdout.readline().strip()
         write_items(tmp_path / "items.jsonl", ITEMS)
         site.migrate()
-        site.manage("import_items", "crash", str(tmp_path / "items.jsonl"), "--create")
-        site.manage("add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", "8")
+        site.manage(
+            ["import_items", "crash", str(tmp_path / "items.jsonl"), "--create"],
+            ["add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", "8"],
+        )
         workers.append(site.worker())
-        site.manage("judge", "crash", "--judge", "j", "--setting", "certainty")
+        site.manage(["judge", "crash", "--judge", "j", "--setting", "certainty"])
 
         answered = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
         stored = "SELECT id, choice, certainty, answered_at FROM judging_judgment"

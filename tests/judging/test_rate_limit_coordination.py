@@ -317,25 +317,17 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
         site.env["CELERY_BROKER_URL"] = request.getfixturevalue("redis_url")
     write_items(tmp_path / "items.jsonl", 240)
     site.migrate()
-    site.manage("import_items", "shared", str(tmp_path / "items.jsonl"), "--create")
+    judge = ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "6"]
     site.manage(
-        "add_judge",
-        "j",
-        "--model",
-        "m",
-        "--base-url",
-        llm.url,
-        "--concurrency",
-        "6",
-        "--rpm",
-        "1800",
+        ["import_items", "shared", str(tmp_path / "items.jsonl"), "--create"],
+        [*judge, "--rpm", "1800"],
     )
     logs = ["one.log", "two.log"]
     workers = [site.worker(threads=1, log=log) for log in logs]
     try:
         for log in logs:
             wait_for(f"the worker of {log}", lambda: b" ready." in (tmp_path / log).read_bytes())  # noqa: B023
-        site.manage("judge", "shared", "--judge", "j")
+        site.manage(["judge", "shared", "--judge", "j"])
         ended = "SELECT count(*) FROM judging_judgerun WHERE state = 'done'"
         wait_for("the end of the run", lambda: site.sql(ended)[0][0] == 1)
     finally:

@@ -56,12 +56,14 @@ def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_pat
     site = Site(tmp_path)
     write_items(tmp_path / "items.jsonl", 400)
     site.migrate()
-    site.manage("import_items", "alone", str(tmp_path / "items.jsonl"), "--create")
-    site.manage("add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8")
+    site.manage(
+        ["import_items", "alone", str(tmp_path / "items.jsonl"), "--create"],
+        ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8"],
+    )
     first = site.worker(queue="judging")
     second = None
     try:
-        site.manage("judge", "alone", "--judge", "j")
+        site.manage(["judge", "alone", "--judge", "j"])
         done = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"
         wait_for("some answers", lambda: site.sql(done)[0][0] >= 8)
         os.killpg(first.pid, signal.SIGKILL)

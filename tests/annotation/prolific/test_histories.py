@@ -130,7 +130,7 @@ def row(prolific, settings, monkeypatch) -> ProlificStudy:
     return row
 
 
-@pytest.mark.sampled(keep=2)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("seed", range(8))
 def test_any_history_ends_with_the_paid_places_and_every_seat_filled(seed, prolific, row, client):
     rng = random.Random(seed)

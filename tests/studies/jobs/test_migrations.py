@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.factories import make_study
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 BEFORE = [("studies", "0006_sign_ins"), ("analysis", "0006_recheck_reports")]
 AFTER = [("studies", "0009_constraints_of_imports"), ("analysis", "0007_columns_of_jobs")]
 
