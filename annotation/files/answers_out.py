@@ -103,11 +103,11 @@ class _ToTheMinute(Func):
 
     output_field = CharField()
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+    def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
         template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
         return self.as_sql(compiler, connection, template=template)
 
-    def as_sqlite(self, compiler: Any, connection: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         template = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 5) || 'Z'"
         return self.as_sql(compiler, connection, template=template)
 
