@@ -14,6 +14,7 @@ from config.processes import web_command
 
 _ROOT = Path(__file__).resolve().parent.parent
 SLUG = "bench"
+_FULL, _USED = "thirdperson_benchmark_full", "thirdperson_benchmark"
 _SET_UP = f"""
 import django
 django.setup()
@@ -72,16 +73,18 @@ class Installation:
             "PUBLIC_BASE_URL": self.url,
         }
         if server:
-            self._sql("DROP DATABASE IF EXISTS bench_full", "DROP DATABASE IF EXISTS bench")
-            self._sql("CREATE DATABASE bench_full")
-        self._python(_SET_UP, str(items), database="bench_full")
+            self._sql(f"DROP DATABASE IF EXISTS {_FULL}", f"DROP DATABASE IF EXISTS {_USED}")
+            self._sql(f"CREATE DATABASE {_FULL}")
+        self._python(_SET_UP, str(items), database=_FULL)
         if not server:
             shutil.copy(self._file, f"{self._file}.full")
 
     def start(self) -> ServerProcess:
         """The web server, on a fresh copy of the database, with all its workers warm."""
         if self._server:
-            self._sql("DROP DATABASE IF EXISTS bench", "CREATE DATABASE bench TEMPLATE bench_full")
+            self._sql(
+                f"DROP DATABASE IF EXISTS {_USED}", f"CREATE DATABASE {_USED} TEMPLATE {_FULL}"
+            )
         else:
             for path in self._file.parent.glob(f"{self._file.name}-*"):
                 path.unlink()
@@ -91,14 +94,14 @@ class Installation:
     def restart(self) -> ServerProcess:
         """The web server on the database as it is."""
         server = ServerProcess(
-            web_command(port=self._port), cwd=_ROOT, env=self._with_database("bench")
+            web_command(port=self._port), cwd=_ROOT, env=self._with_database(_USED)
         )
         server.wait_until_ready(f"{self.url}/s/{SLUG}/", requests=40)
         return server
 
     def counts(self) -> tuple[int, int]:
         """The number of stored answers, and of items with more than three."""
-        stored, above = self._python(_COUNT, database="bench").split()
+        stored, above = self._python(_COUNT, database=_USED).split()
         return int(stored), int(above)
 
     @property
@@ -134,12 +137,3 @@ def postmaster(server: str) -> int:
     with closing(psycopg2.connect(server)) as connection:
         backend = connection.info.backend_pid
         return int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def wait_for_disk(server: str) -> None:
-    """Let every commit wait for the disk, as in production; servers for tests do not."""
-    with closing(psycopg2.connect(server)) as connection:
-        connection.autocommit = True
-        cursor = connection.cursor()
-        cursor.execute("ALTER SYSTEM RESET ALL")
-        cursor.execute("SELECT pg_reload_conf()")

@@ -25,8 +25,11 @@ class NoServer(RuntimeError):
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL that tests may create databases in."""
+def postgres(*, durable: bool = False) -> Iterator[str]:
+    """The URL of a PostgreSQL that tests may create databases in.
+
+    If it is started here, its commits wait for the disk only if it is to be `durable`.
+    """
     if given := os.environ.get("DATABASE_URL"):
         yield given
         return
@@ -44,7 +47,8 @@ def postgres() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="tp-pg-", dir="/tmp") as folder:
         server = postgres_server.get_server(folder, cleanup_mode="stop")
         try:
-            _forget_on_power_failure(server.get_uri())
+            if not durable:
+                _forget_on_power_failure(server.get_uri())
             yield server.get_uri()
         finally:
             server.cleanup()

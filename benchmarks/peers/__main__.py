@@ -30,7 +30,7 @@ from annotation.load_test.client import Scenario
 from annotation.load_test.measurement import Measurement, Times, measure
 from annotation.load_test.process import cpu_seconds, memory_mb
 from benchmarks._environments import NotInstalled
-from benchmarks._installation import Installation, wait_for_disk
+from benchmarks._installation import Installation
 from benchmarks._machine import busy_seconds, free_ports, own_seconds
 from benchmarks.peers.systems import OTree, Potato, System, Thirdperson
 from tests.servers import postgres
@@ -89,8 +89,7 @@ def main() -> None:
 def prepare(stack: ExitStack) -> list[System]:
     """Every system that can be installed here, ready to start."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tp-peers-")))
-    server = stack.enter_context(postgres())
-    wait_for_disk(server)
+    server = stack.enter_context(postgres(durable=True))
     ports = free_ports(4)
     folders = [folder / name for name in ("postgresql", "sqlite")]
     for each in folders:
