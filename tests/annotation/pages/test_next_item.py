@@ -120,3 +120,17 @@ def test_the_next_item_costs_a_fixed_number_of_queries(client, study, django_ass
     with django_assert_num_queries(11):
         by_script(client, page, f"/s/{study.slug}/task/2/")
     assert Assignment.objects.filter(state="answered").count() == 2
+
+
+def test_a_researcher_who_takes_part_has_no_session_there(
+    client, study, admin_user, django_assert_num_queries
+):
+    client.force_login(admin_user)
+
+    with django_assert_num_queries(3):
+        page = client.get(f"/s/{study.slug}/task/1/")
+
+    assert page.status_code == 200
+    assert "sessionid" not in page.cookies
+    del client.cookies[f"participant-{study.slug}"]
+    assert "/preview/" in client.get(f"/s/{study.slug}/task/1/").content.decode()
