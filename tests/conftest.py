@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.servers.basehttp import WSGIRequestHandler
+from django.db import connection
 from django.test import TransactionTestCase
 
 from tests.emptying import empty_tables
@@ -35,7 +36,7 @@ TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assi
 def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
     """Copy tables that are migrated already; without a template PostgreSQL migrates its own."""
     database = settings.DATABASES["default"]["TEST"]
-    if "sqlite3" not in settings.DATABASES["default"]["ENGINE"]:
+    if connection.vendor != "sqlite":
         database["TEMPLATE"] = os.environ.get(TEMPLATE)
         yield
         return
@@ -47,6 +48,6 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
+def django_db_keepdb() -> bool:
     """Whether the tables are there before the tests: on SQLite in the file that was copied."""
-    return "sqlite3" in settings.DATABASES["default"]["ENGINE"]
+    return bool(connection.vendor == "sqlite")

@@ -22,6 +22,7 @@ make_items(make_study(slug="embedded", items_per_annotator=30, annotations_per_i
 """
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_thirty_people_in_three_processes_fill_every_seat_and_no_database_is_locked(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}

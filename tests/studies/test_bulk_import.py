@@ -51,6 +51,7 @@ def test_an_import_asks_the_database_as_often_for_many_items_as_for_few():
     assert queries(make_study(), *range(900)) == queries(make_study(), 1)
 
 
+@pytest.mark.slow
 def test_reading_ten_times_the_items_needs_no_more_memory(tmp_path):
     def peak(items):
         path = tmp_path / f"{items}.jsonl"

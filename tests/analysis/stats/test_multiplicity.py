@@ -22,6 +22,7 @@ def test_adjusted_values_and_rejections_are_the_reference_ones(adjust, key):
     assert [p <= 0.05 for p in adjusted] == expected["reject"]
 
 
+@pytest.mark.slow  # imports statsmodels
 @given(p_values)
 @settings(max_examples=examples(15, every=50))
 def test_both_agree_with_statsmodels(values):
