@@ -387,7 +387,13 @@ def main(sizes: Sequence[int]) -> None:
 def run(*arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.report", *arguments]
     done = subprocess.run(  # noqa: S603  this very module
-        command, check=True, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
+        command,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        # This module imports NumPy before the apps, which set this for themselves.
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
     )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
