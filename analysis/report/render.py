@@ -119,8 +119,7 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
     is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
     if is_whole or len(table.rows) <= FIRST_ROWS:
         return ShownTable(table, limit=len(table.rows))
-    is_items = report is not None and table.name == "items"
-    rows = item_rows(report, table) if is_items else plain_rows(table)
+    rows = item_rows(report, table) if report and table.name == "items" else plain_rows(table)
     packed, n = pack(rows)
     return ShownTable(table, packed=packed, n_packed=n)
 

@@ -15,7 +15,7 @@ from studies.models import Item, Study
 _ROWS_AT_ONCE = 1000
 
 
-class _Question(NamedTuple):
+class _QuestionItem(NamedTuple):
     """The part of an item that decides in which order it is asked; a study can have 100,000."""
 
     pk: int
@@ -25,7 +25,7 @@ class _Question(NamedTuple):
     skipped: str  # the reason why it is not asked
 
 
-class _Row(NamedTuple):
+class _JudgmentRow(NamedTuple):
     """The columns in which the judgments of a run differ when they are created."""
 
     item_id: int
@@ -69,7 +69,7 @@ def chosen_items(study: Study, limit: int | None) -> QuerySet[Item]:
     return Item.objects.filter(study=study).order_by("key")[:limit]
 
 
-def _missing(run: JudgeRun, limit: int | None) -> Iterator[_Row]:
+def _missing(run: JudgeRun, limit: int | None) -> Iterator[_JudgmentRow]:
     """The rows that a run, stored or not, lacks; in the order of the items' keys."""
     own = {source.casefold() for source in run.judge.own_sources}
     questions = _questions(chosen_items(run.study, limit), own)
@@ -88,15 +88,15 @@ def _missing(run: JudgeRun, limit: int | None) -> Iterator[_Row]:
         for sample in range(1, run.samples + 1):
             for first in sides:
                 if (first, sample) not in had:
-                    yield _Row(question.pk, first, sample, state.value, question.skipped)
+                    yield _JudgmentRow(question.pk, first, sample, state.value, question.skipped)
 
 
-def _questions(items: QuerySet[Item], own: Collection[str]) -> list[_Question]:
+def _questions(items: QuerySet[Item], own: Collection[str]) -> list[_QuestionItem]:
     read = ["pk", "key", "first_person", "fixed_first"]
     if own:
         read += ["r1__generated_by", "r2__generated_by"]
     return [
-        _Question(pk, key, person, fixed, _own_response(sources, own))
+        _QuestionItem(pk, key, person, fixed, _own_response(sources, own))
         for pk, key, person, fixed, *sources in items.values_list(*read).iterator()
     ]
 
@@ -124,7 +124,7 @@ def _asked(run: JudgeRun) -> _Asked:
     return there
 
 
-def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[_Question, str]]:
+def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[_QuestionItem, str]]:
     """The orders that were drawn earlier, also of items beyond the limit."""
     asked = Judgment.objects.filter(run=run.pk)
     items = Item.objects.filter(study=run.study_id, pk__in=asked.values("item"))
@@ -133,13 +133,13 @@ def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[_Question, str]]:
             yield question, first
 
 
-def _insert(run: JudgeRun, rows: Sequence[_Row]) -> None:
+def _insert(run: JudgeRun, rows: Sequence[_JudgmentRow]) -> None:
     """Insert judgments, in order, that are equal except for these columns.
 
     Nothing is asked before they are stored, and `bulk_create` takes several times as long, because
     it prepares every value of every row separately.
     """
-    differ = _Row._fields
+    differ = _JudgmentRow._fields
     blank = Judgment(run=run)
     alike = {
         str(field.column): field.get_db_prep_save(field.pre_save(blank, add=True), connection)

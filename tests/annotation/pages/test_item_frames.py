@@ -55,7 +55,7 @@ def compared(monkeypatch):
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_a_filled_frame_is_the_page(look, compared):
-    study = make_study(items_per_annotator=6, **{"entry": "prolific", **LOOKS[look], "slug": "s"})
+    study = make_study(items_per_annotator=6, **LOOKS[look] | {"entry": "prolific", "slug": "s"})
     type(study).objects.update(entry="prolific")
     persona = make_persona(
         study=study, text=HOSTILE, history=[{"prompt": HOSTILE, "chosen": "c", "rejected": "r"}]
