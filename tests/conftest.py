@@ -29,7 +29,7 @@ __all__ = [
 # `live_server` sends head and body apart, and the second would wait 40 ms for the client to
 # acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
-TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[method-assign]
+TransactionTestCase._fixture_teardown = empty_tables
 
 
 @pytest.fixture(scope="session")
