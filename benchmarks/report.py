@@ -318,6 +318,12 @@ def measure_statistics(n_items: int) -> dict[str, float]:
     }
 
 
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
 def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
@@ -372,15 +378,7 @@ def main(sizes: Sequence[int]) -> None:
                 found |= run("open", found["page"])
             else:
                 found = run("statistics", str(n_items))
-            told = (
-                f"{found[key]:.3g}"
-                if found[key] < 100
-                else f"{found[key]:,.0f}"
-                if key in found
-                else "–"
-                for key in FIELDS
-            )
-            sys.stdout.write(ROW.format(name, *told))
+            sys.stdout.write(ROW.format(name, *(_cell(found.get(key)) for key in FIELDS)))
             sys.stdout.flush()
 
 

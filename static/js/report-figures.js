@@ -18,6 +18,14 @@ function draw(place) {
   return Plotly.newPlot(place, data, { ...layout, ...size }, { displayModeBar: false });
 }
 
+// One after the other, from the top: between two of them the page can be scrolled and used.
+async function drawAll() {
+  for (const place of places) {
+    await new Promise((next) => { setTimeout(next); });
+    if (!place.data) await draw(place);
+  }
+}
+
 function fit(printing) {
   for (const place of places) {
     const width = widthOf(place, printing);
@@ -37,6 +45,7 @@ function pictureName(place) {
 
 // A picture of a plot as bytes.
 async function picture(place, format) {
+  if (!place.data) await draw(place);
   const options = { format, scale: format === "png" ? 3 : 1, width: widthOf(place, false) || PRINT_WIDTH };
   const url = await Plotly.toImage(place, { ...options, height: Number(place.dataset.height) });
   const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];

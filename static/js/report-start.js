@@ -13,7 +13,7 @@ document.querySelectorAll(".items").forEach(addItemFilters);
 document.addEventListener("toggle", fitOpened, true);
 window.addEventListener("hashchange", unfold);
 unfold();
-Promise.all(places.map(draw)).then(() => {
+drawAll().then(() => {
   document.querySelectorAll("form.threshold").forEach(addThreshold);
   document.querySelectorAll("input[data-on]").forEach(addVariant);
   places.filter((place) => place.id.startsWith("heat_")).forEach((place) => {
@@ -36,6 +36,7 @@ window.addEventListener("beforeprint", () => {
   isPrinting = true;
   opened = [...closed()];
   opened.forEach((details) => { details.open = true; });
+  places.filter((place) => !place.data).forEach(draw);
   fit(true);
 });
 window.addEventListener("afterprint", () => {
