@@ -47,12 +47,21 @@ def grown(django_db_setup: None, django_db_blocker: Any) -> Iterator[GrownStudy]
     cache.clear()
 
 
-def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for part in plan.get("Plans", []) for node in nodes(part))]
+def scans(plan: dict[str, Any], *, limited: bool = False) -> Iterator[str]:
+    """The tables that a plan reads from end to end, or in the order of an index to no limit."""
+    kind = plan["Node Type"]
+    ordered = kind in ("Index Scan", "Index Only Scan") and "Index Cond" not in plan
+    if kind == "Seq Scan" or (ordered and not limited):
+        yield plan["Relation Name"]
+    for part in plan.get("Plans", []):
+        yield from scans(part, limited=limited or kind == "Limit")
 
 
-def read_whole(work: Callable[[], object]) -> set[str]:
-    """The growing tables that the queries of `work` read from end to end, with the query."""
+def read_whole(work: Callable[[], object], *, random_page_cost: float = 1.1) -> set[str]:
+    """The growing tables that the queries of `work` read from end to end, with the query.
+
+    By default on a disk that is as fast at any place; otherwise small tables are read whole.
+    """
     found = set()
     explains = False
 
@@ -60,19 +69,21 @@ def read_whole(work: Callable[[], object]) -> set[str]:
         nonlocal explains
         if not explains and sql.startswith(("SELECT", "UPDATE", "DELETE")):
             explains = True
+            # A query of an iterator has a cursor, which PostgreSQL plans for its first rows.
+            named = getattr(context["cursor"].cursor, "name", None)
+            declared = "DECLARE explained CURSOR FOR " if named else ""
             with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {declared}{sql}", params)
                 (plan,) = cursor.fetchone()
             explains = False
             plan = json.loads(plan) if isinstance(plan, str) else plan
-            for node in nodes(plan[0]["Plan"]):
-                if node["Node Type"] == "Seq Scan" and node["Relation Name"] in GROWING:
-                    found.add(f"{node['Relation Name']}: {sql % tuple(params)}")
+            for table in scans(plan[0]["Plan"]):
+                if table in GROWING:
+                    found.add(f"{table}: {sql % tuple(params)}")
         return execute(sql, params, many, context)
 
     with connection.cursor() as cursor:
-        # On a disk that is as fast at any place; otherwise small tables are read whole.
-        cursor.execute("SET LOCAL random_page_cost = 1.1")
+        cursor.execute(f"SET LOCAL random_page_cost = {random_page_cost}")
     with connection.execute_wrapper(explain):
         work()
     return found

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import Annotation, Assignment
+from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality.agreement import Agreement, GivenAnswer, agreement
 from studies.models import Choice, Item, Study
 
@@ -134,14 +134,13 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
     Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so
     that a large study can be processed in parts.
     """
-    places = Assignment.objects.filter(annotator__study=study)
-    found = Annotation.objects.filter(assignment__annotator__study=study)
+    shown = Annotator.objects.filter(study=study)
     if people is not None:
-        places = places.filter(annotator__in=people)
-        found = found.filter(assignment__annotator__in=people)
-    others = _others(study, places)
+        shown = shown.filter(pk__in=people)
+    others = _others(study, Assignment.objects.filter(annotator__in=shown))
     rows = (
-        found.exclude(standing=Annotation.Standing.WITHDRAWN)
+        Annotation.objects.filter(assignment__annotator__in=shown)
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
         .order_by("assignment__annotator", "assignment__position")
         .values_list(
             "assignment__annotator",
@@ -178,7 +177,9 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
         .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
         .order_by()
     )
-    given = {item: tuple(counts) for item, *counts in counted.iterator()}
+    # Not with an iterator: for its cursor PostgreSQL plans to be fast for the first rows only, and
+    # goes through all items of the study to find those of a page.
+    given = {item: tuple(counts) for item, *counts in counted}
     return _Others(_words(study, items), given)
 
 

@@ -270,8 +270,9 @@ def describe(study: Study, annotators: Iterable[Annotator]) -> list[Person]:
 
 def _answers_of(people: list[Annotator]) -> Mapping[int, _Answers]:
     found: defaultdict[int, _Answers] = defaultdict(_Answers)
+    shown = Annotator.objects.filter(pk__in=[annotator.pk for annotator in people])
     rows = Annotation.objects.filter(
-        assignment__annotator__in=people, assignment__item__split=Item.Split.MAIN
+        assignment__annotator__in=shown, assignment__item__split=Item.Split.MAIN
     ).values_list(
         "assignment__annotator",
         "assignment__shown_first",
