@@ -22,7 +22,8 @@ from urllib.parse import urlsplit, urlunsplit
 from tests.migrated import TEMPLATE, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
-WORKERS = min(8, os.cpu_count() or 1)
+# One more than there are cores: tests wait for databases, for Chromium and for each other.
+WORKERS = min(8, (os.cpu_count() or 1) + 1)
 PARALLEL = ("-n", str(WORKERS), "--dist", "worksteal")
 # Locks, constraints, raw SQL, migrations, and what is built on them.
 DIFFERS_ON_SQLITE = (
