@@ -1,9 +1,9 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
 Two lanes run side by side, because end-to-end tests mostly wait. One runs every test on PostgreSQL
-with Redis, as production has it, and then on SQLite the pages in Chromium and whatever a database
-can change. The other starts the product's processes, once on each pair of servers: SQLite with a
-broker in a folder, as `make run` has it, and PostgreSQL with Redis.
+with Redis, as production has it. The other starts the product's processes, once on each pair of
+servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL with Redis. The lane
+that is free first then runs on SQLite the pages in Chromium and whatever a database can change.
 """
 
 import os
@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO
 from urllib.parse import urlsplit, urlunsplit
@@ -22,9 +23,7 @@ from urllib.parse import urlsplit, urlunsplit
 from tests.migrated import TEMPLATE, migrated_postgres
 from tests.servers import NoServer, chromium, postgres, redis_broker
 
-# One more than there are cores: tests wait for databases, for Chromium and for each other.
-WORKERS = min(8, (os.cpu_count() or 1) + 1)
-PARALLEL = ("-n", str(WORKERS), "--dist", "worksteal")
+PARALLEL = ("-n", "auto", "--dist", "worksteal")
 # Locks, constraints, raw SQL, migrations, and what is built on them.
 DIFFERS_ON_SQLITE = (
     "tests/browser",
@@ -93,6 +92,21 @@ def next_redis_database(url: str) -> str:
     return urlunsplit(parts._replace(path=f"/{number - 1 if number else 1}"))
 
 
+def in_lanes(passes: Sequence[Pass]) -> Iterator[bool]:
+    """Run passes in their order, two at a time; the lines of one never come between another's."""
+    with ThreadPoolExecutor(2) as lanes, ExitStack() as files:
+        first, *others = passes
+        shown = lanes.submit(first.run)
+        outputs = [files.enter_context(tempfile.TemporaryFile()) for _ in others]
+        hidden = [lanes.submit(one.run, to) for one, to in zip(others, outputs, strict=True)]
+        yield shown.result()
+        for done, output in zip(hidden, outputs, strict=True):
+            yield done.result()
+            output.seek(0)
+            shutil.copyfileobj(output, sys.stdout.buffer)
+            sys.stdout.flush()
+
+
 def main() -> int:
     try:
         browser = {"CHROMIUM": chromium()}
@@ -106,13 +120,15 @@ def main() -> int:
             # What the demo does is the same on both, so by default it runs on SQLite alone.
             rest = () if "--all" in sys.argv else ("--ignore=tests/e2e/test_demo.py",)
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
-            tests = [
+            passes = [
                 Pass(
                     "PostgreSQL and Redis",
                     "not sqlite and not e2e and not browser",
                     PARALLEL,
                     servers,
                 ),
+                Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
+                Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, apart),
                 Pass(
                     "SQLite",
                     "not postgres and not e2e",
@@ -120,17 +136,7 @@ def main() -> int:
                     browser,
                 ),
             ]
-            processes = [
-                Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
-                Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, apart),
-            ]
-            # The second lane's lines come after those of the first, never between them.
-            with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
-                other = lane.submit(lambda: [one.run(output) for one in processes])
-                ok = [one.run() for one in tests]
-                ok += other.result()
-                output.seek(0)
-                shutil.copyfileobj(output, sys.stdout.buffer)
+            ok = list(in_lanes(passes))
     except NoServer as error:
         sys.stderr.write(f"{error}\n")
         return 2
