@@ -54,8 +54,8 @@ def fill(folder: Path, answers: int) -> None:
 
     from annotation.models import Annotation, Annotator, Assignment
     from judging.models import Judge, JudgeRun, Judgment
-    from studies.bulk import insert_rows
     from studies.models import Item, Persona, Study
+    from studies.statements.bulk import insert_rows
 
     call_command("migrate", verbosity=0)
     if Study.objects.exists():

@@ -10,10 +10,10 @@ from django.http import Http404
 from django.utils import timezone
 
 from judging.models import NANO, Attempt, Campaign, JudgeRun, Judgment
-from studies.kept_figures import kept
 from studies.models import Membership, Study
 from studies.personas.features import in_few_words, known_keys
 from studies.selectors import studies_for
+from studies.statements.kept_figures import kept
 
 
 @dataclass(frozen=True)

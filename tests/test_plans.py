@@ -18,10 +18,10 @@ from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
 from judging.worker import chunks, recovery
-from studies import kept_figures
 from studies.models import Item
 from studies.pages import long_lists
 from studies.pages.long_lists import LongList
+from studies.statements import kept_figures
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db]
 

@@ -7,8 +7,8 @@ from statistics import median
 from typing import NamedTuple
 
 from annotation.models import Assignment
-from studies.compiled import Select
 from studies.models import Item
+from studies.statements.compiled import Select
 
 # This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5

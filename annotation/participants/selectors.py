@@ -2,7 +2,7 @@
 
 from annotation.models import Annotator, Assignment, CompletionCode
 from annotation.seats.flow import ending_of
-from studies.compiled import Select
+from studies.statements.compiled import Select
 
 _annotator = Select(
     lambda pk, slug: (

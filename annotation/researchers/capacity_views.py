@@ -14,10 +14,10 @@ from annotation.models import RelatedStudy
 from annotation.seats.capacity import SeatCapacity, places_of
 from annotation.services.admission.related_studies import set_related_studies
 from annotation.services.capacity import raise_places
-from studies.kept_figures import kept
 from studies.models import Membership, Study
 from studies.pages.numbers import whole_number
 from studies.selectors import get_study, studies_for
+from studies.statements.kept_figures import kept
 
 _REFUSED = 422
 _MOST = 1_000

@@ -9,8 +9,8 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, DemographicQuestion, QuotaGroup
 from annotation.seats import flow
-from studies.kept_figures import kept
 from studies.models import Item, Study
+from studies.statements.kept_figures import kept
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.platform_status import is_doubtful
 from annotation.seats.side_order import Showing, choose_orders, mix_in, spread_groups
-from studies.compiled import Change
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
+from studies.statements.compiled import Change
 
 _SHUFFLE_KEYS = 2**62
 _LONG_STUDY_MINUTES = 5

@@ -15,9 +15,9 @@ from annotation.errors import AlreadyEnded, InvalidAnswer, StudyNotOpen, WrongSt
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment, Draft
 from annotation.seats import assignment as seats
 from annotation.seats import first_answers
-from studies.compiled import Change, Insert, Select
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
+from studies.statements.compiled import Change, Insert, Select
 
 # Late work is kept: its standing is released until the annotator completes.
 ANSWERING = {

@@ -38,10 +38,10 @@ from judging.selectors import (
 )
 from judging.worker.prompts import prompt_of
 from studies.errors import StudyError
-from studies.kept_figures import kept
 from studies.models import Membership, Study
 from studies.pages.long_lists import LongList
 from studies.selectors import get_study
+from studies.statements.kept_figures import kept
 
 PER_PAGE = 20
 _ACTIONS = {

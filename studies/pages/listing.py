@@ -6,9 +6,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from studies.kept_figures import kept
 from studies.models import Item, Membership, Study
 from studies.selectors import studies_for
+from studies.statements.kept_figures import kept
 
 SORTS = {
     "title": "title",

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
-from studies.kept_figures import LARGE, kept
+from studies.statements.kept_figures import LARGE, kept
 
 
 class LongList(Paginator):

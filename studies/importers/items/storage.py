@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.bulk import insert_rows
 from studies.errors import UnknownStudy
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
@@ -23,6 +22,7 @@ from studies.redistribution import REDISTRIBUTION
 from studies.services.content_hash import study_content_hash
 from studies.services.sampling import seat_items
 from studies.services.studies import create_study, lock_study, record
+from studies.statements.bulk import insert_rows
 
 _CHUNK = 1_000
 _ABOUT = ("name", "description", "importer", "content_warning")

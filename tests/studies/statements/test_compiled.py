@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from annotation.models import Annotator, Assignment, Draft
-from studies.compiled import Change, Insert, Select
 from studies.models import Item, StudyLog
+from studies.statements.compiled import Change, Insert, Select
 from tests.factories import make_annotator, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
