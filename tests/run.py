@@ -1,9 +1,9 @@
 """Every test on real servers: `python -m tests.run [pytest arguments]`.
 
 Two lanes run side by side, because end-to-end tests mostly wait. One runs every test on PostgreSQL
-with Redis, as production has it. The other starts the product's processes, once on each pair of
-servers: SQLite with a broker in a folder, as `make run` has it, and PostgreSQL with Redis. The lane
-that is free first then runs on SQLite the pages in Chromium and whatever a database can change.
+with Redis, as production has it, and then on SQLite the pages in Chromium and whatever a database
+can change. The other starts the product's processes, once on each pair of servers: SQLite with a
+broker in a folder, as `make run` has it, and PostgreSQL with Redis.
 """
 
 import os
@@ -13,9 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO
 from urllib.parse import urlsplit, urlunsplit
@@ -92,21 +91,6 @@ def next_redis_database(url: str) -> str:
     return urlunsplit(parts._replace(path=f"/{number - 1 if number else 1}"))
 
 
-def in_lanes(passes: Sequence[Pass]) -> Iterator[bool]:
-    """Run passes in their order, two at a time; the lines of one never come between another's."""
-    with ThreadPoolExecutor(2) as lanes, ExitStack() as files:
-        first, *others = passes
-        shown = lanes.submit(first.run)
-        outputs = [files.enter_context(tempfile.TemporaryFile()) for _ in others]
-        hidden = [lanes.submit(one.run, to) for one, to in zip(others, outputs, strict=True)]
-        yield shown.result()
-        for done, output in zip(hidden, outputs, strict=True):
-            yield done.result()
-            output.seek(0)
-            shutil.copyfileobj(output, sys.stdout.buffer)
-            sys.stdout.flush()
-
-
 def main() -> int:
     try:
         browser = {"CHROMIUM": chromium()}
@@ -120,15 +104,13 @@ def main() -> int:
             # What the demo does is the same on both, so by default it runs on SQLite alone.
             rest = () if "--all" in sys.argv else ("--ignore=tests/e2e/test_demo.py",)
             apart = servers | {"CELERY_BROKER_URL": next_redis_database(broker)}
-            passes = [
+            tests = [
                 Pass(
                     "PostgreSQL and Redis",
                     "not sqlite and not e2e and not browser",
                     PARALLEL,
                     servers,
                 ),
-                Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
-                Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, apart),
                 Pass(
                     "SQLite",
                     "not postgres and not e2e",
@@ -136,7 +118,17 @@ def main() -> int:
                     browser,
                 ),
             ]
-            ok = list(in_lanes(passes))
+            processes = [
+                Pass("SQLite, end to end", "not postgres and e2e", servers=browser),
+                Pass("PostgreSQL and Redis, end to end", "not sqlite and e2e", rest, apart),
+            ]
+            # The second lane's lines come after those of the first, never between them.
+            with tempfile.TemporaryFile() as output, ThreadPoolExecutor(1) as lane:
+                other = lane.submit(lambda: [one.run(output) for one in processes])
+                ok = [one.run() for one in tests]
+                ok += other.result()
+                output.seek(0)
+                shutil.copyfileobj(output, sys.stdout.buffer)
     except NoServer as error:
         sys.stderr.write(f"{error}\n")
         return 2
