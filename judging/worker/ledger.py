@@ -224,7 +224,7 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             _freeze(closings)
         budgets = LockedBudgets.lock(row.run_id for row in rows)
         if closings:
-            _add_to_runs(cursor, closings)
+            _add_to_runs(cursor, closings, _counted_as_lost(closings))
             _close_attempts(cursor, closings)
             _store_replies(cursor, closings)
         refusals = _refusals(budgets, openings) if openings else {}
@@ -365,13 +365,40 @@ def _store_replies(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
     )
 
 
-def _add_to_runs(cursor: CursorWrapper, rows: Sequence[Closing]) -> None:
+def _counted_as_lost(rows: Sequence[Closing]) -> dict[tuple[int, int], tuple[int, int]]:
+    """The cost and tokens of attempts that count as lost, by judgment and number.
+
+    A worker that was silent for longer than its lease, but not dead, brings their ends after all.
+    """
+    lost = Attempt.objects.filter(
+        judgment__in=[row.judgment_id for row in rows], outcome=Attempt.Outcome.LOST
+    )
+    return {
+        (judgment, number): (nano or 0, (sent or 0) + (got or 0))
+        for judgment, number, nano, sent, got in lost.values_list(
+            "judgment", "number", "cost_nano", "prompt_tokens", "completion_tokens"
+        )
+    }
+
+
+def _add_to_runs(
+    cursor: CursorWrapper,
+    rows: Sequence[Closing],
+    lost: Mapping[tuple[int, int], tuple[int, int]],
+) -> None:
+    """Add usage and retries to the runs; an end replaces what its attempt counted for as lost."""
     spent: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
-        spent[row.run_id][0] += row.cost_nano or 0
+        sums = spent[row.run_id]
+        sums[0] += row.cost_nano or 0
         if row.usage is not None:
-            spent[row.run_id][1] += row.usage.total
-        spent[row.run_id][2] += row.end.outcome != "replied"
+            sums[1] += row.usage.total
+        sums[2] += row.end.outcome != "replied"
+        if (attempt := (row.judgment_id, row.number)) in lost:
+            nano, tokens = lost[attempt]
+            sums[0] -= nano
+            sums[1] -= tokens
+            sums[2] -= 1
     now = _moment(timezone.now())
     execute_many(
         cursor,

@@ -292,6 +292,22 @@ def test_what_a_killed_worker_had_under_way_is_spent_at_its_most(runs):
     assert isinstance(over, OverBudget)
 
 
+def test_a_reply_that_comes_after_its_request_counts_as_lost_is_counted_once(runs):
+    run = runs.runs[0]
+    set_budget(run, dollars=25, tokens=25)
+    first, second = openings_of(run, 2)
+    ledger.apply([first, second])
+    # The worker is alive, but was silent for longer than its lease.
+    chunks.give_back(run.pk, Judgment.objects.filter(run=run))
+
+    ledger.apply([closing_of(first, spent=4)])
+
+    run.refresh_from_db()
+    assert (run.spent, run.tokens, run.retries) == (14, 14, 1)
+    assert run_cost(run).dollars == run.spent
+    assert ledger.apply(openings_of(run, 1, start=2)) == [None]
+
+
 def test_what_a_batch_holds_is_not_waited_for(runs):
     run = runs.runs[0]
     set_budget(run, dollars=15)
