@@ -5,7 +5,9 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
+        from judging.pages import workbench
         from judging.runs.launch_checks import judges_of
-        from studies.services.launch_checks import register
+        from studies.services import launch_checks
 
-        register(judges_of)
+        launch_checks.register(judges_of)
+        workbench.register()

@@ -3,3 +3,8 @@ from django.apps import AppConfig
 
 class StudiesConfig(AppConfig):
     name = "studies"
+
+    def ready(self) -> None:
+        from studies.pages.workbench import navigation
+
+        navigation.register()

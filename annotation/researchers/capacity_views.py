@@ -48,7 +48,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
                     targets=targets,
                     user=cast(User, request.user),
                 )
-                messages.success(request, "Seats and quotas increased.")
+                messages.success(request, "Places and quota increased.")
                 return redirect("people:places", slug)
             if then == now:
                 fault = "Nothing changed. Enter a higher number in at least one field"

@@ -126,6 +126,11 @@ class SettingsForm(forms.ModelForm):
         for name in READING_FIELDS if study.frozen_at else ():
             self.fields[name].help_text += _LATE
 
+    def lock(self) -> None:
+        """Show every setting without letting it be changed."""
+        for field in self.fields.values():
+            field.disabled = True
+
     @property
     def is_new(self) -> bool:
         return self.instance.pk is None

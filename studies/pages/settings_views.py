@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
+from studies.pages.listing import role_of
 from studies.pages.settings_form import SettingsForm
 from studies.selectors import get_study
 from studies.services.presets import PRESETS
@@ -49,8 +50,12 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Edit a study; settings that answers depend on are fixed with the first answer."""
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    """Edit a study; settings that answers depend on are fixed with the first answer.
+
+    Viewers see the settings and cannot change them.
+    """
+    role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
+    study = get_study(request.user, slug, role=role)
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, instance=study)
     if form.is_valid():
@@ -65,7 +70,11 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
             return _overtaken(request, slug, form, str(error))
         messages.success(request, "Settings saved.")
         return redirect("studies:detail", slug)
-    return _page(request, "studies/settings.html", form, {"study": study, "form": form})
+    may_edit = role_of(request.user, study) != Membership.Role.VIEWER
+    if not may_edit:
+        form.lock()
+    context = {"study": study, "form": form, "may_edit": may_edit}
+    return _page(request, "studies/settings.html", form, context)
 
 
 def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) -> HttpResponse:
@@ -83,6 +92,7 @@ def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) 
         and str(theirs[field.name].value() or "") != str(form[field.name].value() or "")
     ]
     context = {"study": stored, "form": again, "fault": fault, "differing": differing}
+    context["may_edit"] = True
     return render(request, "studies/settings.html", context, status=_REFUSED)
 
 

@@ -236,7 +236,7 @@ def test_more_reports_take_no_more_queries(client, name, django_assert_max_num_q
     for threshold in range(60, 90):
         request_report(study_id=study.pk, threshold=threshold)
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(13):
         client.get(reverse(f"analysis:{name}", args=[study.slug]))
 
 
@@ -244,7 +244,7 @@ def test_the_list_does_not_load_results(client, finished, django_assert_max_num_
     study, _ = finished
     signed_in(client, study, "viewer")
 
-    with django_assert_max_num_queries(8) as captured:
+    with django_assert_max_num_queries(13) as captured:
         client.get(reverse("analysis:list", args=[study.slug]))
 
     assert not [q for q in captured.captured_queries if '"analysis_report"."result"' in q["sql"]]

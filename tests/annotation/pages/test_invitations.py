@@ -91,5 +91,5 @@ def test_the_page_takes_few_queries_however_long_the_list(study, django_assert_m
     client = sign_in(study)
     client.post(address(study), {"ids": " ".join(f"id{n}" for n in range(50))})
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(12):
         client.get(address(study))

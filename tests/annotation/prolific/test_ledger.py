@@ -206,7 +206,7 @@ def test_the_page_asks_prolific_nothing_and_the_database_little(
     settled, editor, prolific, django_assert_max_num_queries
 ):
     prolific.requests.clear()
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(20):
         editor.get(reverse("people:prolific-money", args=[settled.slug]))
 
     assert prolific.requests == []

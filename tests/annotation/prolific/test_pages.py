@@ -146,7 +146,7 @@ def test_queries_do_not_grow_with_people(
         {"submission": list(ProlificSubmission.objects.values_list("pk", flat=True))},
     )
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(22):
         signed_in.get(url(study, page))
 
 

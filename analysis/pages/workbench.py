@@ -1,0 +1,34 @@
+"""What reports and exports add to the pages of a study."""
+
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+
+from analysis.models import Export, Report
+from studies.models.studies import Study
+from studies.pages.workbench.registry import Mark, marks, register_pages
+
+
+def reports_mark(study: Study) -> list[Mark]:
+    """The reports and exports of a study. The alert is about the newest of each only."""
+    return [
+        _mark("report", list(_states(Report.objects.filter(study=study)))),
+        _mark("exports", list(_states(Export.objects.filter(study=study)))),
+    ]
+
+
+def _states(jobs: QuerySet[Report] | QuerySet[Export]) -> Iterable[str]:
+    return jobs.order_by("-pk").values_list("state", flat=True)
+
+
+def _mark(section: str, states: list[str]) -> Mark:
+    """A mark from the states of jobs, the newest first."""
+    failed = bool(states) and states[0] == Export.State.FAILED
+    done = sum(state == Export.State.DONE for state in states)
+    return Mark(section, done, "failed" if failed else "")
+
+
+def register() -> None:
+    marks.register(reports_mark)
+    register_pages("report", "analysis:")
+    register_pages("exports", "exports:")

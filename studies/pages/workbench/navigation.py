@@ -1,0 +1,66 @@
+"""The navigation of a study: the same seven sections on every page."""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from studies.models import Item, Study
+from studies.pages.workbench.registry import Mark, marks, register_pages, section_of
+from studies.statements.kept_figures import kept
+
+_SECTIONS = {
+    "overview": ("Overview", "studies:detail"),
+    "items": ("Items", "studies:items"),
+    "annotators": ("Annotators", "people:list"),
+    "judges": ("Judges", "judging:list"),
+    "report": ("Report", "analysis:list"),
+    "exports": ("Exports", "exports:list"),
+    "settings": ("Settings", "studies:settings"),
+}
+
+
+@dataclass(frozen=True)
+class NavigationLink:
+    """A section as the navigation shows it. `current` is the value of aria-current, or empty."""
+
+    title: str
+    address: str
+    current: str
+    count: int | None
+    alerts: tuple[str, ...]
+
+
+def navigation(study: Study, *, view_name: str, path: str) -> list[NavigationLink]:
+    """The sections of `study`, seen from the page at `path`."""
+    found = marks.of(study)
+    here = section_of(view_name)
+    links = []
+    for section, (title, name) in _SECTIONS.items():
+        address = reverse(name, args=[study.slug])
+        current = ("page" if address == path else "true") if section == here else ""
+        own = [mark for mark in found if mark.section == section]
+        counts = [mark.count for mark in own if mark.count is not None]
+        alerts = tuple(mark.alert for mark in own if mark.alert)
+        links.append(
+            NavigationLink(title, address, current, sum(counts) if counts else None, alerts)
+        )
+    return links
+
+
+def items_mark(study: Study) -> list[Mark]:
+    items = kept(
+        "navigation-items",
+        study.pk,
+        study.version,
+        count=lambda: Item.objects.filter(study=study).count(),
+        rows=int,
+    )
+    return [Mark("items", items)]
+
+
+def register() -> None:
+    """What this app adds to its own pages."""
+    marks.register(items_mark)
+    register_pages("items", "studies:items", "studies:item", "studies:import")
+    register_pages("items", "studies:import-job")
+    register_pages("settings", "studies:settings")

@@ -1,0 +1,103 @@
+"""The navigation of a study, on the pages of every app."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from analysis.lifecycle.requests import request_report
+from judging.models import JudgeRun
+from judging.runs.lifecycle import start_run
+from judging.runs.spec import RunSpec
+from studies.models import Membership
+from studies.pages.workbench.navigation import navigation
+from studies.pages.workbench.registry import SECTIONS, section_of
+from tests.factories import make_items, make_study
+from tests.judging.conftest import make_judge
+
+TITLES = ["Overview", "Items", "Annotators", "Judges", "Report", "Exports", "Settings"]
+PAGES = {
+    "studies:detail": "Overview",
+    "studies:items": "Items",
+    "studies:import": "Items",
+    "people:list": "Annotators",
+    "people:places": "Annotators",
+    "people:checks": "Annotators",
+    "people:prolific": "Annotators",
+    "people:prolific-settle": "Annotators",
+    "judging:list": "Judges",
+    "judging:new": "Judges",
+    "analysis:list": "Report",
+    "analysis:plan": "Report",
+    "exports:list": "Exports",
+    "studies:settings": "Settings",
+}
+
+
+@pytest.fixture
+def study(db):
+    return make_study()
+
+
+@pytest.fixture
+def editor(client, study):
+    user = User.objects.create_user("editor")
+    Membership.objects.create(user=user, study=study, role="editor")
+    client.force_login(user)
+    return client
+
+
+def shown(page):
+    """Title and aria-current of each link of the navigation."""
+    nav = re.search(r'<nav class="sections" aria-label="Study">.*?</nav>', page.text, re.DOTALL)
+    assert nav
+    return re.findall(r'<a href="[^"]+"(?: aria-current="(\w+)")?>([A-Z]\w+)', nav[0])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_of_a_study_has_the_same_sections(editor, study, name):
+    found = shown(editor.get(reverse(name, args=[study.slug])))
+
+    assert [title for _, title in found] == TITLES
+    assert [title for current, title in found if current] == [PAGES[name]]
+
+
+def test_the_page_of_a_section_is_told_from_the_pages_below_it(editor, study):
+    home = shown(editor.get(reverse("people:list", args=[study.slug])))
+    below = shown(editor.get(reverse("people:checks", args=[study.slug])))
+
+    assert ("page", "Annotators") in home
+    assert ("true", "Annotators") in below
+
+
+def test_pages_of_no_study_have_no_sections(editor):
+    assert 'class="sections"' not in editor.get(reverse("studies:list")).text
+
+
+def test_links_show_counts_and_what_waits(study, django_assert_max_num_queries):
+    make_items(study, 3)
+    spec = RunSpec(study_id=study.pk, judge_id=make_judge(base_url="http://127.0.0.1:9/v1").pk)
+    run = start_run(spec, enqueue=False)
+    JudgeRun.objects.filter(pk=run.pk).update(state="stopped_outage", sentence="It is down.")
+    report = request_report(study_id=study.pk, threshold=80)
+    report.state = "failed"
+    report.save()
+
+    with django_assert_max_num_queries(6):
+        links = navigation(study, view_name="studies:detail", path="/")
+
+    found = {link.title: (link.count, link.alerts) for link in links}
+    assert found["Items"] == (3, ())
+    assert found["Judges"] == (1, ("1 stopped",))
+    assert found["Report"] == (0, ("failed",))
+    assert found["Settings"] == (None, ())
+
+
+def test_every_section_is_known():
+    assert [section_of(name) for name in ("studies:detail", "studies:item")] == [
+        "overview",
+        "items",
+    ]
+    assert section_of("unknown:page") == ""
+    assert len(SECTIONS) == len(TITLES)
