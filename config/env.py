@@ -175,6 +175,7 @@ def database(value: str) -> dict[str, Any]:
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
         **found,
+        "ENGINE": "config.postgresql",
         "HOST": host,
         "OPTIONS": options,
     }

@@ -20,6 +20,8 @@ from django.db.models import Model, QuerySet
 from django.db.models.query import ValuesListIterable, get_related_populators
 from django.db.models.sql import DeleteQuery, InsertQuery, UpdateQuery
 
+from studies.statements.prepared import Plain, Prepared, statement_on
+
 Row = TypeVar("Row")
 # What stands for the arguments while Django compiles; no statement has such a constant.
 _STAND_INS: dict[type, Callable[[int], Any]] = {
@@ -34,21 +36,15 @@ class _Compiled:
     def __init__(self, compiler: Any, stand_ins: list[Any]) -> None:
         self.compiler = compiler
         self.connection = compiler.connection
-        self.sql, constants = compiler.as_sql()
-        self._constants = list(constants)
-        self._places = [
-            (place, stand_ins.index(constant))
-            for place, constant in enumerate(self._constants)
-            if constant in stand_ins
-        ]
-        if len({argument for _, argument in self._places}) < len(stand_ins):
-            raise TypeError(f"an argument does not appear in the statement: {self.sql}")
+        sql, constants = compiler.as_sql()
+        places = [place for place, constant in enumerate(constants) if constant in stand_ins]
+        self._arguments = [stand_ins.index(constants[place]) for place in places]
+        if len(set(self._arguments)) < len(stand_ins):
+            raise TypeError(f"an argument does not appear in the statement: {sql}")
+        self._statement = statement_on(self.connection, sql, list(constants), places)
 
     def execute(self, cursor: Any, arguments: tuple[Any, ...]) -> None:
-        parameters = self._constants.copy()
-        for place, argument in self._places:
-            parameters[place] = arguments[argument]
-        cursor.execute(self.sql, parameters)
+        self._statement.execute(cursor, [arguments[argument] for argument in self._arguments])
 
 
 class _Statement:
@@ -158,22 +154,22 @@ class Insert(_Statement):
         super().__init__(lambda: model)
         self._fields = [field for field in model._meta.concrete_fields if not field.primary_key]
 
-    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> str:
+    def _compile(self, built: Any, connection: BaseDatabaseWrapper) -> Plain | Prepared:
         query = InsertQuery(built)
         query.insert_values(self._fields, [built()], raw=True)
         compiler: Any = query.get_compiler(connection=connection)
         compiler.returning_fields = built._meta.db_returning_fields
-        [(sql, _)] = compiler.as_sql()
-        return str(sql)
+        [(sql, values)] = compiler.as_sql()
+        return statement_on(connection, sql, list(values), list(range(len(values))))
 
     def __call__(self, made: Model) -> None:
-        sql, connection = self._compiled(), self._kept.connection
+        statement, connection = self._compiled(), self._kept.connection
         values = [
             field.get_db_prep_save(field.pre_save(made, add=True), connection)
             for field in self._fields
         ]
         with connection.cursor() as cursor:
-            cursor.execute(sql, values)
+            statement.execute(cursor, values)
             # SQLite before 3.35 returns nothing.
             returns = connection.features.can_return_columns_from_insert
             [made.pk] = cursor.fetchone() if returns else [cursor.lastrowid]

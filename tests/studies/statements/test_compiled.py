@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.db import connection, transaction
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Annotator, Assignment, Draft
 from studies.models import Item, StudyLog
@@ -128,3 +129,23 @@ def test_each_thread_has_its_own():
     thread.join()
 
     assert found == [annotator, annotator]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_is_prepared_once_per_connection_and_outlives_a_rollback():
+    annotator = make_annotator(study=make_study())
+    people = Select(_people, int, str)
+
+    def sent():
+        with CaptureQueriesContext(connection) as queries:
+            assert people.first(annotator.pk, annotator.study.slug) == annotator
+        return [query["sql"].split()[0] for query in queries]
+
+    with transaction.atomic():
+        assert sent() == ["PREPARE", "EXECUTE"]
+        transaction.set_rollback(True)
+    assert sent() == ["EXECUTE"]
+    connection.close()
+    assert sent() == ["PREPARE", "EXECUTE"]
+    assert sent() == ["EXECUTE"]
