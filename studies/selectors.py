@@ -1,7 +1,7 @@
 """Queries for the studies that a user can read."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404
 
 from studies.models import Membership, Study
@@ -26,7 +26,11 @@ def get_study(
 
     Otherwise 404, so that it does not reveal whether the study exists.
     """
+    found = studies_for(user, role=role)
+    if not user.is_superuser:
+        # Pages ask for it several times; it costs no query of its own here.
+        found = found.annotate(role=F("memberships__role"))
     try:
-        return studies_for(user, role=role).get(slug=slug)
+        return found.get(slug=slug)
     except Study.DoesNotExist:
         raise Http404 from None

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from analysis.models import Export, Report
 from studies.models.studies import Study
-from studies.pages.workbench.registry import Mark, marks, register_pages
+from studies.pages.workbench.registry import Mark, SectionPage, marks, register_pages, section_pages
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -28,7 +29,18 @@ def _mark(section: str, states: list[str]) -> Mark:
     return Mark(section, done, "failed" if failed else "")
 
 
+def report_pages(study: Study) -> list[SectionPage]:
+    return [
+        SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
+        SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
+        SectionPage(
+            "report", "Errors shared with judges", reverse("analysis:annotators", args=[study.slug])
+        ),
+    ]
+
+
 def register() -> None:
+    section_pages.register(report_pages)
     marks.register(reports_mark)
     register_pages("report", "analysis:")
     register_pages("exports", "exports:")

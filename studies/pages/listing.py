@@ -107,4 +107,7 @@ def role_of(user: User | AnonymousUser, study: Study) -> str:
     """The role of `user` in `study`; a superuser owns every study."""
     if user.is_superuser:
         return Membership.Role.OWNER
+    known: str | None = getattr(study, "role", None)
+    if known is not None:
+        return known  # `get_study` has read it for the user of the page
     return Membership.objects.values_list("role", flat=True).get(user=user.pk, study=study)

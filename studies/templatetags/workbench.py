@@ -4,7 +4,9 @@ from typing import Any
 
 from django import template
 
-from studies.pages.workbench.navigation import navigation
+from studies.models import Membership
+from studies.pages.listing import role_of
+from studies.pages.workbench.navigation import navigation, pages_here
 
 register = template.Library()
 
@@ -15,4 +17,10 @@ def study_navigation(context: template.Context) -> dict[str, Any]:
     request = context["request"]
     match = request.resolver_match
     view_name = match.view_name if match else ""
-    return {"links": navigation(context["study"], view_name=view_name, path=request.path)}
+    study, user = context["study"], context["user"]
+    may_edit = role_of(user, study) != Membership.Role.VIEWER
+    where = {"view_name": view_name, "path": request.path}
+    return {
+        "links": navigation(study, **where),
+        "pages": pages_here(study, **where, may_edit=may_edit),
+    }

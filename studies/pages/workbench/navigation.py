@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from studies.models import Item, Study
-from studies.pages.workbench.registry import Mark, marks, register_pages, section_of
+from studies.pages.workbench.registry import (
+    Mark,
+    SectionPage,
+    marks,
+    register_pages,
+    section_of,
+    section_pages,
+)
 from studies.statements.kept_figures import kept
 
 _SECTIONS = {
@@ -47,6 +54,44 @@ def navigation(study: Study, *, view_name: str, path: str) -> list[NavigationLin
     return links
 
 
+@dataclass(frozen=True)
+class SectionLink:
+    """A page of the current section; `current` is the value of aria-current, or empty."""
+
+    title: str
+    address: str
+    current: str
+
+
+def pages_here(study: Study, *, view_name: str, path: str, may_edit: bool) -> list[SectionLink]:
+    """The pages of the current section, if there are several."""
+    here = section_of(view_name)
+    found = [
+        page
+        for page in section_pages.of(study)
+        if page.section == here and (may_edit or not page.for_editors)
+    ]
+    if len(found) < 2:
+        return []
+    above = [page.address for page in found if path.startswith(page.address)]
+    nearest = max(above, key=len, default="")
+    return [
+        SectionLink(
+            page.title,
+            page.address,
+            ("page" if page.address == path else "true") if page.address == nearest else "",
+        )
+        for page in found
+    ]
+
+
+def item_pages(study: Study) -> list[SectionPage]:
+    return [
+        SectionPage("items", "All items", reverse("studies:items", args=[study.slug])),
+        SectionPage("items", "Import", reverse("studies:import", args=[study.slug]), True),
+    ]
+
+
 def items_mark(study: Study) -> list[Mark]:
     items = kept(
         "navigation-items",
@@ -61,6 +106,7 @@ def items_mark(study: Study) -> list[Mark]:
 def register() -> None:
     """What this app adds to its own pages."""
     marks.register(items_mark)
+    section_pages.register(item_pages)
     register_pages("items", "studies:items", "studies:item", "studies:import")
     register_pages("items", "studies:import-job")
     register_pages("settings", "studies:settings")

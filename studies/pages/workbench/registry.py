@@ -63,6 +63,19 @@ class Need:
 
 
 @dataclass(frozen=True)
+class SectionPage:
+    """A page of a section, in the second row of the navigation.
+
+    The row appears on the pages of the section if it has at least two such pages.
+    """
+
+    section: str
+    title: str
+    address: str
+    for_editors: bool = False
+
+
+@dataclass(frozen=True)
 class MonitorCard:
     """A part of the live monitor; `template` shows it with `context`, and `study` is there too."""
 
@@ -94,6 +107,7 @@ marks: Registry[Mark] = Registry()
 setup_tasks: Registry[SetupTask] = Registry()
 needs: Registry[Need] = Registry()
 cards: Registry[MonitorCard] = Registry()
+section_pages: Registry[SectionPage] = Registry()
 
 # The section of a page, by the name of its address or the namespace before it.
 _SECTION_OF = {"studies:detail": "overview"}

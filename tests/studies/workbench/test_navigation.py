@@ -101,3 +101,38 @@ def test_every_section_is_known():
     ]
     assert section_of("unknown:page") == ""
     assert len(SECTIONS) == len(TITLES)
+
+
+def pages(page):
+    """The second row: title and aria-current of each page of the section."""
+    nav = re.search(r'<nav class="section-pages".*?</nav>', page.text, re.DOTALL)
+    found = re.findall(r'<a href="[^"]+"(?: aria-current="(\w+)")?>([^<]+)', nav[0]) if nav else []
+    return {title: current for current, title in found}
+
+
+def test_a_section_lists_its_pages(editor, study):
+    found = pages(editor.get(reverse("people:prolific-money", args=[study.slug])))
+
+    assert list(found) == [
+        "All annotators",
+        "Preview",
+        "Places and quota",
+        "Checks",
+        "Completion codes",
+        "Prolific",
+        "Approve and pay",
+    ]
+    # The nearest page above one that is not listed itself.
+    assert [title for title, current in found.items() if current] == ["Prolific"]
+
+
+def test_viewers_see_no_pages_that_only_editors_open(client, study):
+    user = User.objects.create_user("viewer")
+    Membership.objects.create(user=user, study=study, role="viewer")
+    client.force_login(user)
+
+    assert list(pages(client.get(reverse("people:list", args=[study.slug])))) == [
+        "All annotators",
+        "Preview",
+    ]
+    assert pages(client.get(reverse("studies:items", args=[study.slug]))) == {}
