@@ -25,8 +25,10 @@ from studies.prompts import band_of
 
 _CHUNK = 2_000
 _PEOPLE_CHUNK = 500
+# In the terms of PostgreSQL.
+TO_THE_MINUTE = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
 # The control used to enter the certainty, in the terms of the interchange format.
-_INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
+INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 
 
 def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -71,7 +73,7 @@ def annotation_rows(study: Study) -> Iterator[dict[str, Any]]:
             "choice_side": side_of(choice, first),
             "certainty": certainty,
             "certainty_band": None if certainty is None else bands[certainty],
-            "certainty_input": _INPUTS.get(control),
+            "certainty_input": INPUTS.get(control),
             "setting": setting,
             "standing": standing,
             "started_at": started_at,
@@ -104,8 +106,7 @@ class _ToTheMinute(Func):
     output_field = CharField()
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Any:
-        template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
-        return self.as_sql(compiler, connection, template=template)
+        return self.as_sql(compiler, connection, template=TO_THE_MINUTE)
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Any:
         template = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 5) || 'Z'"

@@ -16,12 +16,15 @@ from typing import Any, Protocol
 # Characters that some program reads as the end of a line: a cell with one of them is quoted.
 BREAKS = "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _RARE_BREAK = re.compile("[" + BREAKS.replace("\n", "") + "]")
-# Invisible characters, which a spreadsheet may drop before it looks at a cell.
-_UNSEEN = r"[\s\x00-\x20\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
+# Invisible characters, which a spreadsheet may drop before it looks at a cell. As characters, not
+# as escapes, because PostgreSQL reads these classes too.
+UNSEEN = (
+    "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
+)
 # The four signs that begin a formula: plain, full-width and small.
-_SIGNS = r"[=+\-@＝＋－＠﹦﹢﹣﹫]"
+SIGNS = "=+@＝＋－＠﹦﹢﹣﹫-"
 # Quotes in front are included, so that `as_typed` removes exactly what was added.
-_FORMULA = re.compile(rf"'*(?:[\t\r\n]|{_UNSEEN}{_SIGNS})")
+_FORMULA = re.compile(f"'*(?:[\t\r\n]|[{UNSEEN}]*[{SIGNS}])")
 
 
 class TextFile(Protocol):

@@ -8,7 +8,7 @@ from analysis.exports.tables import columns
 from analysis.exports.tables.judgments import judgment_table
 from analysis.exports.tables.matrices import reliability_matrix, wide_table
 from analysis.exports.tables.other_tools import argilla_records, label_studio_tasks, mt_bench_rows
-from analysis.exports.tables.people import annotation_table, annotator_table
+from analysis.exports.tables.people import annotation_lines, annotation_table, annotator_table
 from analysis.exports.tables.table_files import Table
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
@@ -52,10 +52,13 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> Table:
             shape = columns.ITEMS if open_source else columns.WITHHELD_ITEMS
             return Table(what, shape, lambda: item_rows(study), item_cells)
         case "annotations":
-            rows = lambda: annotation_table(  # noqa: E731
-                study, free_text=disclosure.free_text, times=disclosure.times
+            shown = {"free_text": disclosure.free_text, "times": disclosure.times}
+            return Table(
+                what,
+                columns.ANNOTATIONS,
+                lambda: annotation_table(study, **shown),
+                csv_lines=lambda: annotation_lines(study, **shown),
             )
-            return Table(what, columns.ANNOTATIONS, rows)
         case "judgments":
             return Table(what, columns.JUDGMENTS, lambda: judgment_table(study))
         case "aggregates":

@@ -3,9 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.db import connection
+
+from analysis.data.answer_lines import answer_lines
 from analysis.data.answers import annotator_rows, answer_rows, demographics, feature_keys
 from analysis.exports.tables.columns import ANNOTATIONS, names
-from analysis.exports.tables.pseudonyms import exported_id, in_cells_of_k, to_the_minute
+from analysis.exports.tables.pseudonyms import (
+    exported_id,
+    exported_id_sql,
+    in_cells_of_k,
+    to_the_minute,
+)
 from studies.models.studies import Study
 
 # These values could match the rows of two exports, even if annotators have different names.
@@ -50,6 +58,21 @@ def annotation_table(
             row["exclude_reason"] = None
         del row["split"]
         yield empty | row | hidden
+
+
+def annotation_lines(
+    study: Study, *, free_text: bool = False, times: bool = True
+) -> Iterator[list[str]] | None:
+    """The lines of a CSV file of `annotation_table`, in batches; None if the database cannot."""
+    if connection.vendor != "postgresql":
+        return None
+    kept = names(ANNOTATIONS)
+    hidden = {*(() if free_text else ["exclude_reason"]), *(() if times else _TIMES)}
+    return answer_lines(
+        study,
+        columns=[name if name not in hidden else "" for name in kept],
+        rater=exported_id_sql(study.export_key, "pseudonym"),
+    )
 
 
 def annotator_table(

@@ -18,6 +18,22 @@ def exported_id(export_key: str, pseudonym: str) -> str:
     return f"R-{digest[:16]}"
 
 
+def exported_id_sql(export_key: str, pseudonym: str) -> tuple[str, dict[str, bytes]]:
+    """The expression by which PostgreSQL makes an `exported_id`, and its parameters.
+
+    It has hashes, but no HMAC, which is a hash within a hash (RFC 2104).
+    """
+    key = export_key.encode()
+    block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
+    pads = {name: bytes(byte ^ pad for byte in block) for name, pad in _PADS.items()}
+    inner = f"sha256(%(inner_key)s || convert_to({pseudonym}, 'UTF8'))"
+    return f"'R-' || left(encode(sha256(%(outer_key)s || {inner}), 'hex'), 16)", pads
+
+
+_BLOCK = 64
+_PADS = {"inner_key": 0x36, "outer_key": 0x5C}
+
+
 def renew_export_key(*, study_id: int) -> None:
     """Replace the key, so that names no longer match those of earlier exports."""
     Study.objects.filter(pk=study_id).update(export_key=secrets.token_hex(32))

@@ -32,7 +32,8 @@ class Table:
 
     A row has the `columns` of a CSV or Parquet file in their order; otherwise `cells` flattens it
     to a row that has some of them. `names_people` marks a table with platform ids, which only the
-    file's owner can read.
+    file's owner can read. `csv_lines` gives the lines of a CSV file in batches if the database can
+    make them, which takes a tenth of the time.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Table:
     rows: Callable[[], Iterator[ExportRow]]
     cells: Callable[[ExportRow], ExportRow] | None = None
     names_people: bool = False
+    csv_lines: Callable[[], Iterator[list[str]] | None] = lambda: None
 
 
 class Batch:
@@ -86,26 +88,44 @@ def write_table(table: Table, paths: Mapping[str, Path], on_rows: OnRows | None 
     """
     with ExitStack() as stack:
         parts = {path: stack.enter_context(_part(path)) for path in paths.values()}
+        lines = table.csv_lines() if set(paths) == {"csv"} else None
+        if lines is None:
+            batches = _put_rows(table, {format: parts[path] for format, path in paths.items()})
+        else:
+            batches = _put_lines(table, parts[paths["csv"]], lines)
         count = 0
-        with ExitStack() as open_files:
-            puts = [
-                open_files.enter_context(_WRITERS[format](table, parts[path]))
-                for format, path in paths.items()
-            ]
-            rows = table.rows()
-            while batch := list(islice(rows, _BATCH)):
-                columns = Batch(table, batch)
-                for put in puts:
-                    put(columns)
-                count += len(batch)
-                if on_rows is not None:
-                    on_rows(len(batch))
+        for written in batches:
+            count += written
+            if on_rows is not None:
+                on_rows(written)
         for path, part in parts.items():
             # mkstemp gives mode 0600. Only a file without platform ids becomes readable by others.
             if not table.names_people:
                 part.chmod(0o644)
             part.replace(path)
     return count
+
+
+def _put_rows(table: Table, paths: Mapping[str, Path]) -> Iterator[int]:
+    with ExitStack() as open_files:
+        puts = [
+            open_files.enter_context(_WRITERS[format](table, path))
+            for format, path in paths.items()
+        ]
+        rows = table.rows()
+        while batch := list(islice(rows, _BATCH)):
+            columns = Batch(table, batch)
+            for put in puts:
+                put(columns)
+            yield len(batch)
+
+
+def _put_lines(table: Table, path: Path, lines: Iterator[list[str]]) -> Iterator[int]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        CsvWriter(file).row(column.name for column in table.columns)
+        for batch in lines:
+            file.write("".join(batch))
+            yield len(batch)
 
 
 @contextmanager
