@@ -134,6 +134,58 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["study", "state"], name="annotator_state_index"),
+                    models.Index(
+                        condition=models.Q(("expires_at__isnull", False)),
+                        fields=["expires_at"],
+                        name="annotator_expiry",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "identity_hash"), name="annotator_once_per_study"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "pseudonym"), name="annotator_pseudonym_once_per_study"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "resume_code"), name="annotator_resume_code_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "arrived",
+                                    "consented",
+                                    "screened",
+                                    "instructed",
+                                    "qualified",
+                                    "annotating",
+                                    "completed",
+                                    "declined",
+                                    "quota_full",
+                                    "disqualified",
+                                    "closed",
+                                    "withdrew",
+                                    "returned",
+                                    "timed_out",
+                                    "rejected",
+                                ],
+                            )
+                        ),
+                        name="annotator_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("excluded_at", None),
+                            models.Q(("exclusion_reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="annotator_exclusion_has_reason",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -227,6 +279,40 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["annotator", "position"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("annotator", "item"), name="assignment_item_once_per_person"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("annotator", "position"), name="assignment_position_once_per_person"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["reserved", "answered", "released", "skipped"])
+                        ),
+                        name="assignment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
+                        name="assignment_shown_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("shown_first", ""), _negated=True),
+                            models.Q(("is_surplus", True), ("state", "answered")),
+                            _connector="OR",
+                        ),
+                        name="assignment_order_known_of_own",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "skipped"), _negated=True),
+                            ("is_surplus", True),
+                            _connector="OR",
+                        ),
+                        name="assignment_skipped_holds_no_seat",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -286,6 +372,58 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [models.Index(fields=["standing"], name="annotation_standing_index")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("choice__in", ["r1", "r2", "tie"])),
+                        name="annotation_choice",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "standing__in",
+                                [
+                                    "counted",
+                                    "surplus",
+                                    "released",
+                                    "withdrawn",
+                                    "imported",
+                                    "check",
+                                ],
+                            )
+                        ),
+                        name="annotation_standing",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty", None),
+                            models.Q(
+                                ("certainty__range", (1, 100)),
+                                ("certainty_asked", True),
+                                models.Q(("choice", "tie"), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="annotation_certainty_range",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty_asked", False),
+                            ("choice", "tie"),
+                            ("certainty__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="annotation_certainty_where_asked",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("standing", "imported"),
+                            ("answered_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="annotation_time_of_own",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -331,6 +469,33 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "ending"), name="completion_code_once_per_ending"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "ending__in",
+                                [
+                                    "completed",
+                                    "failed_attention",
+                                    "declined",
+                                    "quota_full",
+                                    "disqualified",
+                                    "closed",
+                                    "timed_out",
+                                    "withdrew",
+                                    "returned",
+                                    "rejected",
+                                ],
+                            )
+                        ),
+                        name="completion_code_ending",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ComprehensionQuestion",
@@ -370,6 +535,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "position"), name="comprehension_position_once_per_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -407,6 +577,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["question", "number"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("annotator", "question", "number"), name="comprehension_try_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__range", (1, 2))), name="comprehension_tries"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -437,6 +615,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="demographic_question_once_per_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -459,6 +642,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="invitation_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ProlificIdentity",
@@ -530,6 +720,11 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "prolific studies",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "label"), name="prolific_study_once_per_group"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -583,6 +778,30 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["prepared", "ready", "sent", "paid", "cancelled"])
+                        ),
+                        name="bonus_payment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["ready", "sent", "paid"]), _negated=True),
+                            ("bulk_id__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="bonus_payment_has_id",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["sent", "paid"]), _negated=True),
+                            ("sent_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="bonus_payment_sent_has_time",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -674,6 +893,16 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "bonuses",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_open", True)),
+                        fields=("submission", "reason"),
+                        name="bonus_once_per_reason",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gt", 0)), name="bonus_is_money"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -706,6 +935,24 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position", "pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "target__gte",
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("reserved"), "+", models.F("completed")
+                                ),
+                            )
+                        ),
+                        name="quota_cell_within_target",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_everyone_else", True)),
+                        fields=("study",),
+                        name="quota_one_everyone_else_per_study",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -795,302 +1042,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "item"), name="assignment_item_once_per_person"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "position"), name="assignment_position_once_per_person"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["reserved", "answered", "released", "skipped"])),
-                name="assignment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
-                name="assignment_shown_first",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("shown_first", ""), _negated=True),
-                    models.Q(("is_surplus", True), ("state", "answered")),
-                    _connector="OR",
-                ),
-                name="assignment_order_known_of_own",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "skipped"), _negated=True),
-                    ("is_surplus", True),
-                    _connector="OR",
-                ),
-                name="assignment_skipped_holds_no_seat",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="annotation",
-            index=models.Index(fields=["standing"], name="annotation_standing_index"),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("choice__in", ["r1", "r2", "tie"])), name="annotation_choice"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "standing__in",
-                        ["counted", "surplus", "released", "withdrawn", "imported", "check"],
-                    )
-                ),
-                name="annotation_standing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty", None),
-                    models.Q(
-                        ("certainty__range", (1, 100)),
-                        ("certainty_asked", True),
-                        models.Q(("choice", "tie"), _negated=True),
-                    ),
-                    _connector="OR",
-                ),
-                name="annotation_certainty_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty_asked", False),
-                    ("choice", "tie"),
-                    ("certainty__isnull", False),
-                    _connector="OR",
-                ),
-                name="annotation_certainty_where_asked",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("standing", "imported"), ("answered_at__isnull", False), _connector="OR"
-                ),
-                name="annotation_time_of_own",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="completioncode",
-            constraint=models.UniqueConstraint(
-                fields=("study", "ending"), name="completion_code_once_per_ending"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="completioncode",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "ending__in",
-                        [
-                            "completed",
-                            "failed_attention",
-                            "declined",
-                            "quota_full",
-                            "disqualified",
-                            "closed",
-                            "timed_out",
-                            "withdrew",
-                            "returned",
-                            "rejected",
-                        ],
-                    )
-                ),
-                name="completion_code_ending",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionquestion",
-            constraint=models.UniqueConstraint(
-                fields=("study", "position"), name="comprehension_position_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionanswer",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "question", "number"), name="comprehension_try_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionanswer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__range", (1, 2))), name="comprehension_tries"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="demographicquestion",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="demographic_question_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="invitation_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prolificstudy",
-            constraint=models.UniqueConstraint(
-                fields=("study", "label"), name="prolific_study_once_per_group"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["prepared", "ready", "sent", "paid", "cancelled"])
-                ),
-                name="bonus_payment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["ready", "sent", "paid"]), _negated=True),
-                    ("bulk_id__isnull", False),
-                    _connector="OR",
-                ),
-                name="bonus_payment_has_id",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["sent", "paid"]), _negated=True),
-                    ("sent_at__isnull", False),
-                    _connector="OR",
-                ),
-                name="bonus_payment_sent_has_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonus",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("is_open", True)),
-                fields=("submission", "reason"),
-                name="bonus_once_per_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonus",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("amount__gt", 0)), name="bonus_is_money"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="quotacell",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "target__gte",
-                        django.db.models.expressions.CombinedExpression(
-                            models.F("reserved"), "+", models.F("completed")
-                        ),
-                    )
-                ),
-                name="quota_cell_within_target",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="quotacell",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("is_everyone_else", True)),
-                fields=("study",),
-                name="quota_one_everyone_else_per_study",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="annotator",
-            index=models.Index(fields=["study", "state"], name="annotator_state_index"),
-        ),
-        migrations.AddIndex(
-            model_name="annotator",
-            index=models.Index(
-                condition=models.Q(("expires_at__isnull", False)),
-                fields=["expires_at"],
-                name="annotator_expiry",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "identity_hash"), name="annotator_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "pseudonym"), name="annotator_pseudonym_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "resume_code"), name="annotator_resume_code_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "arrived",
-                            "consented",
-                            "screened",
-                            "instructed",
-                            "qualified",
-                            "annotating",
-                            "completed",
-                            "declined",
-                            "quota_full",
-                            "disqualified",
-                            "closed",
-                            "withdrew",
-                            "returned",
-                            "timed_out",
-                            "rejected",
-                        ],
-                    )
-                ),
-                name="annotator_state",
-            ),
-        ),
-        migrations.AddConstraint(
             model_name="annotator",
             constraint=models.CheckConstraint(
                 condition=models.Q(
@@ -1101,17 +1052,6 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="annotator_quota_has_cell",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("excluded_at", None),
-                    models.Q(("exclusion_reason", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="annotator_exclusion_has_reason",
             ),
         ),
     ]

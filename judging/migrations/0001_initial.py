@@ -324,6 +324,50 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("setting__in", ["standard", "certainty", "tie"])),
+                        name="run_setting",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("orders__in", ["random", "both", "r1_first", "r2_first"])
+                        ),
+                        name="run_orders",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "queued",
+                                    "running",
+                                    "paused",
+                                    "done",
+                                    "stopped_budget",
+                                    "stopped_outage",
+                                    "cancelled",
+                                ],
+                            )
+                        ),
+                        name="run_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("samples__gte", 1)), name="run_samples_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
+                        name="run_budget_positive",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running"]),
+                            models.Q(("sentence", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="run_end_has_sentence",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -356,6 +400,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "name"), name="campaign_name_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -454,6 +501,72 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["run", "state", "id"], name="judgment_run_state")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "item", "shown_first", "sample"), name="judgment_once"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("run", "reused_from"), name="judgment_no_answer_shared"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
+                        name="judgment_shown_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("sample__gte", 1)), name="judgment_sample_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "pending",
+                                    "leased",
+                                    "done",
+                                    "unparseable",
+                                    "refused",
+                                    "skipped",
+                                    "error",
+                                ],
+                            )
+                        ),
+                        name="judgment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("choice__in", ["r1", "r2", "tie"]), ("state", "done")),
+                            models.Q(
+                                models.Q(("state", "done"), _negated=True),
+                                ("certainty", None),
+                                ("choice", ""),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="judgment_choice_iff_done",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty", None), ("certainty__range", (1, 100)), _connector="OR"
+                        ),
+                        name="judgment_certainty_range",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("leased_until__isnull", False), ("state", "leased")),
+                            models.Q(
+                                models.Q(("state", "leased"), _negated=True), ("leased_until", None)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="judgment_lease_iff_leased",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("replies__lte", 5)), name="judgment_replies_max"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Attempt",
@@ -519,6 +632,41 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["judgment", "number"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("outcome", "sent")),
+                        fields=["judgment"],
+                        name="attempt_in_flight",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("judgment", "number"), name="attempt_number_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "outcome__in",
+                                [
+                                    "sent",
+                                    "replied",
+                                    "rate_limited",
+                                    "server_error",
+                                    "timeout",
+                                    "unreachable",
+                                    "interrupted",
+                                    "garbage",
+                                    "rejected",
+                                    "lost",
+                                ],
+                            )
+                        ),
+                        name="attempt_outcome",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="attempt_number_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -545,197 +693,9 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "juries",
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "name"), name="jury_name_once")
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("setting__in", ["standard", "certainty", "tie"])),
-                name="run_setting",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("orders__in", ["random", "both", "r1_first", "r2_first"])),
-                name="run_orders",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "queued",
-                            "running",
-                            "paused",
-                            "done",
-                            "stopped_budget",
-                            "stopped_outage",
-                            "cancelled",
-                        ],
-                    )
-                ),
-                name="run_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("samples__gte", 1)), name="run_samples_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
-                name="run_budget_positive",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["queued", "running"]),
-                    models.Q(("sentence", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="run_end_has_sentence",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="campaign",
-            constraint=models.UniqueConstraint(fields=("study", "name"), name="campaign_name_once"),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.UniqueConstraint(
-                fields=("run", "item", "shown_first", "sample"), name="judgment_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.UniqueConstraint(
-                fields=("run", "reused_from"), name="judgment_no_answer_shared"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
-                name="judgment_shown_first",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("sample__gte", 1)), name="judgment_sample_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        ["pending", "leased", "done", "unparseable", "refused", "skipped", "error"],
-                    )
-                ),
-                name="judgment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("choice__in", ["r1", "r2", "tie"]), ("state", "done")),
-                    models.Q(
-                        models.Q(("state", "done"), _negated=True),
-                        ("certainty", None),
-                        ("choice", ""),
-                    ),
-                    _connector="OR",
-                ),
-                name="judgment_choice_iff_done",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty", None), ("certainty__range", (1, 100)), _connector="OR"
-                ),
-                name="judgment_certainty_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("leased_until__isnull", False), ("state", "leased")),
-                    models.Q(models.Q(("state", "leased"), _negated=True), ("leased_until", None)),
-                    _connector="OR",
-                ),
-                name="judgment_lease_iff_leased",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("replies__lte", 5)), name="judgment_replies_max"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="attempt",
-            index=models.Index(
-                condition=models.Q(("outcome", "sent")),
-                fields=["judgment"],
-                name="attempt_in_flight",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.UniqueConstraint(
-                fields=("judgment", "number"), name="attempt_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "outcome__in",
-                        [
-                            "sent",
-                            "replied",
-                            "rate_limited",
-                            "server_error",
-                            "timeout",
-                            "unreachable",
-                            "interrupted",
-                            "garbage",
-                            "rejected",
-                            "lost",
-                        ],
-                    )
-                ),
-                name="attempt_outcome",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="attempt_number_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="jury",
-            constraint=models.UniqueConstraint(fields=("study", "name"), name="jury_name_once"),
         ),
     ]

@@ -256,6 +256,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="persona_key_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Membership",
@@ -292,6 +299,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "study"), name="membership_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
+                        name="membership_role",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Item",
@@ -407,6 +425,61 @@ class Migration(migrations.Migration):
                 "ordering": ["key"],
                 "base_manager_name": "everything",
                 "default_manager_name": "objects",
+                "indexes": [
+                    models.Index(
+                        fields=["study", "split", "seats_taken", "shuffle_key"],
+                        name="item_open_seats",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="item_key_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("seats_taken__lte", models.F("seats_needed"))),
+                        name="item_seats_within_need",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("answered__lte", models.F("seats_taken"))),
+                        name="item_answered_within_seats",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("split__in", ["main", "practice", "attention_check", "example"])
+                        ),
+                        name="item_split",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "task__in",
+                                [
+                                    "preference",
+                                    "survey_answer",
+                                    "authorship",
+                                    "question_answer_authorship",
+                                ],
+                            )
+                        ),
+                        name="item_task",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("first_person__in", ["r1", "r2", "tie", ""])),
+                        name="item_first_person",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("fixed_first__in", ["r1", "r2", ""])),
+                        name="item_fixed_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("split", "attention_check"), _negated=True),
+                            ("check_answer__in", ["r1", "r2"]),
+                            _connector="OR",
+                        ),
+                        name="item_check_has_answer",
+                    ),
+                ],
             },
             managers=[
                 ("everything", django.db.models.manager.Manager()),
@@ -434,6 +507,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "name"), name="feature_set_name_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="StudyLog",
@@ -468,101 +548,5 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="persona",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="persona_key_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("user", "study"), name="membership_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
-                name="membership_role",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="item",
-            index=models.Index(
-                fields=["study", "split", "seats_taken", "shuffle_key"], name="item_open_seats"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="item_key_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("seats_taken__lte", models.F("seats_needed"))),
-                name="item_seats_within_need",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("answered__lte", models.F("seats_taken"))),
-                name="item_answered_within_seats",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("split__in", ["main", "practice", "attention_check", "example"])
-                ),
-                name="item_split",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "task__in",
-                        ["preference", "survey_answer", "authorship", "question_answer_authorship"],
-                    )
-                ),
-                name="item_task",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("first_person__in", ["r1", "r2", "tie", ""])),
-                name="item_first_person",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("fixed_first__in", ["r1", "r2", ""])), name="item_fixed_first"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("split", "attention_check"), _negated=True),
-                    ("check_answer__in", ["r1", "r2"]),
-                    _connector="OR",
-                ),
-                name="item_check_has_answer",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.UniqueConstraint(
-                fields=("study", "name"), name="feature_set_name_once_per_study"
-            ),
         ),
     ]
