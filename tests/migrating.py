@@ -1,0 +1,18 @@
+"""To tables of before, and to those of now again: each way takes seconds, so a test goes once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.apps.registry import Apps
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+@contextmanager
+def tables_of(*migrations: tuple[str, str]) -> Iterator[Apps]:
+    """The models after `migrations`, with their tables; at its end the tables are the newest."""
+    try:
+        yield MigrationExecutor(connection).migrate([*migrations]).apps
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())
