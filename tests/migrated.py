@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import psycopg2
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "thirdperson.sqlite3"
+DAY = 24 * 60 * 60
 # The name of a migrated database on the PostgreSQL of DATABASE_URL, which `tests.run` makes.
 TEMPLATE = "MIGRATED_DATABASE"
 
@@ -39,7 +41,18 @@ def copy_migrated(folder: Path, name: str = NAME) -> None:
                 with tempfile.TemporaryDirectory(dir=stored.parent) as made:
                     _migrate(DATABASE_URL="", VAR_DIR=made)
                     Path(made, NAME).replace(stored)
+            # Whoever still waits for it finds the database next.
+            Path(lock.name).unlink(missing_ok=True)
+            _forget_databases_of_before(stored)
+    os.utime(stored)  # It is in use.
     shutil.copy(stored, folder / name)
+
+
+def _forget_databases_of_before(stored: Path) -> None:
+    """Delete those of other migrations, unless somebody used them within a day."""
+    for other in stored.parent.glob("thirdperson-*.sqlite3"):
+        if other != stored and other.stat().st_mtime < time.time() - DAY:
+            other.unlink(missing_ok=True)
 
 
 @contextmanager

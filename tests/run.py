@@ -9,6 +9,7 @@ broker in a folder, as `make run` has it, and PostgreSQL with Redis.
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -92,6 +93,8 @@ def next_redis_database(url: str) -> str:
 
 
 def main() -> int:
+    # Who stops a run, stops its servers, which then delete their folders.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         browser = {"CHROMIUM": chromium()}
         with (

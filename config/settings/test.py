@@ -1,9 +1,21 @@
 """Tests: the same settings with cheap passwords and files that need no collecting."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("VAR_DIR", tempfile.mkdtemp(prefix="thirdperson-test-"))
+
+def _forget(folder: str, made_by: int) -> None:
+    """Delete a run's folder with the process that made it, not with one that it forked."""
+    if os.getpid() == made_by:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if "VAR_DIR" not in os.environ:
+    # The workers of a run inherit the name, and end before the process that made the folder.
+    os.environ["VAR_DIR"] = tempfile.mkdtemp(prefix="thirdperson-test-")
+    atexit.register(_forget, os.environ["VAR_DIR"], os.getpid())
 os.environ.setdefault("SECRET_KEY", "tests-only-" + "0" * 50)
 
 from config.settings.base import *

@@ -9,8 +9,16 @@ import pytest
 from django.db import connection
 
 from config import private_files
+from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parents[2]
+MAKE_A_TABLE = """
+import django
+django.setup()
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("CREATE TABLE a (b)")
+"""
 
 
 def start(folder: Path, *command: str) -> None:
@@ -38,23 +46,39 @@ def test_nobody_else_reads_what_is_made_nor_what_was_there_before(tmp_path):
     folder = tmp_path / "var"
     (folder / "exports").mkdir(parents=True)
     (folder / "exports" / "old.csv").write_text("rater,choice\n")
+    copy_migrated(folder)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755)
 
     start(folder, "-m", "config.migrate")
 
-    assert (folder / "thirdperson.sqlite3").exists()
+    assert (folder / "secret_key").exists()
     assert open_to_others(folder) == []
 
 
-def test_every_start_closes_the_folder_itself(tmp_path):
+def test_every_start_closes_the_folder_itself_and_what_it_writes(tmp_path):
     folder = tmp_path / "var"
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
 
-    start(folder, "-c", "import django; django.setup()")
+    start(folder, "-c", MAKE_A_TABLE)
 
+    assert (folder / "thirdperson.sqlite3").exists()
     assert open_to_others(folder) == []
+
+
+def test_the_settings_of_tests_leave_no_folder_behind(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment.pop("VAR_DIR")
+    made = subprocess.check_output(
+        [sys.executable, "-c", "import config.settings.test as of; print(of.VAR_DIR)"],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+    )
+
+    assert Path(made).parent == tmp_path
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_out_of_the_folder_changes_nothing_there(tmp_path):
