@@ -18,7 +18,7 @@ if "VAR_DIR" not in os.environ:
     atexit.register(_forget, os.environ["VAR_DIR"], os.getpid())
 os.environ.setdefault("SECRET_KEY", "tests-only-" + "0" * 50)
 
-from config.settings.base import *
+from config.settings.base import *  # noqa: E402  it reads VAR_DIR
 
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 WHITENOISE_USE_FINDERS = True
