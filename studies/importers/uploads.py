@@ -4,8 +4,9 @@ The items are stored in one transaction, so a worker that is killed leaves nothi
 """
 
 import dataclasses
+import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,6 +46,7 @@ class Reading:
     limit: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     seed: int | None = None
+    mapping: Mapping[str, Any] | None = None
 
 
 def folder_of(job: ImportJob) -> Path:
@@ -71,7 +73,23 @@ def import_now(
 ) -> tuple[ImportResult, ImportReport]:
     """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
     with TemporaryDirectory() as folder:
-        files = read_paths(lay_out(uploads, Path(folder)), **asdict(reading))
+        paths = lay_out(uploads, Path(folder))
+        return import_paths(
+            paths, slug=slug, reading=reading, dry_run=dry_run, replace=replace, user=user
+        )
+
+
+def import_paths(
+    paths: Sequence[Path],
+    *,
+    slug: str,
+    reading: Reading,
+    dry_run: bool,
+    replace: int | None = None,
+    user: User | None = None,
+) -> tuple[ImportResult, ImportReport]:
+    """Import files during the request. Raises `Refused` or `StudyError`."""
+    files = read_paths(paths, **asdict(reading))
     result = import_items(slug, files, dry_run=dry_run, replace=replace, user=user)
     return result, report_on(files)
 
@@ -107,12 +125,46 @@ def keep_for_import(
     user: User | None = None,
 ) -> ImportJob:
     """Keep files for a worker; the caller queues the import."""
+
+    def lay_out_uploads(folder: Path) -> list[Path]:
+        return lay_out(uploads, folder)
+
+    return _keep(lay_out_uploads, study_id, reading, dry_run, replace, user)
+
+
+def keep_paths_for_import(
+    paths: Sequence[Path],
+    *,
+    study_id: int,
+    reading: Reading,
+    dry_run: bool,
+    replace: int | None = None,
+    user: User | None = None,
+) -> ImportJob:
+    """Keep files that are below VAR_DIR for a worker; the caller queues the import."""
+
+    def link_paths(folder: Path) -> list[Path]:
+        for path in paths:
+            os.link(path, folder / path.name)
+        return list(paths)
+
+    return _keep(link_paths, study_id, reading, dry_run, replace, user)
+
+
+def _keep(
+    put_into: Callable[[Path], Sequence[Path]],
+    study_id: int,
+    reading: Reading,
+    dry_run: bool,
+    replace: int | None,
+    user: User | None,
+) -> ImportJob:
     _give_up_stalled(study_id)
     job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, requested_by=user)
     folder = folder_of(job)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700)
-    names = [path.name for path in lay_out(uploads, folder)]
+    names = [path.name for path in put_into(folder)]
     job.file_name = ", ".join(names)[:255]
     job.reading = asdict(reading) | {"files": names, "replace": replace}
     job.save()

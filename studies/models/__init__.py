@@ -1,6 +1,6 @@
 """Studies, the personas that they are about, and their items."""
 
-from studies.models.imports import ImportJob
+from studies.models.imports import ImportJob, Upload
 from studies.models.items import Choice, FeatureSet, Item, Persona, Side
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
 from studies.models.sign_ins import SignIn
@@ -18,6 +18,7 @@ __all__ = [
     "Study",
     "StudyLog",
     "Task",
+    "Upload",
     "export_key",
     "public_id",
     "shuffle_key",

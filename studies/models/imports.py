@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import connection, models
 
 from studies.jobs.models import Job
@@ -39,3 +40,32 @@ class ImportJob(Job):
     def silence_limit(self) -> timedelta:
         is_storing = self.progress == ROWS_READ and connection.vendor == "sqlite"
         return STORING_SILENCE if is_storing else super().silence_limit
+
+
+class Upload(models.Model):
+    """Files whose columns an editor maps to the fields of an item, in VAR_DIR/imports until then.
+
+    Afterwards the row keeps the mapping for the next file with the same columns.
+    """
+
+    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="uploads")
+    files = models.JSONField(help_text="Names of the files.")
+    columns_hash = models.CharField(max_length=64)
+    mapping = models.JSONField()
+    task = models.CharField(max_length=40, choices=Task)
+    replace = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The number of items that the import replaces."
+    )
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    imported_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [models.Index(fields=["study", "columns_hash"], name="upload_by_columns")]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {', '.join(self.files)}"

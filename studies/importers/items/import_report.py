@@ -11,6 +11,7 @@ from studies.importers.items.item_facts import ItemFacts
 from studies.importers.items.records import ItemRecord
 
 _SHOWN = 120
+_COLUMNS_SHOWN = 30
 _LABELS = {"r1": "response 1", "r2": "response 2", "tie": "tie", "": "unknown"}
 
 
@@ -41,6 +42,7 @@ def report_on(files: Sequence[ReadItems]) -> ImportReport:
         ("Rows read", _counts(_summed(file.rows for file in files))),
         ("Items made", " ".join(made)),
         ("Left out", _counts(_summed(file.dropped for file in files)) or "nothing"),
+        ("Columns not imported", _columns_left_out(files)),
         ("Changed", _counts(_summed(file.notes for file in files))),
         ("Ties found", f"{sum(found):,}" if found else ""),
         ("Personas", f"{len(items.personas):,}"),
@@ -104,6 +106,16 @@ def _made_by(file: ReadItems) -> str:
     if not isinstance(made, dict) or "seed" not in made or file.ties is None:
         return ""
     return f"{made['name']} {made['version']} with seed {made['seed']}"
+
+
+def _columns_left_out(files: Sequence[ReadItems]) -> str:
+    """The columns that a mapping does not name; without a mapping, nothing is left out."""
+    if not any(file.mapping for file in files):
+        return ""
+    columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
+    shown = [_short(column) for column in list(columns)[:_COLUMNS_SHOWN]]
+    more = [f"and {left:,} more"] if (left := len(columns) - len(shown)) else []
+    return ", ".join([*shown, *more]) or "none"
 
 
 def _preview(item: ItemRecord) -> dict[str, str]:

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from studies.errors import BadOption
-from studies.importers.files.bundle import BROKEN_ZIP, bad_zip, open_path, open_zip
+from studies.importers.columns.mapped_items import read_mapped
+from studies.importers.columns.mapping import ColumnMapping
+from studies.importers.files.bundle import BROKEN_ZIP, File, bad_zip, open_path, open_zip
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.file_formats import FILE_FORMATS
@@ -16,7 +19,7 @@ from studies.importers.items.kept_items import KeptItems
 from studies.importers.items.validation import Validator
 from studies.importers.sets import SETS
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet
-from studies.importers.sets.files import Files, Part, parts_of, role_of
+from studies.importers.sets.files import Files, Part, columns_of, parts_of, role_of
 from studies.importers.sets.options import parse_options
 from studies.importers.sets.tally import Tally, Watch
 
@@ -37,12 +40,20 @@ def read_paths(
     limit: int | None = None,
     options: Mapping[str, str] | None = None,
     seed: int | None = None,
+    mapping: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
 ) -> list[ReadItems]:
     """Read and check the files at `paths`; the files of a data set are read as one.
 
+    With a `mapping`, columns of any names are read by it; format and options do not matter then.
     Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
     """
+    if mapping is not None:
+        columns = ColumnMapping.of(mapping)
+        return [
+            read_mapped(open_path(path).items, columns, task=task, limit=limit, watch=watch)
+            for path in paths
+        ]
     parts: dict[Path, list[Part]] = {}
     if format == "auto" or format in SETS:
         parts = {path: [] if _is_bundle(path) else parts_of(path) for path in paths}
@@ -158,6 +169,13 @@ def _recognised(parts: Mapping[Path, Sequence[Part]]) -> str:
         remedy = "Import each kind by itself."
         raise Refused([Fault(None, "", "file cannot be used", message, remedy)])
     return found[0]
+
+
+def is_of_a_set(file: File) -> bool:
+    """Whether a single file has the columns of a data set's main table."""
+    with file.open() as stream:
+        part = Part(file.name, "", columns_of(stream), file.open)
+    return _set_of([part]) is not None
 
 
 def _set_of(parts: Sequence[Part]) -> str | None:

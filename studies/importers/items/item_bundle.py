@@ -21,7 +21,8 @@ class ReadItems:
     """Items without a fault, with facts on how they were read.
 
     `names` are the files as given, `dataset` is their own description, `rows` has the rows of each
-    file, `dropped` and `notes` have what was left out or changed, with how often.
+    file, `dropped` and `notes` have what was left out or changed, with how often. Of a file that
+    was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others.
     """
 
     names: tuple[str, ...]
@@ -35,6 +36,8 @@ class ReadItems:
     dropped: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, int] = field(default_factory=dict)
     ties: int | None = None
+    mapping: Mapping[str, Any] | None = None
+    columns_left_out: tuple[str, ...] = ()
 
 
 def read_bundle(

@@ -359,6 +359,7 @@ def _reading(file: ReadItems) -> dict[str, Any]:
         "seed": made.get("seed"),
         "rows": dict(file.rows),
         "left_out": dict(file.dropped),
+        **({"mapping": file.mapping} if file.mapping else {}),
     }
 
 

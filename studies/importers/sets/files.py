@@ -113,11 +113,11 @@ def _part(
     if size > MAX_BYTES:
         raise refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
     with opener() as stream:
-        columns = _columns(stream)
+        columns = columns_of(stream)
     return Part(name, folder, columns, opener)
 
 
-def _columns(stream: IO[bytes]) -> frozenset[str]:
+def columns_of(stream: IO[bytes]) -> frozenset[str]:
     """The keys of the first JSON object of a file, or the cells of its first row."""
     for _ in range(_HEAD_LINES):
         try:
