@@ -5,6 +5,7 @@ import smtplib
 from celery import shared_task
 
 from studies.importers import uploads
+from studies.importers.columns.uploads import tidy_uploads
 from studies.jobs.cleanup import tidy_jobs
 from studies.models import ImportJob
 from studies.pages import password_reset
@@ -18,8 +19,9 @@ def import_file(job_id: int) -> None:
 
 @shared_task
 def tidy_imports() -> None:
-    """Restart imports that a killed worker left behind."""
+    """Restart imports that a killed worker left behind, and delete files that nobody imports."""
     tidy_jobs(ImportJob, import_file, folder_of=uploads.folder_of)
+    tidy_uploads()
 
 
 @shared_task(

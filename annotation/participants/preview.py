@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
@@ -89,6 +90,26 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
         "back_url": f"{url}?item={number - 1}" if number > 1 else None,
     }
     return render(request, "annotation/task.html", context, status=422 if form.is_bound else 200)
+
+
+def unsaved_item(
+    request: HttpRequest, *, study: Study, item: Item, number: int, total: int
+) -> HttpResponse:
+    """The page of an item that is not stored yet, response 1 first."""
+    places = tuple(ItemProgress(n, n < number, None) for n in range(1, total + 1))
+    form = AnswerForm(study=study, task=item.task)
+    with translation.override(study.language):
+        context = {
+            **item_context(item=item, shown_first=Side.R1, form=form, number=number),
+            "preview": steps_of(study),
+            "framed": True,
+            "action": request.path,
+            "draft_key": "",
+            "number": number,
+            "progress": Progress(places),
+            "back_url": None,
+        }
+        return render(request, "annotation/task.html", context)
 
 
 def items_of(study: Study, step: str) -> QuerySet[Item]:

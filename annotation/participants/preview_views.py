@@ -1,7 +1,5 @@
 """The preview of a participant's page on a phone and a desktop, next to the judge's prompt."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,28 +7,16 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
 
 from annotation.content.attention_check_rules import unfair_checks
 from annotation.content.wording import setting_of
 from annotation.participants.preview import ITEM_STEPS, items_of, steps_of
 from studies.models import Item, Side, Study
+from studies.pages.framed import with_frames
 from studies.pages.numbers import whole_number
 from studies.prompts import build_prompt
 from studies.selectors import get_study
-
-
-def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let only this site show the page in a frame; every other page refuses frames."""
-
-    @wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response = view(request, *args, **kwargs)
-        response.policy_changes = {"frame-ancestors": "'self'"}  # type: ignore[attr-defined]
-        return response
-
-    return xframe_options_sameorigin(wrapper)
 
 
 @require_safe
@@ -63,9 +49,7 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
             prompt = build_prompt(item, setting=setting, shown_first=Side.R1)
             context |= {"setting": setting, "prompt": prompt}
     context["framed"] = reverse("annotation:preview", args=[slug, step]) + query
-    response = render(request, "annotation/researcher/preview.html", context)
-    response.policy_changes = {"frame-src": "'self'"}  # type: ignore[attr-defined]
-    return response
+    return with_frames(render(request, "annotation/researcher/preview.html", context))
 
 
 def _item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotation.participants import comprehension_views, preview, task_views, views
-from annotation.participants.preview_views import framed_here
+from studies.pages.framed import framed_here
 
 app_name = "annotation"
 urlpatterns = [

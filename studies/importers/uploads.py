@@ -140,15 +140,19 @@ def keep_paths_for_import(
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
+    upload: str = "",
 ) -> ImportJob:
-    """Keep files that are below VAR_DIR for a worker; the caller queues the import."""
+    """Keep files that are below VAR_DIR for a worker; the caller queues the import.
+
+    `upload` is the public id of the upload whose columns were mapped.
+    """
 
     def link_paths(folder: Path) -> list[Path]:
         for path in paths:
             os.link(path, folder / path.name)
         return list(paths)
 
-    return _keep(link_paths, study_id, reading, dry_run, replace, user)
+    return _keep(link_paths, study_id, reading, dry_run, replace, user, upload)
 
 
 def _keep(
@@ -158,6 +162,7 @@ def _keep(
     dry_run: bool,
     replace: int | None,
     user: User | None,
+    upload: str = "",
 ) -> ImportJob:
     _give_up_stalled(study_id)
     job = ImportJob(study_id=study_id, task=reading.task, dry_run=dry_run, requested_by=user)
@@ -166,7 +171,7 @@ def _keep(
     folder.mkdir(mode=0o700)
     names = [path.name for path in put_into(folder)]
     job.file_name = ", ".join(names)[:255]
-    job.reading = asdict(reading) | {"files": names, "replace": replace}
+    job.reading = asdict(reading) | {"files": names, "replace": replace, "upload": upload}
     job.save()
     return job
 
@@ -206,6 +211,7 @@ def _import_files(job: ImportJob, progress: Progress) -> dict[str, Any]:
     reading = dict(job.reading)
     paths = [folder_of(job) / name for name in reading.pop("files")]
     replace = reading.pop("replace", None)
+    reading.pop("upload", None)
     watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)
     files = read_paths(paths, **reading, watch=watch)
     progress(ROWS_READ, "Storing the items of the file.")

@@ -46,7 +46,7 @@ class ImportForm(forms.Form):
 
     file = FilesField(
         label="Item files",
-        help_text="JSON Lines, CSV, a zipped bundle, or result files released with the paper; "
+        help_text="CSV, JSON Lines, a zipped bundle, or result files released with the paper; "
         "at most 200 MB each.",
         error_messages={"required": "Choose a file.", "empty": "The file is empty."},
     )

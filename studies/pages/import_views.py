@@ -7,14 +7,19 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from studies.errors import BadOption, StudyError
+from studies.importers.columns.recognition import needs_mapping
+from studies.importers.columns.uploads import OtherColumns, head_of, keep_upload
+from studies.importers.files.bundle import ZIPPED
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
 from studies.importers.items.replacement import replaceable
+from studies.importers.items.storage import ImportResult
 from studies.importers.sets import SETS
 from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
 from studies.jobs.pages import Retry, job_status
@@ -45,9 +50,17 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
         uploads, reading = form.cleaned_data["file"], form.reading()
         dry_run, user = "check" in request.POST, cast(User, request.user)
         try:
+            if dataset is None and _asks_for_columns(request, uploads):
+                upload = keep_upload(
+                    uploads, study=study, task=reading.task, replace=form.replaces(), user=user
+                )
+                return redirect("studies:import-columns", slug, upload.public_id)
             quick = is_quick(uploads, reading)
         except Refused as error:
-            context |= _refusal(error.faults, is_cut=False)
+            context |= refusal(error.faults, is_cut=False)
+            return render(request, "studies/import.html", context, status=_REFUSED)
+        except OtherColumns as error:
+            form.add_error("file", str(error))
             return render(request, "studies/import.html", context, status=_REFUSED)
         if not quick:
             job = keep_for_import(
@@ -70,7 +83,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
                 user=user,
             )
         except Refused as error:
-            context |= _refusal(error.faults, is_cut=error.is_cut)
+            context |= refusal(error.faults, is_cut=error.is_cut)
             return render(request, "studies/import.html", context, status=_REFUSED)
         except BadOption as error:
             form.refuse(error)
@@ -78,13 +91,26 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             if not dry_run:
-                messages.success(request, str(result))
-                for sentence in warnings_shown(result):
-                    messages.warning(request, sentence)
+                announce(request, result)
                 return redirect("studies:detail", slug)
             context |= {"result": result, "report": report}
     status = _REFUSED if form.errors else 200
     return render(request, "studies/import.html", context, status=status)
+
+
+def _asks_for_columns(request: HttpRequest, uploads: Sequence[UploadedFile]) -> bool:
+    """Whether the columns are mapped first: the user asks for it, or the file needs it."""
+    heads = [head_of(upload) for upload in uploads]
+    if any(head.head().startswith(ZIPPED) for head in heads):
+        return False
+    return "columns" in request.POST or all(needs_mapping(head) for head in heads)
+
+
+def announce(request: HttpRequest, result: ImportResult) -> None:
+    """Say what was imported, and warn of what is missing."""
+    messages.success(request, str(result))
+    for sentence in warnings_shown(result):
+        messages.warning(request, sentence)
 
 
 @require_GET
@@ -95,15 +121,18 @@ def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     job = get_object_or_404(ImportJob, study=study, public_id=public_id)
     is_imported = job.state == ImportJob.State.DONE and not job.dry_run
     label = "Import another file" if is_imported else "Import the file again"
+    again = reverse("studies:import", args=[slug])
+    if (upload := job.reading.get("upload")) and not is_imported:
+        label, again = "Back to the columns", reverse("studies:import-columns", args=[slug, upload])
     context: dict[str, Any] = {
         "study": study,
         "job": job,
         "status_url": reverse("studies:import-status", args=[slug, public_id]),
-        "retry": Retry(reverse("studies:import", args=[slug]), label, is_link=True),
+        "retry": Retry(again, label, is_link=True),
     }
     if job.faults:
         faults = [Fault(**fault) for fault in job.faults]
-        context |= _refusal(faults, is_cut=STOPPED.strip() in job.message)
+        context |= refusal(faults, is_cut=STOPPED.strip() in job.message)
     return render(request, "studies/import_job.html", context)
 
 
@@ -114,7 +143,7 @@ def import_status(request: HttpRequest, slug: str, public_id: str) -> JsonRespon
     return job_status(get_object_or_404(ImportJob, study=study, public_id=public_id))
 
 
-def _refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:
+def refusal(faults: Sequence[Fault], *, is_cut: bool) -> dict[str, Any]:
     """The faults by rule, and all of them as a file that is embedded in the page."""
     data = base64.b64encode(faults_csv(faults).encode()).decode()
     return {

@@ -1,6 +1,8 @@
 from django.urls import path
 
 from studies.pages import import_views, settings_views, views
+from studies.pages.framed import framed_here
+from studies.pages.items import mapping_views
 
 app_name = "studies"
 urlpatterns = [
@@ -10,6 +12,21 @@ urlpatterns = [
     path("<slug:slug>/settings/", settings_views.settings, name="settings"),
     path("<slug:slug>/state/", views.change_state, name="state"),
     path("<slug:slug>/import/", import_views.import_page, name="import"),
+    path(
+        "<slug:slug>/import/columns/<str:public_id>/",
+        mapping_views.columns,
+        name="import-columns",
+    ),
+    path(
+        "<slug:slug>/import/columns/<str:public_id>/mapping.json",
+        mapping_views.mapping_file,
+        name="import-mapping",
+    ),
+    path(
+        "<slug:slug>/import/columns/<str:public_id>/item/<int:number>/",
+        framed_here(mapping_views.preview_item),
+        name="import-preview",
+    ),
     path("<slug:slug>/import/<str:public_id>/", import_views.import_job, name="import-job"),
     path(
         "<slug:slug>/import/<str:public_id>/status/",

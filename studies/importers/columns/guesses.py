@@ -1,6 +1,7 @@
 """Guesses which field a column has, from its name and the other columns."""
 
 import re
+
 from studies.importers.columns.fields import FEATURE, NOT_IMPORTED
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.columns.table_file import Head
@@ -9,7 +10,7 @@ from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
 _NAMES = {
     "id": "id item_id uid uuid example_id row_id pair_id question_id prompt_id sample_id",
     "persona_id": "persona_id person_id user_id participant_id respondent_id speaker_id author_id "
-    "worker_id rater_id subject_id",
+    "worker_id rater_id subject_id respondent participant",
     "persona_text": "persona persona_text persona_description profile user_profile user_info bio "
     "biography self_description about_the_person about_person person",
     "question": "question prompt query instruction user_prompt user_query question_text input "
@@ -29,6 +30,11 @@ _NAMES = {
 _MAYBE_OWN = "answer choice chosen winner preference preferred selected vote pick better decision"
 _EXACT = {name: field for field, names in _NAMES.items() for name in names.split()}
 _OWN = OWN_ANSWER_NAMES | {"first_person", *_MAYBE_OWN.split(), "preferred_side", "correct_answer"}
+_ENDINGS = {
+    **dict.fromkeys(("question", "prompt"), "question"),
+    **dict.fromkeys(("topic", "category"), "topic"),
+    **dict.fromkeys(("label", "choice", "preference", "winner"), "own_answer"),
+}
 _STEMS = set(
     "response responses resp option options text texts answer answers output outputs completion "
     "completions reply replies candidate candidates assistant message essay sentence generation "
@@ -36,8 +42,10 @@ _STEMS = set(
 )
 _SCORES = {"score", "rating", "reward"}
 _FIRST, _SECOND = {"1", "a", "one", "first", "left"}, {"2", "b", "two", "second", "right"}
-_PREFIXES = ("feature:", "persona.", "persona_", "persona:", "demographic_", "demographics.")
-_PREFIXES += ("demographics_", "profile_", "profile.", "person_", "person.", "user.")
+_PREFIXES: tuple[str, ...] = tuple(
+    "feature: persona. persona_ persona: demographic_ demographics. demographics_ profile_ profile. "
+    "person_ person. user.".split()
+)
 _FEATURES = set(
     "age birth born children citizen citizenship city country degree disability education ethnic "
     "ethnicity employment gender generation hobbies hobby household ideology income interests job "
@@ -55,7 +63,7 @@ def guess(head: Head) -> ColumnMapping:
     names = {_name(column) for column in columns}
     counts_from_zero = any("0" in name.split("_") for name in names)
     has_pair = any(_EXACT.get(name) == "rejected" for name in names)
-    for guess_of in (_by_name, _by_side, _by_feature):
+    for guess_of in (_by_name, _by_side, _by_feature, _by_word):
         for column in columns:
             if fields[column] != NOT_IMPORTED:
                 continue
@@ -72,7 +80,9 @@ def guess(head: Head) -> ColumnMapping:
             else dict.fromkeys(("response_1", "response_2", "own_answer"), NOT_IMPORTED)
         )
         fields = {column: turned.get(field, field) for column, field in fields.items()}
-    ids = [cells.get(column, "") for column, f in fields.items() if f == "id" for _, cells in head.rows]
+    ids = [
+        cells.get(column, "") for column, f in fields.items() if f == "id" for _, cells in head.rows
+    ]
     if len(set(ids)) < len(ids):
         fields = {c: NOT_IMPORTED if f == "id" else f for c, f in fields.items()}
     labels = {column: label_of(column) for column, f in fields.items() if f == FEATURE}
@@ -127,3 +137,8 @@ def _by_feature(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
     name = column.strip().casefold()
     is_feature = name.startswith(_PREFIXES) or set(_name(column).split("_")) & _FEATURES
     return FEATURE if is_feature else ""
+
+
+def _by_word(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
+    """A longer name that ends in a common one, such as “Survey question”."""
+    return _ENDINGS.get(_name(column).rpartition("_")[2], "")

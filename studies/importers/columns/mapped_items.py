@@ -154,7 +154,9 @@ class MappedRows:
             more = ", and others" if len(self.unread) > _VALUES_SHOWN else ""
             found[f"own answers that could not be read ({values}{more})"] = unread
         if self.changed_ids:
-            found["ids with characters that are not allowed, which were replaced"] = self.changed_ids
+            found["ids with characters that are not allowed, which were replaced"] = (
+                self.changed_ids
+            )
         return found
 
 
@@ -209,7 +211,9 @@ def feature_names(mapping: ColumnMapping) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     keys: set[str] = set()
     for number, column in enumerate(mapping.columns_of(FEATURE), start=1):
-        label = storable(mapping.labels.get(column) or label_of(column))[:120] or f"Feature {number}"
+        label = (
+            storable(mapping.labels.get(column) or label_of(column))[:120] or f"Feature {number}"
+        )
         ascii_only = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode()
         key = re.sub(r"[^a-z0-9]+", "_", ascii_only.lower()).strip("_").lstrip("0123456789_")
         key = key or f"feature_{number}"
@@ -227,7 +231,9 @@ def _left_out(mapped: MappedRows) -> tuple[str, ...]:
 
 def _is_chosen_first(get: Mapping[str, str]) -> bool:
     """Which side the chosen response has: drawn from the texts, so that no side reveals it."""
-    return int(_hash([get.get(name, "") for name in ("question", "chosen", "rejected")]), 16) % 2 == 0
+    return (
+        int(_hash([get.get(name, "") for name in ("question", "chosen", "rejected")]), 16) % 2 == 0
+    )
 
 
 def _number(cell: str) -> float | int | str | None:

@@ -18,7 +18,7 @@ _SIDES = {
     **dict.fromkeys(("tie bothbad", "tie both bad", "undecided"), "tie"),
 }
 _NOTHING = {"", "na", "n a", "nan", "null", "none", "unknown", "missing"}
-_NAME = re.compile(rf"(?:the )?(?:{'|'.join(_NAMES)}) ?(\w+)|(\w+) (?:{'|'.join(_NAMES)})")
+_NAME = re.compile(rf"(?:{'|'.join(_NAMES)}) ?(\w+)|(\w+) (?:{'|'.join(_NAMES)})")
 
 
 @dataclass(frozen=True)
@@ -35,20 +35,21 @@ def read_answer(
 ) -> str | None:
     """r1, r2, tie, "" for no answer, or None if the value cannot be read.
 
-    `texts` are the responses, `names` the models that wrote them; `answers` decides first.
+    `texts` are the responses, `names` the models that wrote them; `answers` has what other values
+    mean, before the common rules.
     """
-    if (given := answers.get(value)) is not None:
-        return given
     folded = fold(value)
     for pair in (texts, names):
         if folded and folded in (both := [fold(text) for text in pair]) and both[0] != both[1]:
             return "r1" if folded == both[0] else "r2"
+    if (given := answers.get(value)) is not None:
+        return given
     return meaning_of(value)
 
 
 def meaning_of(value: str) -> str | None:
     """The meaning of a value by common rules; "" for no answer, None if there is no rule."""
-    words = " ".join(re.sub(r"[^\w]+|_", " ", value.casefold()).split())
+    words = " ".join(re.sub(r"[^\w]+|_", " ", value.casefold()).split()).removeprefix("the ")
     if words in _NOTHING:
         return ""
     if words in _SIDES:

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 from studies.importers.columns.guesses import guess
 from studies.importers.columns.table_file import Head, read_head
-from studies.importers.files.bundle import File
+from studies.importers.files.bundle import ZIPPED, File
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.import_source import is_of_a_set
 from studies.importers.items.personalized_judge import looks_released
 
-_ZIPPED = b"PK\x03\x04"
 # Values of the own answer that are read without a mapping, under its usual names.
 _READ = {"", "1", "2", "r1", "r2", "tie"}
 
@@ -17,7 +16,7 @@ _READ = {"", "1", "2", "r1", "r2", "tie"}
 def needs_mapping(file: File) -> bool:
     """Whether a file has rows, but not those of the item format or of a known data set."""
     start = file.head()
-    if start.startswith(_ZIPPED) or is_of_a_set(file):
+    if start.startswith(ZIPPED) or is_of_a_set(file):
         return False
     head = read_head(file)
     if not head.rows:

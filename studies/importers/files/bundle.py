@@ -18,7 +18,7 @@ from studies.redistribution import REDISTRIBUTION
 FORMAT = "thirdperson-items"
 # The exceptions of reading a damaged or encrypted zip.
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-_ZIPPED = b"PK\x03\x04"
+ZIPPED = b"PK\x03\x04"
 _BLOCK = 1 << 20
 _ITEMS = ("items.jsonl", "items.csv")
 _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
@@ -174,7 +174,7 @@ def _members(name: str, archive: zipfile.ZipFile) -> dict[str, File]:
             raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
         parts[base] = File(base, zipfile.Path(archive, info.filename))
         blocks = parts[base].blocks()
-        if next(blocks, b"").startswith(_ZIPPED):
+        if next(blocks, b"").startswith(ZIPPED):
             raise _zip_in_zip(name, info.filename)
         deque(blocks, maxlen=0)
     if inner and not parts:

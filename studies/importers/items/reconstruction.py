@@ -18,7 +18,7 @@ from studies.importers.items.records import ItemRecord
 from studies.importers.sets import SETS
 from studies.importers.sets.options import as_text
 
-_OF_A_SET = ("files", "format", "task", "options", "seed", "limit")
+_HOW = ("files", "format", "task", "options", "seed", "limit", "mapping")
 
 
 def read_list(path: Path) -> dict[str, str]:
@@ -79,22 +79,29 @@ def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
     `readings` are the log entries of the study's imports. Files in the neutral format are read
     together if there is nothing else; a data set is read with every option and its seed.
     """
-    neutral = [reading for reading in readings if reading["format"] not in SETS]
+    neutral = [reading for reading in readings if not _has_own_command(reading)]
     hows: list[dict[str, Any]] = []
     if neutral:
         files = dict.fromkeys(name for reading in neutral for name in reading["files"])
         limit = neutral[0]["limit"] if len(neutral) == 1 else None
         hows.append({"files": list(files), "task": neutral[0]["task"], "limit": limit})
     for reading in readings:
-        how = {name: reading[name] for name in _OF_A_SET}
-        if reading["format"] in SETS and how not in hows:
+        how = {name: reading[name] for name in _HOW if name in reading}
+        if _has_own_command(reading) and how not in hows:
             hows.append(how)
     return [_command(slug, how, is_last=how is hows[-1]) for how in hows]
 
 
+def _has_own_command(reading: Mapping[str, Any]) -> bool:
+    """Whether other files cannot be read by the same command."""
+    return reading["format"] in SETS or "mapping" in reading
+
+
 def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:
     words = ["manage.py", "import_items", slug, *how["files"], "--create", "--task", how["task"]]
-    if "format" in how:
+    if "mapping" in how:
+        words += ["--mapping", json.dumps(how["mapping"], ensure_ascii=False)]
+    elif "format" in how:
         words += ["--format", how["format"]]
         for name, value in how["options"].items():
             words += ["--option", f"{name}={as_text(value)}"]

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import BadOption, StudyError, UnknownStudy
+from studies.importers.columns.mapping import BadMapping, ColumnMapping
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_report import report_on
 from studies.importers.items.import_source import format_names, read_paths
@@ -79,6 +80,12 @@ class Command(BaseCommand):
             metavar="NAME=VALUE",
             help=f"option of a data set ({', '.join(SETS)}); repeatable",
         )
+        parser.add_argument(
+            "--mapping",
+            metavar="FILE",
+            help="mapping.json of the page that maps columns, or its text: for files with columns "
+            "of any names",
+        )
         parser.add_argument("--seed", type=int, help="seed of random draws from a data set")
         parser.add_argument(
             "--limit", type=positive, metavar="N", help="import only the first N items of a file"
@@ -97,6 +104,7 @@ class Command(BaseCommand):
                     limit=options["limit"],
                     options=dict(options["option"]),
                     seed=options["seed"],
+                    mapping=_mapping(options["mapping"]),
                     watch=bar,
                 )
             if options["like"]:
@@ -145,3 +153,15 @@ class Command(BaseCommand):
         if input(question).strip().lower() != "yes":
             raise CommandError("Nothing was replaced.")
         return items
+
+
+def _mapping(given: str | None) -> dict[str, Any] | None:
+    """The mapping in a file, or in the option itself. Raises `StudyError`."""
+    if given is None:
+        return None
+    if given.lstrip().startswith("{"):
+        return ColumnMapping.read(given).as_json()
+    try:
+        return ColumnMapping.read(Path(given).read_text("utf-8-sig")).as_json()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadMapping(f"{given} cannot be read: {error}.") from error

@@ -108,5 +108,5 @@ def register() -> None:
     marks.register(items_mark)
     section_pages.register(item_pages)
     register_pages("items", "studies:items", "studies:item", "studies:import")
-    register_pages("items", "studies:import-job")
+    register_pages("items", "studies:import-job", "studies:import-columns")
     register_pages("settings", "studies:settings")

@@ -1,0 +1,85 @@
+"""Which field a column is guessed to have, from its name and the other columns."""
+
+import pytest
+
+from studies.importers.columns.guesses import guess
+from studies.importers.columns.table_file import Head
+
+
+def guessed(*columns: str, rows=()) -> dict[str, str]:
+    numbered = tuple((n, dict(zip(columns, cells, strict=True))) for n, cells in enumerate(rows))
+    return {c: f for c, f in guess(Head("a.csv", columns, numbered)).fields.items() if f}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("response_1", "response_2"),
+        ("Response A", "Response B"),
+        ("option_a", "option_b"),
+        ("text_a", "text_b"),
+        ("answerA", "answerB"),
+        ("left text", "right text"),
+        ("response_0", "response_1"),
+        ("first_response", "second_response"),
+        ("responses.0", "responses.1"),
+        ("model_a_response", "model_b_response"),
+        ("conversation_a.1.content", "conversation_b.1.content"),
+    ],
+)
+def test_both_sides_are_found(first, second):
+    assert guessed(first, second) == {first: "response_1", second: "response_2"}
+
+
+@pytest.mark.parametrize(
+    ("column", "field"),
+    [
+        *((name, "own_answer") for name in ("label", "gold", "Preferred", "winner", "truth")),
+        *((name, "own_answer") for name in ("chosen", "Own answer", "human_preference")),
+        *((name, "question") for name in ("prompt", "Question", "survey question", "instruction")),
+        *((name, "feature") for name in ("age", "Party ID", "job", "persona_hobby")),
+        *((name, "feature") for name in ("feature:mood", "persona.mood", "Marital status")),
+        ("persona", "persona_text"),
+        ("user_id", "persona_id"),
+        ("Topic", "topic"),
+        ("model_a", "generated_by_1"),
+        ("score_2", "score_2"),
+    ],
+)
+def test_names_of_fields_are_found(column, field):
+    assert guessed(column) == {column: field}
+
+
+@pytest.mark.parametrize(
+    "column", ["first_name", "email", "notes", "", "年齢", "<script>", "\u202e"]
+)
+def test_other_names_are_not_imported(column):
+    assert guessed(column) == {}
+
+
+def test_a_pair_is_the_chosen_and_the_rejected_response():
+    assert guessed("prompt", "chosen", "rejected") == {
+        "prompt": "question",
+        "chosen": "chosen",
+        "rejected": "rejected",
+    }
+
+
+def test_beside_both_responses_the_chosen_one_is_the_own_answer():
+    found = guessed("response_1", "response_2", "chosen", "rejected")
+
+    assert found["chosen"] == "own_answer"
+    assert "rejected" not in found
+
+
+def test_a_field_of_one_column_is_given_once_and_features_often():
+    assert guessed("prompt", "question", "age", "job") == {
+        "prompt": "question",
+        "age": "feature",
+        "job": "feature",
+    }
+
+
+def test_ids_that_repeat_are_no_ids():
+    assert guessed("id", "age", rows=[("1", "3"), ("2", "3")])["id"] == "id"
+    assert "id" not in guessed("id", "age", rows=[("1", "3"), ("1", "4")])

@@ -1,0 +1,262 @@
+"""Items from files with columns of any names."""
+
+import json
+
+import pytest
+
+from studies.importers.columns.mapped_items import feature_names, read_mapped
+from studies.importers.columns.mapping import BadMapping, ColumnMapping
+from studies.importers.columns.own_answers import meaning_of
+from studies.importers.columns.table_file import HEAD_BYTES, read_head, table_of
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
+from studies.importers.files.readers import BadLine
+from studies.importers.items.import_report import report_on
+from tests.studies.hostile import HOSTILE
+
+FIELDS = {"q": "question", "a": "response_1", "b": "response_2", "age": "feature"}
+OWN = FIELDS | {"gold": "own_answer"}
+
+
+def csv_of(*rows: str, header: str = "q,a,b,age,gold") -> File:
+    return File("a.csv", "\n".join([header, *rows]).encode())
+
+
+def read(file: File, fields=OWN, **options):
+    return read_mapped(file, ColumnMapping(fields, **options), task="preference")
+
+
+def labels(found) -> list[str]:
+    return [item.values["first_person"] for item in found.items]
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [
+        *(
+            (v, "r1")
+            for v in ("A", "a", "1", "first", "Option A", "[[A]]", "model_a", "the left text")
+        ),
+        *((v, "r2") for v in ("B", "2", "Second", "response_2", "assistant_b", "r2", "right")),
+        *((v, "tie") for v in ("tie", "C", "Both", "tie (bothbad)", "No clear difference")),
+        *((v, "") for v in ("", "NA", "null", "unknown")),
+        *((v, None) for v in ("0", "unsure", "3", "yes", "AB")),
+    ],
+)
+def test_what_values_mean(value, meaning):
+    assert meaning_of(value) == meaning
+
+
+def test_an_own_answer_may_be_the_text_of_a_response_or_its_model():
+    by_text = read(csv_of("Q?,Yes,No,30,no", "R?,No,Yes,30,No", "S?,A,B,30,yes"))
+
+    assert labels(by_text) == ["r2", "r1", ""]
+    header = "q,a,b,age,gold,m1,m2"
+    fields = OWN | {"m1": "generated_by_1", "m2": "generated_by_2"}
+    assert labels(read(csv_of("Q?,Yes,No,30,gpt,llama,gpt", header=header), fields)) == ["r2"]
+
+
+def test_what_the_researcher_says_about_a_value_counts_and_the_rest_is_reported():
+    file = csv_of("Q?,Yes,No,30,0", "R?,Yes,No,30,1", "S?,Yes,No,30,hm", "T?,Yes,No,30,")
+
+    found = read(file, answers={"0": "r1", "1": "r2"})
+
+    assert labels(found) == ["r1", "r2", "", ""]
+    assert found.notes == {"own answers that could not be read (“hm” 1)": 1}
+
+
+def test_pairs_become_items_whose_side_does_not_reveal_the_answer():
+    rows = [f"Q{n}?,good {n},bad {n},30" for n in range(200)]
+    fields = {"q": "question", "c": "chosen", "r": "rejected", "age": "feature"}
+
+    found = read(csv_of(*rows, header="q,c,r,age"), fields)
+
+    for item in found.items:
+        assert item.values[item.values["first_person"]]["text"].startswith("good")
+    assert 70 < labels(found).count("r1") < 130
+
+
+def test_rows_get_ids_by_their_content_and_an_equal_row_is_left_out():
+    found = read(csv_of("Q?,Yes,No,30,A", "R?,Yes,No,30,A", "Q?,Yes,No,30,A"))
+
+    assert len(found.items) == 2
+    assert found.dropped == {"rows equal to an earlier row": 1}
+    again = read(csv_of("R?,Yes,No,30,A"))
+    assert again.items[0].content_hash == found.items[1].content_hash
+
+
+def test_rows_that_differ_only_in_the_own_answer_are_refused():
+    with pytest.raises(Refused, match="was already used on line 2"):
+        read(csv_of("Q?,Yes,No,30,A", "Q?,Yes,No,30,B"))
+
+
+def test_ids_with_other_characters_are_replaced_and_stay_apart():
+    fields = OWN | {"nr": "id"}
+
+    found = read(
+        csv_of("Q?,Y,N,30,A,a b", "R?,Y,N,30,A,a/b", "S?,Y,N,30,A,c", header="q,a,b,age,gold,nr"),
+        fields,
+    )
+
+    keys = [item.key for item in found.items]
+    assert len(set(keys)) == 3
+    assert keys[2] == "c"
+    assert list(found.notes.values()) == [2]
+
+
+def test_equal_profiles_are_one_persona():
+    found = read(csv_of("Q?,Yes,No,30,A", "R?,Yes,No,30,A", "S?,Yes,No,31,A"))
+
+    assert [item.persona.key == found.items[0].persona.key for item in found.items] == [
+        True,
+        True,
+        False,
+    ]
+    assert found.items[0].persona.features == [
+        {"key": "age", "label": "Age", "value": "30", "text": "Age: 30."}
+    ]
+
+
+def test_keys_of_features_are_allowed_and_unique_whatever_the_columns_are_called():
+    columns = ["Age", "age ", "年齢", "3 things", "", "<b>", "\x00", "é"]
+
+    keys = [
+        key for key, _ in feature_names(ColumnMapping(dict.fromkeys(columns, "feature"))).values()
+    ]
+
+    assert keys == ["age", "age_2", "feature_3", "things", "feature_5", "b", "feature_7", "e"]
+
+
+def test_constants_stand_for_columns_that_are_missing():
+    found = read(
+        csv_of("Yes,No", header="a,b"),
+        {"a": "response_1", "b": "response_2"},
+        question="Which?",
+        persona_text="A nurse.",
+    )
+
+    item = found.items[0]
+    assert (item.values["question"], item.persona.text) == ("Which?", "A nurse.")
+
+
+def test_the_report_says_what_was_not_imported_and_extra_data_stay():
+    file = csv_of("Q?,Yes,No,30,A,x,y", header="q,a,b,age,gold,note,more")
+
+    found = read(file, OWN | {"more": "extra"})
+
+    assert dict(report_on([found]).facts)["Columns not imported"] == "note"
+    assert found.items[0].values["metadata"] == {"columns": {"more": "y"}}
+    assert found.warnings == []
+
+
+def test_faults_name_their_lines():
+    with pytest.raises(Refused) as refused:
+        read(csv_of("Q?,Yes,No,30,A", "R?,,No,30,A", "S?,Yes,No,,A"))
+
+    assert [(f.line, f.rule) for f in refused.value.faults] == [
+        (3, "response is empty"),
+        (4, "persona is empty"),
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_cells_and_names_do_no_harm(text):
+    row = {f"q{text}": text or "?", "a": f"1 {text}", "b": f"2 {text}", f"age{text}": f"x{text}"}
+    file = File("a.json", json.dumps([row]).encode())
+    fields = dict(zip(row, ("question", "response_1", "response_2", "feature"), strict=True))
+
+    faults: set[str] = set()
+    try:
+        item = read(file, fields).items[0]
+    except Refused as refused:
+        faults = {fault.rule for fault in refused.faults}
+    else:
+        faults = set() if item.persona.features[0]["label"] else {"no label"}
+
+    assert faults <= {"control character", "question is missing"}
+
+
+class TestFiles:
+    def test_json_is_flattened_by_path(self):
+        row = {"p": {"age": 3, "none": None}, "turns": [{"text": "a"}, "b"], "ok": True}
+
+        (found,) = table_of(File("a.jsonl", json.dumps(row).encode()))
+
+        assert found == (
+            1,
+            {"p.age": "3", "p.none": "", "turns.0.text": "a", "turns.1": "b", "ok": "true"},
+        )
+
+    @pytest.mark.parametrize("indent", [None, 2])
+    @pytest.mark.parametrize("text", ["é" * 40_000, "x]},{", "1"])
+    def test_one_json_list_is_read_row_by_row(self, indent, text):
+        rows = [{"n": str(n), "text": text} for n in range(5)]
+        data = json.dumps(rows, indent=indent, ensure_ascii=False).encode()
+
+        found = list(table_of(File("a.json", data)))
+
+        assert [row[1] for row in found] == rows
+        assert [row[0] for row in found] == ([1] * 5 if indent is None else [2, 6, 10, 14, 18])
+
+    @pytest.mark.parametrize(
+        "data", [b"[", b"[1,", b'[{"a": 1}', b'[{"a": 1} {"a": 2}]', b"[nonsense]"]
+    )
+    def test_a_broken_list_is_a_fault(self, data):
+        assert isinstance(list(table_of(File("a.json", data)))[-1], BadLine)
+
+    def test_only_the_beginning_of_a_file_is_read_for_the_page(self):
+        rows = [f"Question {n}?,Yes,No,30,A" for n in range(60_000)]
+        file = csv_of(*rows)
+
+        head = read_head(file)
+
+        assert len(file.source) > 2 * HEAD_BYTES
+        assert len(head.rows) == 200
+        assert head.columns == ("q", "a", "b", "age", "gold")
+
+    def test_columns_without_a_name_are_no_columns(self):
+        head = read_head(csv_of(",1,Yes,No,,", header=",n,a,b,,"))
+
+        assert head.columns == ("n", "a", "b")
+
+    def test_a_column_that_appears_twice_is_a_fault(self):
+        with pytest.raises(Refused, match="the column a appears twice"):
+            read(csv_of("1,2", header="a,a"), FIELDS)
+
+
+class TestMapping:
+    def test_it_comes_back_from_json(self):
+        mapping = ColumnMapping(OWN, {"age": "Age group"}, {"x": "r1"}, "Which?", "A nurse.")
+
+        assert ColumnMapping.read(json.dumps(mapping.as_json())) == mapping
+
+    @pytest.mark.parametrize(
+        ("changes", "said"),
+        [
+            ({"format": "x"}, "format “thirdperson-mapping”"),
+            ({"more": 1}, "no key “more”"),
+            ({"columns": []}, "object of texts"),
+            ({"columns": {"a": "answer"}}, "is mapped to “answer”. Use one of: question,"),
+            ({"columns": {"a": "response_1"}}, "Choose the columns of response 1 and response 2."),
+            ({"answers": {"x": "A"}}, "Use r1, r2 or tie"),
+            ({"question": 3}, "are texts"),
+        ],
+    )
+    def test_a_faulty_one_is_refused(self, changes, said):
+        raw = {"format": "thirdperson-mapping", "columns": OWN} | changes
+
+        with pytest.raises(BadMapping, match=said):
+            ColumnMapping.of(raw)
+
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({**FIELDS, "x": "question"}, "“Question” has 2 columns"),
+            ({**FIELDS, "c": "chosen", "r": "rejected"}, "Choose either"),
+            ({"q": "question", "age": "feature", "c": "chosen"}, "both the chosen and"),
+            ({"a": "response_1", "b": "response_2", "q": "question"}, "about the persona"),
+            ({"a": "response_1", "b": "response_2", "age": "feature"}, "column of the question"),
+        ],
+    )
+    def test_what_is_missing_is_named(self, fields, said):
+        assert said in " ".join(ColumnMapping(fields).faults())
