@@ -1,9 +1,10 @@
 """Guesses which field a column has, from its name and the other columns."""
 
 import re
+from dataclasses import replace
 
 from studies.importers.columns.fields import FEATURE, NOT_IMPORTED
-from studies.importers.columns.mapping import ColumnMapping
+from studies.importers.columns.mapping import UNREAD, ColumnMapping
 from studies.importers.columns.table_file import Head
 from studies.importers.items.unknown_columns import OWN_ANSWER_NAMES
 
@@ -43,8 +44,8 @@ _STEMS = set(
 _SCORES = {"score", "rating", "reward"}
 _FIRST, _SECOND = {"1", "a", "one", "first", "left"}, {"2", "b", "two", "second", "right"}
 _PREFIXES: tuple[str, ...] = tuple(
-    "feature: persona. persona_ persona: demographic_ demographics. demographics_ profile_ profile. "
-    "person_ person. user.".split()
+    "feature: persona. persona_ persona: demographic_ demographics. demographics_ profile_ "
+    "profile. person_ person. user.".split()
 )
 _FEATURES = set(
     "age birth born children citizen citizenship city country degree disability education ethnic "
@@ -86,7 +87,16 @@ def guess(head: Head) -> ColumnMapping:
     if len(set(ids)) < len(ids):
         fields = {c: NOT_IMPORTED if f == "id" else f for c, f in fields.items()}
     labels = {column: label_of(column) for column, f in fields.items() if f == FEATURE}
-    return ColumnMapping(fields, labels)
+    return with_doubts(head, ColumnMapping(fields, labels))
+
+
+def with_doubts(head: Head, mapping: ColumnMapping) -> ColumnMapping:
+    """The mapping with 1 as unread where 0 occurs too: 1 may then mean the second response."""
+    column = mapping.column_of("own_answer")
+    values = {cells.get(column or "") for _, cells in head.rows}
+    if "0" not in values or "1" in mapping.answers:
+        return mapping
+    return replace(mapping, answers={**mapping.answers, "1": UNREAD})
 
 
 def label_of(column: str) -> str:

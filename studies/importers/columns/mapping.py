@@ -12,6 +12,7 @@ from studies.text import digest
 
 FORMAT = "thirdperson-mapping"
 ANSWERS = ("r1", "r2", "tie", "")
+UNREAD = "?"
 _TEXTS = ("question", "persona_text")
 
 
@@ -24,7 +25,8 @@ class ColumnMapping:
     """Which column has which field.
 
     `labels` are the names of persona features, by column. `answers` has what a value of the own
-    answer means (r1, r2, tie, or nothing); values that are not in it are read by common rules.
+    answer means: r1, r2, tie, nothing, or ? for a value that is not read. Values that are not in it
+    are read by common rules.
     `question` and `persona_text` are for all items, in files without such a column.
     """
 
@@ -99,7 +101,7 @@ class ColumnMapping:
                 known = ", ".join(FIELDS)
                 raise BadMapping(f"“{column}” is mapped to “{name}”. Use one of: {known}.")
         for value, answer in texts["answers"].items():
-            if answer not in ANSWERS:
+            if answer not in (*ANSWERS, UNREAD):
                 raise BadMapping(f"The answer “{value}” means “{answer}”. Use r1, r2 or tie.")
         given = {name: raw.get(name, "") for name in _TEXTS}
         if not all(isinstance(value, str) for value in given.values()):

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from studies.importers.columns.mapping import UNREAD
 from studies.text import fold
 
 _NAMES = (
@@ -43,7 +44,7 @@ def read_answer(
         if folded and folded in (both := [fold(text) for text in pair]) and both[0] != both[1]:
             return "r1" if folded == both[0] else "r2"
     if (given := answers.get(value)) is not None:
-        return given
+        return None if given == UNREAD else given
     return meaning_of(value)
 
 

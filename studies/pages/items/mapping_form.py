@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from studies.importers.columns.fields import FEATURE, FIELDS, NOT_IMPORTED, field_choices
-from studies.importers.columns.guesses import label_of
+from studies.importers.columns.guesses import label_of, with_doubts
 from studies.importers.columns.mapped_items import MappedRows
-from studies.importers.columns.mapping import ANSWERS, ColumnMapping
+from studies.importers.columns.mapping import ANSWERS, UNREAD, ColumnMapping
 from studies.importers.columns.own_answers import ValueCount, counted, meaning_of
 from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import Fault, Faults
@@ -149,15 +149,18 @@ def sent_mapping(head: Head, stored: ColumnMapping, data: Mapping[str, str]) -> 
         if value is None:
             continue
         answers.pop(value, None)
-        if answer in ANSWERS or answer == "none":
+        if answer in (*ANSWERS, "none"):
             answers[value] = "" if answer == "none" else str(answer)
-    return ColumnMapping(
+        if not answer:
+            answers[value] = UNREAD
+    mapping = ColumnMapping(
         fields,
         labels,
         {value: answer for value, answer in answers.items() if value},
         storable(data.get("question", ""))[: LIMITS["question"]],
         storable(data.get("persona_text", ""))[:MAX_TEXT],
     )
+    return with_doubts(head, mapping)
 
 
 def unsaved(study: Study, record: ItemRecord) -> Item:

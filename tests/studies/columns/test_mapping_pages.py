@@ -124,6 +124,18 @@ def test_the_meaning_of_a_value_and_the_name_of_a_feature_are_asked(client, stud
     assert Item.objects.first().persona.features[0]["label"] == "Age in years"
 
 
+def test_zero_and_one_mean_nothing_until_the_researcher_says_what(client, study):
+    header = "prompt,response_0,response_1,age,label\n"
+    upload, address = upload_of(client, f"{header}Q?,Yes,No,30,0\nR?,Yes,No,30,1\n")
+
+    page = client.get(address).text
+
+    assert page.count('<option value="">We cannot read this</option>') == 2
+    said = {"value-0": "0", "answer-0": "r1", "value-1": "1", "answer-1": "r2", "import": ""}
+    client.post(address, sent(upload, **said))
+    assert dict(Item.objects.values_list("question", "first_person")) == {"Q?": "r1", "R?": "r2"}
+
+
 def test_a_missing_field_is_named_and_nothing_is_imported(client, study):
     upload, address = upload_of(client)
     column = list(upload.mapping["columns"]).index("Option B")
