@@ -23,6 +23,9 @@ from studies.models import Item, Side, Study, Task
 from studies.personas.profile_text import Profile, profile_for
 from studies.prompts import BANDS, wording
 
+# A phone keeps a question of up to this many letters in view next to a long profile.
+_SHORT_QUESTION = 160
+
 # The definitions of the levels are expanded on this many items.
 _LEVELS_OPEN = 2
 
@@ -71,6 +74,7 @@ def item_context(*, item: Item, shown_first: str, form: AnswerForm, number: int)
         "study": study,
         "item": item,
         "profile_html": render_profile(profile_for(item), study.persona_style, language),
+        "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": QUESTION_HEADINGS[Task(item.task)],
         "sides": displayed_sides(item, shown_first),
         "setting": setting_of(study),

@@ -73,6 +73,7 @@ class Look(NamedTuple):
     has_context: bool
     has_context_title: bool
     has_question: bool
+    short_question: bool
     prompts: tuple[bool, ...]
     skipped: bool
     is_unsaved: bool
@@ -109,6 +110,7 @@ def look_of(context: dict[str, Any], deadline: Deadline | None) -> Look:
         has_context=bool(item.context),
         has_context_title=bool(item.context_title),
         has_question=bool(item.question),
+        short_question=context["short_question"],
         prompts=tuple(bool(side.prompt) for side in context["sides"]),
         skipped=context["skipped"],
         is_unsaved=context["is_unsaved"],
@@ -138,6 +140,7 @@ def _marks(look: Look) -> dict[str, Any]:
             question=_mark("question", look.has_question),
         ),
         "profile_html": _mark("profile"),
+        "short_question": look.short_question,
         "question_heading": QUESTION_HEADINGS[Task(look.task)],
         "sides": [
             SimpleNamespace(

@@ -35,9 +35,10 @@ function makeRange(place) {
   return range;
 }
 
-function onWideScreens(text) {
+/** A part of the text that the style sheet leaves out where there is no room. */
+function part(name, text) {
   const span = document.createElement("span");
-  span.className = "band-long";
+  span.className = name;
   span.textContent = text;
   return span;
 }
@@ -95,8 +96,9 @@ export function mountCertainty(form) {
       const name = document.createElement("b");
       name.textContent = found.name;
       band.append(
-        onWideScreens(`${value}, `), name,
-        onWideScreens(` (${found.low}–${found.high}): ${found.definition}`),
+        part("band-long", `${value}, `), name,
+        part("band-long", ` (${found.low}–${found.high})`),
+        part("band-meaning", `: ${found.definition}`),
       );
     }
     // Screen readers hear the level once the hand rests, not at every step.

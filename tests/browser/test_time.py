@@ -58,3 +58,13 @@ def test_the_notice_keeps_the_rules_and_works_without_javascript(open_page, stud
 
     expect(page.locator("#extend")).to_be_hidden()
     assert page.url.endswith("/task/1/")
+
+
+def test_a_time_of_day_carries_its_zone(open_page, study):
+    page = open_page(timezone_id="Asia/Tokyo", locale="en-GB")
+    enter_items(page, study)
+    leave(timedelta(minutes=5))
+
+    for address in (page.url, f"/s/{study.slug}/pause/"):
+        page.goto(address)
+        expect(page.locator("main time, .deadline time").last).to_contain_text("GMT+9")
