@@ -22,7 +22,8 @@ MANY = PERSONA + [
 # What of an element's box is in the window and not under the answer bar.
 VISIBLE = """([selector, bar]) => {
     const box = document.querySelector(selector).getBoundingClientRect();
-    const end = bar ? document.querySelector('.answer-bar').getBoundingClientRect().top : innerHeight;
+    const over = bar && document.querySelector('.answer-bar').getBoundingClientRect().top;
+    const end = over || innerHeight;
     return box.top >= 0 && box.bottom <= end && box.height > 0;
 }"""
 
