@@ -92,6 +92,23 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return cast
 
 
+def words(value: str) -> list[str]:
+    """Words separated by commas."""
+    return [word for part in value.split(",") if (word := part.strip())]
+
+
+def key_variables(value: str) -> list[str]:
+    """Names of environment variables; one that ends in * stands for all that begin like it."""
+    names = words(value)
+    for name in names:
+        if not re.fullmatch(r"[A-Z_][A-Z0-9_]{3,}\*?", name):
+            raise ValueError(
+                f"must be names such as TOGETHER_API_KEY or MODEL_KEY_*, separated by commas, not "
+                f"“{name}”. Write four characters or more before a *."
+            )
+    return names
+
+
 def address(*schemes: str) -> Callable[[str], str]:
     def cast(value: str) -> str:
         if urlsplit(value).scheme in schemes and urlsplit(value).netloc:

@@ -12,12 +12,14 @@ from config.env import (
     env,
     flag,
     folder,
+    key_variables,
     mail_server,
     one_of,
     read_dotenv,
     secret_key,
     sqlite,
     whole_number,
+    words,
 )
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -198,6 +200,13 @@ LINK_STARTS_PER_HOUR = env("LINK_STARTS_PER_HOUR", cast=whole_number(0, 1_000_00
 FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), default=15)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
+# Judges on pages: variables that may be named for a key, next to JUDGE_KEY_…; whether a key can be
+# entered; hosts at which editors may add judges; whether link-local addresses are asked.
+JUDGE_KEY_VARIABLES = env("JUDGE_KEY_VARIABLES", cast=key_variables, default=[])
+JUDGE_STORED_KEYS = env("JUDGE_STORED_KEYS", cast=flag, default=False)
+JUDGE_HOSTS = env("JUDGE_HOSTS", cast=words, default=[])
+JUDGE_LINK_LOCAL = env("JUDGE_LINK_LOCAL", cast=flag, default=False)
+
 PROLIFIC_BASE_URL = env(
     "PROLIFIC_BASE_URL",
     cast=address("http", "https"),
@@ -207,6 +216,9 @@ PROLIFIC_API_TOKEN = env.str("PROLIFIC_API_TOKEN", default="")
 PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds: for one answer, and for all waits between the attempts of a page.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
+
+# Where a form holds a key, neither an error page nor a debug page shows what was entered.
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.error_reports.HideAlways"
 
 LOGGING = {
     "version": 1,

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from judging.engine.interface import Backend, Parameters
 
@@ -36,14 +36,27 @@ class Capabilities:
     costs_money: bool = True
 
 
+class StoredKey(Protocol):
+    """A key that was entered on a page; it is kept encrypted until a request needs it."""
+
+    def open(self) -> str:
+        """The key. Raises `BadJudge` if it cannot be read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """What a backend knows of a judge. `max_tokens` is the limit of a whole reply with thinking."""
+    """What a backend knows of a judge. `max_tokens` is the limit of a whole reply with thinking.
+
+    `stored_key` is used instead of an environment variable. `link_local`: the administrator allows
+    link-local addresses, where cloud providers serve the credentials of a machine.
+    """
 
     name: str
     model: str
     base_url: str = ""
     api_key_env: str = ""
+    stored_key: StoredKey | None = field(default=None, repr=False)
+    link_local: bool = False
     temperature: float = 0.7
     top_p: float = 0.95
     max_tokens: int = 1024
@@ -74,6 +87,10 @@ class BackendKind(ABC):
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         """The parameters of requests as long as the server refuses none of them."""
         return Parameters({})
+
+    def models(self, judge: JudgeSettings) -> list[str]:
+        """The models that the judge's server says it offers; empty if it does not say."""
+        return []
 
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":
         """The client that submits files of questions; only with the capability `batch`."""

@@ -5,15 +5,19 @@ submits files and fetches them; there are few requests, and none of them asks a 
 """
 
 import json
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from judging.backends.completions import read_response, short, status_fault, without_key
-from judging.backends.endpoints import is_openai
+from judging.backends.endpoints import is_link_local, is_openai
 from judging.engine.interface import Fault, JudgeQuestion, Reply
+
+if TYPE_CHECKING:
+    import httpx2
 
 ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 MAX_BYTES = 190_000_000  # the format allows 200 MB
@@ -100,7 +104,7 @@ def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
 class BatchClient:
     """Submits files and fetches their results. Its calls block and raise `BatchError`."""
 
-    def __init__(self, *, base_url: str, api_key: str) -> None:
+    def __init__(self, *, base_url: str, api_key: str, link_local: bool = False) -> None:
         # Imported here, because it takes a second that most pages and commands do not need.
         import openai
 
@@ -109,6 +113,9 @@ class BatchClient:
             api_key=api_key or _NO_KEY,
             max_retries=2,
             timeout=openai.Timeout(600.0, connect=10.0),
+            http_client=openai.DefaultHttpxClient(
+                event_hooks={"request": [] if link_local else [_refuse_link_local]}
+            ),
         )
         if not is_openai(base_url):
             # Otherwise read from the environment, which may belong to another use.
@@ -165,6 +172,20 @@ class BatchClient:
         return list(read_lines(text.splitlines()))
 
 
+def _refuse_link_local(request: "httpx2.Request") -> None:
+    """Refuse link-local addresses, also those that a server redirects to."""
+    try:
+        found = socket.getaddrinfo(request.url.host, request.url.port)
+    except OSError:
+        return  # the request reports it
+    if any(is_link_local(str(address[0])) for *_, address in found):
+        raise BatchError(
+            f"{request.url.host} is a link-local or metadata address. Use another address, or ask "
+            "the administrator to set JUDGE_LINK_LOCAL=1.",
+            is_final=True,
+        )
+
+
 @contextmanager
 def _raising_batch_errors() -> Iterator[None]:
     """Raise errors of OpenAI's client as `BatchError`."""
@@ -179,5 +200,7 @@ def _raising_batch_errors() -> Iterator[None]:
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
         raise BatchError(f"The server takes no batch: {fault}", is_final=is_final) from error
     except openai.APIError as error:
+        if isinstance(error.__cause__, BatchError):
+            raise error.__cause__ from None
         message = f"The server cannot be reached: {short(error.message)}"
         raise BatchError(message, is_final=False) from error

@@ -6,22 +6,55 @@ half of a request's work, and the limiter already decides how many requests run 
 
 import asyncio
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import httpcore2
 import httpx2
 
 from judging.backends.completions import short
-from judging.engine.interface import Interrupted, TimedOut, Unreachable
+from judging.backends.endpoints import is_link_local
+from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unreachable
 
 CONNECT_SECONDS = 10.0
 _KEEP_SECONDS = 5.0  # how long an idle connection is kept; servers close theirs soon after
 
 
+class _NoLinkLocal(httpcore2.AnyIOBackend):
+    """Closes a connection to a link-local address before anything is sent.
+
+    The address of the connection is checked, because a name can mean another one at each look.
+    """
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
+        address = stream.get_extra_info("server_addr")
+        if address is not None and is_link_local(str(address[0])):
+            await stream.aclose()
+            raise Misconfigured(
+                f"{host} is a link-local or metadata address. Use another address, or ask the "
+                "administrator to set JUDGE_LINK_LOCAL=1."
+            )
+        return stream
+
+
 class Connections:
     """One connection per request under way; redirects are not followed, nothing is retried."""
 
-    def __init__(self, address: str, *, headers: Mapping[str, str], timeout: float) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        headers: Mapping[str, str],
+        timeout: float,
+        link_local: bool = False,
+    ) -> None:
         url = httpx2.URL(address)
         self._url = httpcore2.URL(
             scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
@@ -38,15 +71,22 @@ class Connections:
             proxy=_proxy_to(url),
             ssl_context=httpx2.create_ssl_context() if url.scheme == "https" else None,
             keepalive_expiry=_KEEP_SECONDS,
+            network_backend=None if link_local else _NoLinkLocal(),
         )
         self._idle: list[httpcore2.AsyncConnectionInterface] = []
 
     async def post(self, content: bytes) -> httpcore2.Response:
+        return await self._send("POST", content)
+
+    async def get(self) -> httpcore2.Response:
+        return await self._send("GET", b"")
+
+    async def _send(self, method: str, content: bytes) -> httpcore2.Response:
         """The whole response. Raises `Unreachable`, `TimedOut` or `Interrupted`."""
         try:
             # The library's own limits are per received piece, and pieces can keep arriving.
             async with asyncio.timeout(self._timeout + CONNECT_SECONDS):
-                return await self._post(content)
+                return await self._request(method, content)
         except httpcore2.ConnectTimeout as error:
             raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
@@ -57,11 +97,11 @@ class Connections:
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise Interrupted(f"connection lost ({type(error).__name__})") from error
 
-    async def _post(self, content: bytes) -> httpcore2.Response:
+    async def _request(self, method: str, content: bytes) -> httpcore2.Response:
         connection = await self._take()
         try:
             return await connection.request(
-                "POST",
+                method,
                 self._url,
                 headers=self._headers,
                 content=content,

@@ -1,13 +1,31 @@
 """Addresses of servers, and the key for each of them."""
 
+import ipaddress
 import os
+import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from judging.backends.backend import JudgeSettings
 from judging.errors import BadJudge, InvalidValue, Reason
 
 OPENAI_URL = "https://api.openai.com/v1"
-_OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_KEY = "OPENAI_API_KEY"
+# Secrets of this program, which no judge's server may receive.
+OWN_SECRETS = frozenset(
+    {
+        "CELERY_BROKER_URL",
+        "DATABASE_URL",
+        "EMAIL_URL",
+        "PROLIFIC_API_TOKEN",
+        "PROLIFIC_WEBHOOK_SECRET",
+        "SECRET_KEY",
+    }
+)
+# Addresses at which cloud providers serve a machine's credentials, apart from link-local ones.
+_METADATA = frozenset(
+    {"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}
+)
 
 _NO_ADDRESS = Reason(
     "no_address", "{field} must be an address like http://localhost:8000/v1, not “{value}”."
@@ -24,6 +42,19 @@ _KEY_OF_OPENAI = Reason(
 )
 
 
+_OWN_SECRET = Reason(
+    "own_secret",
+    "{field}: {value} holds a secret of this program, which no other server may receive. Name the "
+    "variable that holds the judge's key.",
+)
+LINK_LOCAL = Reason(
+    "link_local",
+    "{field}: {value} is a link-local or metadata address. Cloud providers serve the credentials "
+    "of this machine there. Use another address, or ask the administrator to set "
+    "JUDGE_LINK_LOCAL=1.",
+)
+
+
 def is_openai(base_url: str) -> bool:
     parts = urlsplit(base_url)
     return parts.scheme == "https" and parts.hostname == "api.openai.com"
@@ -36,15 +67,49 @@ def check_endpoint(judge: JudgeSettings) -> None:
         raise InvalidValue("base_url", _NO_ADDRESS, value=judge.base_url)
     if parts.username or parts.password or parts.query:
         raise InvalidValue("base_url", _SECRET_IN_ADDRESS)
-    if judge.api_key_env == _OPENAI_KEY and not is_openai(judge.base_url):
+    if not judge.link_local and any(map(is_link_local, _numeric_addresses(parts.hostname))):
+        raise InvalidValue("base_url", LINK_LOCAL, value=parts.hostname)
+    if judge.api_key_env in OWN_SECRETS:
+        raise InvalidValue("api_key_env", _OWN_SECRET, value=judge.api_key_env)
+    if judge.api_key_env == OPENAI_KEY and not is_openai(judge.base_url):
         raise InvalidValue("api_key_env", _KEY_OF_OPENAI)
+
+
+def is_link_local(address: str) -> bool:
+    """Whether an IP address is link-local, or serves a cloud provider's metadata."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        found = found.ipv4_mapped or found
+    return found.is_link_local or str(found) in _METADATA
+
+
+def _numeric_addresses(host: str) -> list[str]:
+    """The address that a host already is, in any notation; a name is checked when it is resolved.
+
+    Names are not looked up here: they can mean another address at the next look.
+    """
+    with suppress(OSError, UnicodeError):
+        found = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
+        return [str(address[0]) for *_, address in found]
+    return []
+
+
+def key_variable(judge: JudgeSettings) -> str:
+    """The environment variable that holds the judge's key; empty if it needs none."""
+    if judge.stored_key is not None:
+        return ""
+    return judge.api_key_env or (OPENAI_KEY if is_openai(judge.base_url) else "")
 
 
 def api_key(judge: JudgeSettings) -> str:
     """The key to send, or an empty text if there is none. Raises `BadJudge`."""
-    name = judge.api_key_env or (_OPENAI_KEY if is_openai(judge.base_url) else "")
+    if judge.stored_key is not None:
+        return judge.stored_key.open()
+    name = key_variable(judge)
     if not name:
         return ""
+    if name in OWN_SECRETS:
+        raise InvalidValue("api_key_env", _OWN_SECRET, value=name)
     key = os.environ.get(name, "").strip()
     if not key:
         raise BadJudge(

@@ -5,6 +5,7 @@ times the processor time for each of them, its retries would send (and pay for) 
 not in the ledger, and it reads keys and addresses from the environment that are meant for others.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
 )
-from judging.backends.completions import read_response, status_fault, without_key
+from judging.backends.completions import read_response, status_fault, storable, without_key
 from judging.backends.compression import unpacked
 from judging.backends.endpoints import OPENAI_URL, api_key, is_openai
 from judging.backends.error_messages import error_body
@@ -26,6 +27,7 @@ from judging.backends.parameters import FORM, MOST_LOGPROBS, SEED, Adjustments, 
 from judging.engine.interface import (
     Adjusted,
     Backend,
+    Fault,
     JudgeQuestion,
     Parameters,
     Reply,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from judging.backends.batch import BatchClient
     from judging.backends.connections import Connections
 
+_LIST_SECONDS = 4.0  # for the names of the models
 _NO_KEY = "none"  # servers without keys ignore it
 _MAY_ADJUST = frozenset({400, 403, 422})  # statuses of a complaint about a parameter
 
@@ -54,7 +57,14 @@ class OpenAISettings:
     structured: bool = False
 
 
-def connect(*, base_url: str, api_key: str, timeout: float) -> "Connections":
+def connect(
+    *,
+    base_url: str,
+    api_key: str,
+    timeout: float,
+    link_local: bool = False,
+    path: str = "chat/completions",
+) -> "Connections":
     """Connect to one server with one key; the key is sent to this address and no other."""
     from judging.backends.connections import Connections  # which loads the HTTP library
 
@@ -71,7 +81,12 @@ def connect(*, base_url: str, api_key: str, timeout: float) -> "Connections":
         ):
             if value := os.environ.get(variable):
                 headers[header] = value
-    return Connections(f"{base_url.rstrip('/')}/chat/completions", headers=headers, timeout=timeout)
+    return Connections(
+        f"{base_url.rstrip('/')}/{path}",
+        headers=headers,
+        timeout=timeout,
+        link_local=link_local,
+    )
 
 
 def intended_parameters(settings: OpenAISettings) -> Parameters:
@@ -147,7 +162,12 @@ class OpenAIKind(BackendKind):
         key, settings = api_key(judge), _settings(judge)
 
         def make() -> Backend:
-            connections = connect(base_url=judge.base_url, api_key=key, timeout=settings.timeout)
+            connections = connect(
+                base_url=judge.base_url,
+                api_key=key,
+                timeout=settings.timeout,
+                link_local=judge.link_local,
+            )
             return OpenAIBackend(settings, connections)
 
         return make
@@ -155,10 +175,32 @@ class OpenAIKind(BackendKind):
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
 
+    def models(self, judge: JudgeSettings) -> list[str]:
+        async def ask() -> bytes:
+            connections = connect(
+                base_url=judge.base_url,
+                api_key=api_key(judge),
+                timeout=_LIST_SECONDS,
+                link_local=judge.link_local,
+                path="models",
+            )
+            try:
+                return (await connections.get()).content
+            finally:
+                await connections.close()
+
+        try:
+            found = json.loads(asyncio.run(ask()))["data"]
+            return [storable(str(model["id"])) for model in found]
+        except (Fault, ValueError, LookupError, TypeError, RecursionError):
+            return []
+
     def batch_client(self, judge: JudgeSettings) -> "BatchClient":
         from judging.backends.batch import BatchClient
 
-        return BatchClient(base_url=judge.base_url, api_key=api_key(judge))
+        return BatchClient(
+            base_url=judge.base_url, api_key=api_key(judge), link_local=judge.link_local
+        )
 
 
 def _settings(judge: JudgeSettings) -> OpenAISettings:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -41,6 +42,9 @@ class Judge(models.Model):
     base_url = models.CharField(max_length=500, blank=True)
     api_key_env = models.CharField(
         max_length=120, blank=True, help_text="Name of the environment variable with the key."
+    )
+    sealed_key = models.TextField(
+        blank=True, editable=False, help_text="The key that was entered on a page, encrypted."
     )
     temperature = models.FloatField(
         default=0.7, validators=[MinValueValidator(0.0), MaxValueValidator(2.0)]
@@ -100,6 +104,16 @@ class Judge(models.Model):
         blank=True,
         help_text="Names, families or providers whose responses it must not judge.",
     )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        help_text="Empty if a command added it.",
+    )
+    is_retired = models.BooleanField(default=False, help_text="Not offered for new runs.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

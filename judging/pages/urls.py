@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from judging.pages import campaign_views, views
+from judging.pages import campaign_views, judge_views, views
 
 app_name = "judging"
 urlpatterns = [
@@ -25,6 +25,16 @@ urlpatterns = [
         r"(?P<action>pause|resume|cancel|start|refuse|probe)/$",
         campaign_views.change_all,
         name="change-campaign",
+    ),
+    path("available/", judge_views.judges_page, name="judges"),
+    path("available/add/", judge_views.add_judge, name="add-judge"),
+    path("available/<int:judge_id>/", judge_views.judge_page, name="judge"),
+    path("available/<int:judge_id>/change/", judge_views.change_judge, name="change-judge"),
+    path("available/<int:judge_id>/test/", judge_views.test_judge, name="test-judge"),
+    re_path(
+        r"^available/(?P<judge_id>\d{1,9})/(?P<action>retire|offer|remove-key|delete)/$",
+        judge_views.change_offer,
+        name="change-offer",
     ),
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),

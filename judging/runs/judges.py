@@ -60,17 +60,29 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         _need_address(preset, fields.get("base_url", judge.base_url))
     if is_new:
         fields = _defaults(fields.get("backend", DEFAULT)) | fields
-    changed = [key for key in IDENTITY if key in fields and getattr(judge, key) != fields[key]]
-    if not is_new and changed and judge.runs.exists():
+    store_judge(judge, fields)
+    return judge, is_new
+
+
+def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
+    """Change a judge and store it; what runs have recorded stays. Raises `BadJudge`.
+
+    A stored key stays at its address: with another address, and no other key, it is removed.
+    """
+    changed = [
+        key for key in ("name", *IDENTITY) if key in fields and getattr(judge, key) != fields[key]
+    ]
+    if judge.pk is not None and changed and judge.runs.exists():
         raise BadJudge(
-            f"Judge “{name}” has runs, so its {changed[0].replace('_', ' ')} cannot change any "
-            "more. Add a judge with another name."
+            f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} cannot change "
+            "any more. Add a judge with another name."
         )
+    if fields.get("base_url", judge.base_url) != judge.base_url:
+        fields = {"sealed_key": ""} | fields
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
     judge.save()
-    return judge, is_new
 
 
 def _defaults(backend: str) -> dict[str, Any]:

@@ -4,11 +4,14 @@ import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 
+from django.conf import settings
+
 from judging.backends.backend import BackendKind, JudgeSettings
 from judging.backends.registry import backend_kind
 from judging.engine.interface import Backend
 from judging.engine.limits import Limits
 from judging.models import Judge
+from judging.worker.stored_keys import SealedKey
 
 FIRST_SLOTS = 16  # at a server, before it has answered anything
 
@@ -23,6 +26,8 @@ def settings_of(judge: Judge) -> JudgeSettings:
         model=judge.model,
         base_url=judge.base_url,
         api_key_env=judge.api_key_env,
+        stored_key=SealedKey(judge.name, judge.sealed_key) if judge.sealed_key else None,
+        link_local=settings.JUDGE_LINK_LOCAL,
         temperature=judge.temperature,
         top_p=judge.top_p,
         max_tokens=reply_limit(judge),
@@ -50,7 +55,8 @@ def backend_key(judge: Judge) -> Hashable:
 
 def endpoint_of(judge: Judge) -> str:
     """The name of the endpoint for slots and rates, which a provider counts by model and key."""
-    parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, judge.api_key_env]
+    key = judge.sealed_key or judge.api_key_env
+    parts = [judge.backend, judge.base_url.rstrip("/"), judge.model, key]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

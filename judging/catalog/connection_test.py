@@ -1,0 +1,259 @@
+"""One question to a judge, to see that it can be asked; nothing of it is stored as a judgment."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from judging.backends.backend import JudgeSettings
+from judging.backends.endpoints import key_variable
+from judging.backends.parameters import differences
+from judging.engine.asking import ran_out_of_room
+from judging.engine.interface import (
+    Adjusted,
+    Backend,
+    Fault,
+    Garbage,
+    JudgeQuestion,
+    Misconfigured,
+    Parameters,
+    RateLimited,
+    Reply,
+    ServerError,
+    TimedOut,
+    Unreachable,
+    Verdict,
+)
+from judging.engine.replies import looks_like_refusal
+from judging.errors import JudgingError
+from judging.models import Judge, JudgeRun
+from judging.protocols.registry import DEFAULT, protocol
+from judging.runs.usage import Usage
+from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.prompts import prompt_of
+from studies.models import Item, Persona, Side, Study
+
+SECONDS = 20.0  # a page waits for the reply
+_MOST_ADJUSTMENTS = 6  # as many parameters can be refused, one at a time
+_MOST_MODELS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionTest:
+    """A question, its reply and how it was read; or the problem, and what to do about it.
+
+    `item` is empty for the built-in sample, `dollars` is None without a price or without usage.
+    """
+
+    setting: str
+    item: str
+    prompt: str
+    reply: str = ""
+    reading: str = ""
+    model: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    dollars: Decimal | None = None
+    latency_ms: int | None = None
+    adjustments: list[str] = field(default_factory=list)
+    problem: str = ""
+    advice: str = ""
+    detail: str = ""
+
+    @property
+    def outcome(self) -> str:
+        return "problem" if self.problem else "passed"
+
+
+def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
+    """Send one question of the study, or a built-in one, in the study's own setting."""
+    setting = setting_of(study)
+    item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
+    asked = item or _sample(study)
+    run = JudgeRun(study=study, judge=judge, setting=setting)
+    prompt = prompt_of(run, asked, shown_first=Side.R1)
+    known = ConnectionTest(setting=setting, item=item.key if item else "", prompt=prompt)
+    settings = settings_of(judge)
+    settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
+    seed = secrets.randbelow(2**31)
+    question = JudgeQuestion(id=0, prompt=prompt, protocol=protocol(setting), seed=seed)
+    started = time.monotonic()
+    try:
+        make = kind_of(judge).connect(settings)
+        reply, sent = asyncio.run(_ask(make, question))
+    except JudgingError as error:
+        return replace(known, problem="The judge cannot be asked.", advice=str(error))
+    except Fault as fault:
+        return _explained(known, fault, judge, settings)
+    wanted = kind_of(judge).intended_parameters(settings)
+    known = replace(
+        known,
+        reply=reply.text,
+        model=reply.model,
+        latency_ms=round((time.monotonic() - started) * 1000),
+        adjustments=differences(wanted.values, sent.values),
+    )
+    if reply.usage:
+        usage = Usage(reply.usage.prompt_tokens, reply.usage.completion_tokens, None)
+        known = replace(
+            known,
+            prompt_tokens=reply.usage.prompt_tokens,
+            completion_tokens=reply.usage.completion_tokens,
+            dollars=usage.dollars(judge, 1, by_batch=False),
+        )
+    return _read(known, question, reply, judge)
+
+
+def setting_of(study: Study) -> str:
+    """The protocol that asks what annotators of the study are asked."""
+    return "certainty" if study.ask_certainty else DEFAULT
+
+
+def _sample(study: Study) -> Item:
+    """An item for a study that has none; it is not stored."""
+    persona = Persona(
+        study=study,
+        features=[
+            {
+                "key": "hobby",
+                "label": "Hobby",
+                "value": "repairs old bicycles",
+                "text": "The person repairs old bicycles at weekends.",
+            }
+        ],
+    )
+    return Item(
+        study=study,
+        persona=persona,
+        task=study.task,
+        question="What is a good way to get to work across town?",
+        r1={"text": "Cycle along the river. It takes about twenty minutes."},
+        r2={"text": "Take the bus. It stops in front of the house."},
+    )
+
+
+async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Reply, Parameters]:
+    """One reply, and the parameters that the server accepted."""
+    backend = make()
+    try:
+        for _ in range(_MOST_ADJUSTMENTS):
+            parameters = backend.parameters()
+            with contextlib.suppress(Adjusted):
+                return await backend.ask(
+                    question, seed=question.seed, parameters=parameters
+                ), parameters
+        parameters = backend.parameters()
+        return await backend.ask(question, seed=question.seed, parameters=parameters), parameters
+    finally:
+        await backend.close()
+
+
+def _read(
+    known: ConnectionTest, question: JudgeQuestion, reply: Reply, judge: Judge
+) -> ConnectionTest:
+    verdict = question.protocol.read(reply.text, is_structured=reply.is_structured)
+    if reply.refused or (verdict.side is None and looks_like_refusal(reply.text)):
+        return replace(
+            known,
+            reading="refused",
+            problem="The model declined to answer.",
+            advice="Such replies count as missing, not as wrong. If most items are refused, choose "
+            "another model.",
+        )
+    if verdict.side is None:
+        return replace(known, reading="unparseable", **_no_verdict(reply, judge))
+    known = replace(known, reading=_words(verdict))
+    if question.protocol.asks_certainty and verdict.certainty is None and verdict.side != "C":
+        return replace(
+            known,
+            problem="The reply states no certainty.",
+            advice="The choice counts, and the certainty is missing. If this happens often, try "
+            "structured output or another model.",
+        )
+    return known
+
+
+def _words(verdict: Verdict) -> str:
+    """The verdict in words; response 1 is shown first, as A."""
+    side = {"A": "A (response 1)", "B": "B (response 2)", "C": "C (tie)"}[verdict.side or "C"]
+    return side if verdict.certainty is None else f"{side}, certainty {verdict.certainty}"
+
+
+def _no_verdict(reply: Reply, judge: Judge) -> dict[str, str]:
+    if ran_out_of_room(reply):
+        return {
+            "problem": "The model used all its tokens for thinking and gave no answer.",
+            "advice": f"Raise the thinking tokens of the judge (now {judge.thinking_tokens}).",
+        }
+    if reply.truncated:
+        return {
+            "problem": "The reply was cut off before it named a response.",
+            "advice": f"Raise the reply tokens of the judge (now {judge.max_tokens}).",
+        }
+    return {
+        "problem": "The reply names no response.",
+        "advice": "A run asks such a question up to five times. If the model ignores the requested "
+        "form, switch on structured output or choose another model.",
+    }
+
+
+def _explained(
+    known: ConnectionTest, fault: Fault, judge: Judge, settings: JudgeSettings
+) -> ConnectionTest:
+    """A fault in plain words, with what to do about it."""
+    problem, advice = _explanation(fault, judge, settings)
+    return replace(known, problem=problem, advice=advice, detail=str(fault))
+
+
+def _explanation(fault: Fault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
+    variable = key_variable(settings)
+    is_about_key = isinstance(fault, Misconfigured) and "refuses the key" in str(fault)
+    if is_about_key or fault.status in {401, 403}:
+        if judge.sealed_key:
+            return "The server refuses the key.", "Enter the key again on this page."
+        if not variable:
+            return "The server wants a key.", "Change the judge and give it a key."
+        return (
+            "The server refuses the key.",
+            f"Check the environment variable {variable} on this server, or use another key.",
+        )
+    if isinstance(fault, Misconfigured) and fault.status in {402, 429}:
+        return "The account has no credit left.", "Add credit at the provider, then test again."
+    if isinstance(fault, Misconfigured) and fault.status is None:
+        return "This address is not allowed.", str(fault)
+    if isinstance(fault, Misconfigured):
+        offered = kind_of(judge).models(settings)[:_MOST_MODELS]
+        words = f" The server offers: {', '.join(offered)}." if offered else ""
+        return (
+            f"The server has no model “{judge.model}”, or nothing at this address.",
+            f"Check the model’s name, and that the address ends in /v1.{words}",
+        )
+    if isinstance(fault, Unreachable):
+        return (
+            f"No connection to {judge.base_url}.",
+            "Check that the model server is running and that this server can reach it. "
+            "“localhost” means the machine that shows you this page.",
+        )
+    if isinstance(fault, TimedOut):
+        return (
+            f"No reply within {settings.timeout_seconds:.0f} seconds.",
+            "The server may still be loading the model, or the model thinks for long. Test again, "
+            f"or start a run with a test question: runs wait {judge.timeout_seconds} seconds.",
+        )
+    if isinstance(fault, RateLimited):
+        return (
+            "The server asks us to wait.",
+            "Its limit of requests is used up. Test again in a minute. Runs wait by themselves; "
+            "set requests per minute if you know the limit.",
+        )
+    if isinstance(fault, Garbage):
+        return (
+            "The server answers, but not like a model.",
+            "Check the address: it must be an OpenAI-compatible one and usually ends in /v1.",
+        )
+    if isinstance(fault, ServerError):
+        return "The server reports an error of its own.", "Test again, or look at its log."
+    return "The server did not accept the question.", "Read its message below."

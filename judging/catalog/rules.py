@@ -1,0 +1,88 @@
+"""Who may add judges, at which addresses, and with which keys.
+
+A judge's server receives a key and is asked from inside the network of this program, so an address
+is a privilege. Users with the permission “Can add judge”, which superusers have, may enter any
+address. Editors of a study may use OpenAI, the servers of judges that exist, and the hosts that
+JUDGE_HOSTS allows. Nobody can name an arbitrary environment variable on a page, and a key never
+follows a judge to another address.
+"""
+
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+
+from judging.backends.endpoints import OPENAI_KEY, is_openai
+from judging.backends.registry import backend_kind, names
+from judging.errors import InvalidValue, Reason
+from judging.models import Judge
+
+KEY_PREFIX = "JUDGE_KEY_"
+
+_NOT_YOUR_ADDRESS = Reason(
+    "not_your_address",
+    "{field}: you may use https://api.openai.com/v1 and the addresses of judges that exist. Ask an "
+    "administrator to add a judge at {value}, or to allow this host with JUDGE_HOSTS.",
+)
+_NOT_YOUR_KEY = Reason(
+    "not_your_key",
+    "{field}: the key in {value} is not used at this address yet. Ask an administrator to add the "
+    "first judge with it.",
+)
+_NO_KEY_VARIABLE = Reason(
+    "no_key_variable",
+    "{field}: {value} is not a variable for keys of judges. Its name must begin with "
+    f"{KEY_PREFIX}, or the administrator must list it in JUDGE_KEY_VARIABLES.",
+)
+
+
+def may_add_addresses(user: User | AnonymousUser) -> bool:
+    return user.has_perm("judging.add_judge")
+
+
+def may_change(user: User | AnonymousUser, judge: Judge) -> bool:
+    """Whether an editor of a study may change a judge, which all studies share."""
+    return may_add_addresses(user) or (user.pk is not None and judge.created_by_id == user.pk)
+
+
+def servers_in_use() -> list[str]:
+    """The addresses of judges that exist, each once."""
+    with_address = [name for name in names() if backend_kind(name).capabilities.needs_endpoint]
+    found = Judge.objects.filter(backend__in=with_address).order_by("base_url")
+    return list(found.values_list("base_url", flat=True).distinct())
+
+
+def check_address(user: User, base_url: str) -> None:
+    """Raise `InvalidValue` if the user may not add a judge at this address."""
+    if may_add_addresses(user) or is_openai(base_url) or _host_is_listed(base_url):
+        return
+    if base_url.rstrip("/") not in {each.rstrip("/") for each in servers_in_use()}:
+        raise InvalidValue("base_url", _NOT_YOUR_ADDRESS, value=base_url)
+
+
+def check_key_variable(user: User, base_url: str, name: str) -> None:
+    """Raise `InvalidValue` if the key in this variable must not be sent to this address."""
+    if not name or (name == OPENAI_KEY and is_openai(base_url)):
+        return
+    if Judge.objects.filter(base_url=base_url, api_key_env=name).exists():
+        return
+    if not is_key_variable(name):
+        raise InvalidValue("api_key_env", _NO_KEY_VARIABLE, value=name)
+    if not may_add_addresses(user):
+        raise InvalidValue("api_key_env", _NOT_YOUR_KEY, value=name)
+
+
+def is_key_variable(name: str) -> bool:
+    """Whether a page may name this environment variable; OPENAI_API_KEY has a rule of its own."""
+    patterns = [f"{KEY_PREFIX}?*", OPENAI_KEY, *settings.JUDGE_KEY_VARIABLES]
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _host_is_listed(base_url: str) -> bool:
+    try:
+        parts = urlsplit(base_url)
+        with_port = parts.netloc.rpartition("@")[2].lower()
+    except ValueError:
+        return False
+    return not {parts.hostname, with_port}.isdisjoint(map(str.lower, settings.JUDGE_HOSTS))

@@ -1,0 +1,253 @@
+"""The form in which a judge is added or changed."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.validators import MinValueValidator
+
+from judging.backends.backend import NO_PROBABILITIES
+from judging.backends.endpoints import OPENAI_URL
+from judging.catalog.rules import KEY_PREFIX, may_add_addresses, servers_in_use
+from judging.errors import FieldError
+from judging.models import Judge
+from judging.runs.judges import IDENTITY
+from judging.runs.presets import PRESETS
+
+KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
+_SERVER = ("base_url", "key_from", "api_key_env", "key")
+GROUPS = (
+    ("Model", ("name", "model")),
+    ("Server and key", _SERVER),
+    ("Prices", ("price_input", "price_output", "batch_price")),
+    ("Limits", ("concurrency", "rpm", "tpm", "timeout_seconds", "outage_seconds")),
+    (
+        "Replies",
+        (
+            "temperature",
+            "top_p",
+            "max_tokens",
+            "thinking_tokens",
+            "structured",
+            "probabilities",
+            "own_sources",
+        ),
+    ),
+)
+_LABELS = {
+    "name": "Name",
+    "model": "Model",
+    "base_url": "Address",
+    "price_input": "Input price, US dollars per million tokens",
+    "price_output": "Output price, US dollars per million tokens",
+    "batch_price": "Batch price, as a share of the normal price",
+    "concurrency": "Requests at a time",
+    "rpm": "Requests per minute",
+    "tpm": "Tokens per minute",
+    "timeout_seconds": "Time limit of a request, seconds",
+    "outage_seconds": "Time limit of an outage, seconds",
+    "temperature": "Temperature",
+    "top_p": "Top p",
+    "max_tokens": "Reply tokens",
+    "thinking_tokens": "Thinking tokens",
+    "structured": "Ask for structured output, which the server enforces",
+    "probabilities": "Option probabilities",
+}
+_HINTS = {
+    "name": "Shown on pages and in reports.",
+    "model": "As the server names it, for example gpt-4o-2024-05-13.",
+    "base_url": "Of an OpenAI-compatible server, including /v1, for example http://gpu1:8000/v1.",
+    "price_input": "Leave both prices empty if you do not know them. Enter 0 for your own server.",
+    "price_output": "",
+    "batch_price": "0.5 is half the price.",
+    "concurrency": "The most requests that wait for a reply at the same time.",
+    "rpm": "Leave empty for no limit.",
+    "tpm": "Leave empty for no limit.",
+    "timeout_seconds": "How long to wait for a reply.",
+    "outage_seconds": "How long a run waits for a server that does not reply, before it stops.",
+    "temperature": "From 0 to 2.",
+    "top_p": "From 0 to 1.",
+    "max_tokens": "The longest reply, without thinking.",
+    "thinking_tokens": "Additional tokens for a model that thinks before it replies.",
+    "structured": "",
+    "probabilities": "",
+}
+
+
+class JudgeForm(forms.ModelForm):
+    """A judge on a server; `fields_of_judge` are its fields as services take them.
+
+    `like` is the judge whose settings a new one starts from.
+    """
+
+    key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
+    api_key_env = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Environment variable",
+        help_text=f"Its name begins with {KEY_PREFIX}, for example {KEY_PREFIX}TOGETHER. "
+        "An administrator sets it on the server.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    key = forms.CharField(
+        required=False,
+        max_length=1000,
+        label="API key",
+        help_text="Stored encrypted and never shown again.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    own_sources = forms.CharField(
+        required=False,
+        max_length=1000,
+        label="Own responses",
+        help_text="Models, families or providers whose responses the judge must not judge, "
+        "separated by commas, for example openai, gpt.",
+    )
+
+    class Meta:
+        model = Judge
+        fields = tuple(_LABELS)
+        labels = _LABELS
+        help_texts = _HINTS
+
+    def __init__(
+        self,
+        user: User,
+        data: Any = None,
+        *,
+        judge: Judge | None = None,
+        like: Judge | None = None,
+        preset: str = "",
+    ) -> None:
+        self._like = like
+        initial = _initial(judge or like, preset) | ({"name": ""} if judge is None else {})
+        super().__init__(data, instance=judge and Judge.objects.get(pk=judge.pk), initial=initial)
+        self._offer_keys(judge, like)
+        self._offer_addresses(user)
+        self._fix(judge)
+
+    def _offer_keys(self, judge: Judge | None, like: Judge | None) -> None:
+        choices = []
+        if judge is not None and (judge.sealed_key or judge.api_key_env):
+            choices.append((KEEP, f"Keep the key ({_key_words(judge)})"))
+        if like is not None and (like.sealed_key or like.api_key_env):
+            choices.append((SAME, f"The same key as {like.name} ({_key_words(like)})"))
+        choices.append((NO_KEY, "No key, or OPENAI_API_KEY for OpenAI itself"))
+        choices.append((VARIABLE, "In an environment variable of the server"))
+        if settings.JUDGE_STORED_KEYS:
+            choices.append((STORED, "Enter a key here"))
+        else:
+            del self.fields["key"]
+        field = self.fields["key_from"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101
+        field.choices = choices
+        field.initial = choices[0][0]
+        self.fields["api_key_env"].initial = ""
+
+    def _offer_addresses(self, user: User) -> None:
+        field = self.fields["base_url"]
+        self.servers = [*dict.fromkeys([OPENAI_URL, *servers_in_use()])]
+        field.widget.attrs |= {"list": "servers", "inputmode": "url", "spellcheck": "false"}
+        if not may_add_addresses(user):
+            hosts = [f"any address at {host}" for host in settings.JUDGE_HOSTS]
+            field.help_text = f"One of: {', '.join([*self.servers, *hosts])}."
+        field.required = True
+
+    def _fix(self, judge: Judge | None) -> None:
+        """Disable what answers depend on, once a run has used the judge."""
+        self.is_fixed = judge is not None and judge.runs.exists()
+        for name in ("name", *IDENTITY) if self.is_fixed else ():
+            if name in self.fields:
+                self.fields[name].disabled = True
+        for name in ("price_input", "price_output"):
+            self.fields[name].validators.append(MinValueValidator(0))
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [
+            (title, [self[name] for name in names if name in self.fields])
+            for title, names in GROUPS
+        ]
+
+    def clean_own_sources(self) -> list[str]:
+        text = self.cleaned_data["own_sources"]
+        return [word for part in text.split(",") if (word := part.strip())]
+
+    def clean_key(self) -> str:
+        key = str(self.cleaned_data["key"]).strip()
+        if key and not re.fullmatch(r"[!-~]+", key):
+            raise forms.ValidationError(
+                "A key has letters, digits and signs without spaces. Copy it again."
+            )
+        return key
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        chosen = cleaned.get("key_from")
+        if chosen == VARIABLE and not cleaned.get("api_key_env"):
+            self.add_error("api_key_env", "Enter the name of the variable.")
+        if chosen == STORED and not cleaned.get("key") and "key" not in self.errors:
+            self.add_error("key", "Enter the key.")
+        if chosen == KEEP and cleaned.get("base_url") != self.instance.base_url:
+            self.add_error(
+                "key_from",
+                "A key is not sent to another address. Enter the key of this address again.",
+            )
+        if (cleaned.get("price_input") is None) != (cleaned.get("price_output") is None):
+            self.add_error("price_output", "Enter both prices or none.")
+        return cleaned
+
+    def _post_clean(self) -> None:
+        """Leave the checks of the whole judge to the service, which has the words for errors."""
+
+    def chosen(self) -> dict[str, Any]:
+        """What the form says, as `save_judge` takes it."""
+        fields = {
+            name: self.cleaned_data[name]
+            for name in (*_LABELS, "own_sources")
+            if not self.fields[name].disabled
+        }
+        how = self.cleaned_data["key_from"]
+        if how in (NO_KEY, VARIABLE):
+            fields["api_key_env"] = self.cleaned_data["api_key_env"] if how == VARIABLE else ""
+        return {
+            "fields": fields,
+            "key": self.cleaned_data["key"] if how == STORED else "",
+            "key_of": self._like if how == SAME else None,
+        }
+
+    def show(self, error: Exception) -> None:
+        """Show a service's error next to its field."""
+        if isinstance(error, FieldError):
+            field = error.field if error.field in self.fields else None
+            self.add_error(field, error.worded(self._label))
+        else:
+            self.add_error(None, str(error))
+
+    def _label(self, field: str) -> str:
+        shown = self.fields.get(field)
+        return f"“{shown.label}”" if shown else field.replace("_", " ")
+
+
+def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
+    """The first values of a form: those of a preset, of a judge, or the defaults."""
+    if preset in PRESETS:
+        chosen = PRESETS[preset]
+        return {
+            "model": chosen.model,
+            "base_url": chosen.base_url,
+            "own_sources": ", ".join(chosen.own_sources),
+        }
+    if judge is None:
+        return {"probabilities": NO_PROBABILITIES}
+    initial = {name: getattr(judge, name) for name in _LABELS}
+    for name in ("price_input", "price_output", "batch_price"):
+        if initial[name] is not None:
+            initial[name] = f"{initial[name].normalize():f}"
+    return initial | {"own_sources": ", ".join(judge.own_sources)}
+
+
+def _key_words(judge: Judge) -> str:
+    return "stored, encrypted" if judge.sealed_key else judge.api_key_env

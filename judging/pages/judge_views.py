@@ -1,0 +1,193 @@
+"""Pages on which judges are added, tested and changed; all studies share them."""
+
+import os
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from judging.backends.endpoints import key_variable
+from judging.backends.replay import IMPORTED
+from judging.catalog import changes
+from judging.catalog.connection_test import run_connection_test, setting_of
+from judging.catalog.rules import may_add_addresses, may_change
+from judging.errors import JudgingError
+from judging.models import Judge
+from judging.pages.judge_forms import JudgeForm
+from judging.runs.presets import PRESETS
+from judging.worker.endpoints import settings_of
+from studies.models import Membership, Study
+from studies.selectors import get_study
+from studies.services.studies import record
+
+PER_PAGE = 20
+
+
+def _editors_study(request: HttpRequest, slug: str) -> Study:
+    return get_study(request.user, slug, role=Membership.Role.EDITOR)
+
+
+def _judges() -> QuerySet[Judge]:
+    """The judges that can be asked; judgments that were imported belong to none of these."""
+    return Judge.objects.exclude(model=IMPORTED)
+
+
+@login_required
+@require_GET
+def judges_page(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the judges that a study can ask."""
+    study = _editors_study(request, slug)
+    judges = (
+        _judges()
+        .annotate(runs_here=Count("runs", filter=Q(runs__study=study)))
+        .order_by("is_retired", "name")
+    )
+    page = Paginator(judges, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "page": page,
+        "rows": [(judge, _key_state(judge)) for judge in page],
+        "may_add_addresses": may_add_addresses(request.user),
+    }
+    return render(request, "judging/judges.html", context)
+
+
+@sensitive_variables()
+@sensitive_post_parameters()
+@login_required
+@require_http_methods(["GET", "POST"])
+def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
+    study, user = _editors_study(request, slug), cast(User, request.user)
+    like = _chosen_judge(request.GET.get("like", ""))
+    preset = request.GET.get("preset", "")
+    form = JudgeForm(user, request.POST or None, like=like, preset=preset)
+    if form.is_valid() and (judge := _save(form, study, user, None)):
+        messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
+        return redirect("judging:judge", slug, judge.pk)
+    context = {"presets": PRESETS, "preset": preset, "like": like}
+    return _form_page(request, study, form, context)
+
+
+@sensitive_variables()
+@sensitive_post_parameters()
+@login_required
+@require_http_methods(["GET", "POST"])
+def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
+    study, user = _editors_study(request, slug), cast(User, request.user)
+    judge = get_object_or_404(_judges(), pk=judge_id)
+    if not may_change(user, judge) or not judge.capabilities.needs_endpoint:
+        raise Http404
+    form = JudgeForm(user, request.POST or None, judge=judge)
+    if form.is_valid() and _save(form, study, user, judge):
+        messages.success(request, "The changes are saved. They apply to future requests.")
+        return redirect("judging:judge", slug, judge.pk)
+    return _form_page(request, study, form, {"judge": judge})
+
+
+@sensitive_variables()
+def _save(form: JudgeForm, study: Study, user: User, judge: Judge | None) -> Judge | None:
+    """The stored judge; None if the form now says what is wrong."""
+    try:
+        return changes.save_judge(judge=judge, study=study, user=user, **form.chosen())
+    except JudgingError as error:
+        form.show(error)
+        return None
+
+
+def _form_page(
+    request: HttpRequest, study: Study, form: JudgeForm, context: dict[str, Any]
+) -> HttpResponse:
+    context = {"study": study, "form": form} | context
+    status = 422 if form.errors else 200
+    return render(request, "judging/judge_form.html", context, status=status)
+
+
+@login_required
+@require_GET
+def judge_page(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
+    study = _editors_study(request, slug)
+    judge = get_object_or_404(_judges(), pk=judge_id)
+    return render(request, "judging/judge.html", _judge_context(request, study, judge))
+
+
+@login_required
+@require_POST
+def test_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
+    """Ask one question now, and show what came of it; only the log says that it was asked."""
+    study = _editors_study(request, slug)
+    judge = get_object_or_404(_judges(), pk=judge_id)
+    if judge.capabilities.is_local:
+        raise Http404
+    result = run_connection_test(judge, study)
+    record(
+        study,
+        "judge tested",
+        user=cast(User, request.user),
+        judge=judge.name,
+        outcome=result.outcome,
+        tokens=(result.prompt_tokens or 0) + (result.completion_tokens or 0),
+    )
+    context = _judge_context(request, study, judge) | {"result": result}
+    return render(request, "judging/judge.html", context)
+
+
+@login_required
+@require_POST
+def change_offer(request: HttpRequest, slug: str, judge_id: int, action: str) -> HttpResponse:
+    """Retire a judge, offer it again, remove its stored key, or delete it."""
+    study, user = _editors_study(request, slug), cast(User, request.user)
+    judge = get_object_or_404(_judges(), pk=judge_id)
+    if not may_change(user, judge):
+        raise Http404
+    try:
+        if action == "delete":
+            changes.delete_judge(judge=judge, study=study, user=user)
+            messages.success(request, f"Judge “{judge.name}” is deleted.")
+            return redirect("judging:judges", slug)
+        if action == "remove-key":
+            changes.remove_key(judge=judge, study=study, user=user)
+            messages.success(request, "The stored key is removed.")
+        else:
+            is_retired = action == "retire"
+            changes.set_retired(judge=judge, is_retired=is_retired, study=study, user=user)
+    except JudgingError as error:
+        messages.error(request, str(error))
+    return redirect("judging:judge", slug, judge.pk)
+
+
+def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str, Any]:
+    return {
+        "study": study,
+        "judge": judge,
+        "key_state": _key_state(judge),
+        "setting": setting_of(study),
+        "runs_here": judge.runs.filter(study=study).count(),
+        "has_runs": judge.runs.exists() or judge.juries.exists(),
+        "may_change": may_change(request.user, judge),
+        "may_test": not judge.capabilities.is_local,
+    }
+
+
+def _chosen_judge(text: str) -> Judge | None:
+    judge = _judges().filter(pk=text).first() if text.isdecimal() and len(text) < 10 else None
+    return judge if judge and judge.capabilities.needs_endpoint else None
+
+
+def _key_state(judge: Judge) -> tuple[str, bool]:
+    """Where the key of a judge is, in words, and whether something is wrong with it."""
+    if not judge.capabilities.needs_endpoint:
+        return "no key needed", False
+    if judge.sealed_key:
+        return "stored, encrypted", False
+    name = key_variable(settings_of(judge))
+    if not name:
+        return "none", False
+    is_set = bool(os.environ.get(name, "").strip())
+    return (name, False) if is_set else (f"{name}, which is not set on this web server", True)
