@@ -137,6 +137,12 @@ def last_requests(run: JudgeRun, count: int = 20) -> QuerySet[Attempt]:
     return attempts.order_by("-pk")[:count]
 
 
+def last_judgments(run: JudgeRun, count: int = 20) -> QuerySet[Judgment]:
+    """The judgments of a run that ended last, newest first."""
+    ended = Judgment.objects.filter(run=run, answered_at__isnull=False).select_related("item")
+    return ended.order_by("-answered_at")[:count]
+
+
 def campaign_progress(campaign: Campaign) -> RunProgress:
     """Count the judgments of all runs of a campaign by state; one query."""
     counts = (
@@ -225,7 +231,7 @@ def run_cost(run: JudgeRun) -> RunCost:
         prompt_tokens=sums["prompt"] or 0,
         completion_tokens=sums["completion"] or 0,
         reasoning_tokens=sums["reasoning"] or 0,
-        dollars=Decimal(sums["nano"] or 0) / NANO if run.judge.is_priced else None,
+        dollars=Decimal(sums["nano"] or 0) / NANO if run.is_billed else None,
         estimated=Decimal(sums["estimated"] or 0) / NANO,
         mean_latency_ms=None if sums["latency"] is None else round(sums["latency"]),
     )

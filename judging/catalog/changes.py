@@ -23,7 +23,7 @@ _KEY_STAYS = Reason(
 )
 
 
-@sensitive_variables("fields", "key")
+@sensitive_variables()
 @transaction.atomic
 def save_judge(
     *,

@@ -112,6 +112,17 @@ class JudgeRun(models.Model):
         return Decimal(self.spent_nano) / NANO
 
     @property
+    def unpriced_tokens(self) -> int:
+        """The tokens that were used before the judge had a price; `spent` leaves them out."""
+        return int(self.parameters.get("unpriced_tokens", 0))
+
+    @property
+    def is_billed(self) -> bool:
+        """Whether a price was known for any of its requests."""
+        is_unknown = self.unpriced_tokens and self.unpriced_tokens >= self.tokens
+        return self.judge.is_priced and not self.is_imported and not is_unknown
+
+    @property
     def is_active(self) -> bool:
         return self.state in self.ACTIVE
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.errors import JudgingError
-from judging.models import Campaign, JudgeRun
+from judging.models import Campaign, Judge, JudgeRun
 from judging.pages.forms import CampaignForm
 from judging.runs import campaigns, lifecycle
 from judging.runs.estimates import RunEstimate, estimate_cells, estimate_plan, estimate_rest, gather
@@ -49,7 +49,8 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
     name = f"Campaign {study.campaigns.count() + 1}"
-    form = CampaignForm(study, request.POST or None, name=name, like=like)
+    judge = _preselected(request.GET.get("judge", ""))
+    form = CampaignForm(study, request.POST or None, name=name, like=like, judge=judge)
     estimate = None
     if form.is_valid():
         try:
@@ -73,6 +74,13 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "has_changed": "start" in request.POST,
     }
     return render(request, "judging/new.html", context, status=422 if form.errors else 200)
+
+
+def _preselected(text: str) -> str:
+    """The name of the judge that a link asks for; empty if it asks for none."""
+    if not text.isdecimal() or len(text) > 9:
+        return ""
+    return Judge.objects.filter(pk=text).values_list("name", flat=True).first() or ""
 
 
 @login_required

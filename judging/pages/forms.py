@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.validators import MinValueValidator
+from django.db.models import Q
 
 from judging.backends.replay import IMPORTED
 from judging.errors import FieldError
@@ -112,7 +113,6 @@ class CampaignForm(CostedForm):
         choices=lambda: [(each.name, each.description) for each in registry.PROTOCOLS],
         widget=forms.CheckboxSelectMultiple,
         label="Settings",
-        initial=["standard"],
     )
     features = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, label="Features of the persona", initial=["all"]
@@ -160,13 +160,22 @@ class CampaignForm(CostedForm):
     reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
 
     def __init__(
-        self, study: Study, data: Any = None, *, name: str, like: Campaign | None = None
+        self,
+        study: Study,
+        data: Any = None,
+        *,
+        name: str,
+        like: Campaign | None = None,
+        judge: str = "",
     ) -> None:
         self._like: dict[str, Any] = like.plan if like else {}
         orders = self._like.get("orders", [JudgeRun.Orders.BOTH])
-        initial = {"name": name} | self._like | {"orders": orders[0], "extend": bool(like)}
+        initial = {"name": name, "settings": _settings_of(study), "judges": [judge]}
+        initial |= self._like | {"orders": orders[0], "extend": bool(like)}
         super().__init__(data, initial=initial)
-        askable = Judge.objects.exclude(model=IMPORTED)
+        known = self._like.get("judges", [])
+        may_be_asked = Q(is_retired=False) | Q(name__in=known)
+        askable = Judge.objects.filter(may_be_asked).exclude(model=IMPORTED)
         self._choices("judges", [(judge.name, _words_of(judge)) for judge in askable])
         keys = known_keys(study)
         own = list(study.feature_sets.values_list("name", flat=True))
@@ -242,6 +251,12 @@ class ExtendForm(CostedForm):
 
     def spec(self) -> RunSpec:
         return RunSpec.of(self._run, **self.cleaned_data, extend=True)
+
+
+def _settings_of(study: Study) -> list[str]:
+    """The protocols that ask what annotators of the study are asked."""
+    chosen = ["certainty"] if study.ask_certainty else ["standard"]
+    return chosen + ["tie"] * study.allow_tie
 
 
 def _words_of(judge: Judge) -> str:

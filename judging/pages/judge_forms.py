@@ -1,6 +1,7 @@
 """The form in which a judge is added or changed."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -21,8 +22,13 @@ _SERVER = ("base_url", "key_from", "api_key_env", "key")
 GROUPS = (
     ("Model", ("name", "model")),
     ("Server and key", _SERVER),
-    ("Prices", ("price_input", "price_output", "batch_price")),
-    ("Limits", ("concurrency", "rpm", "tpm", "timeout_seconds", "outage_seconds")),
+    ("Prices", ("price_input", "price_output")),
+)
+MORE_GROUPS = (
+    (
+        "Limits and batches",
+        ("concurrency", "rpm", "tpm", "timeout_seconds", "outage_seconds", "batch_price"),
+    ),
     (
         "Replies",
         (
@@ -166,9 +172,25 @@ class JudgeForm(forms.ModelForm):
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return self._groups(GROUPS)
+
+    @property
+    def more_groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields that most judges leave as they are."""
+        return self._groups(MORE_GROUPS)
+
+    @property
+    def has_unusual(self) -> bool:
+        """Whether one of these needs attention."""
+        names = [name for _, group in MORE_GROUPS for name in group]
+        return any(name in self.errors for name in names)
+
+    def _groups(
+        self, groups: Iterable[tuple[str, Iterable[str]]]
+    ) -> list[tuple[str, list[forms.BoundField]]]:
         return [
             (title, [self[name] for name in names if name in self.fields])
-            for title, names in GROUPS
+            for title, names in groups
         ]
 
     def clean_own_sources(self) -> list[str]:

@@ -70,7 +70,7 @@ _RUN_CSV: dict[str, Callable[[RunRow], Any]] = {
     "failed": lambda row: row.progress.error,
     "retries": lambda row: row.run.retries,
     "tokens": lambda row: row.run.tokens,
-    "cost_usd": lambda row: row.run.spent if _is_billed(row.run) else None,
+    "cost_usd": lambda row: row.run.spent if row.run.is_billed else None,
     "started_at": lambda row: _seconds(row.run.started_at),
 }
 _JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
@@ -97,10 +97,6 @@ def judgments_csv(judgments: QuerySet[Judgment], *, name: str) -> HttpResponse:
     found = judgments.iterator(chunk_size=2000)
     cells = ([cell(judgment) for cell in _JUDGMENT_CSV.values()] for judgment in found)
     return csv_response(name, [*_JUDGMENT_CSV], cells)
-
-
-def _is_billed(run: JudgeRun) -> bool:
-    return run.judge.is_priced and not run.is_imported
 
 
 def _seconds(moment: datetime | None) -> str | None:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from judging.backends.replay import IMPORTED
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.forms import ExtendForm, JudgmentFilter, RunFilter
@@ -29,6 +30,7 @@ from judging.runs.request_conditions import Conditions, conditions_of
 from judging.selectors import (
     get_run,
     judgments_page,
+    last_judgments,
     last_requests,
     may_edit,
     recent_cost,
@@ -70,7 +72,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "rows": run_rows(study, study.judge_runs.all()),
         "campaigns": study.campaigns.all(),
-        "has_judges": Judge.objects.exists(),
+        "has_judges": _has_judges(),
         "may_edit": may_edit(request.user, slug),
     }
     return render(request, "judging/_panel.html", context)
@@ -95,11 +97,16 @@ def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse
         "rows": rows,
         "columns": _columns(sort),
         "is_filtered": any(chosen.values()),
-        "has_judges": Judge.objects.exists(),
+        "has_judges": _has_judges(),
         "query": request.GET.urlencode(),
         "may_edit": may_edit(request.user, slug),
     }
     return render(request, template, context)
+
+
+def _has_judges() -> bool:
+    """Whether a judge can be asked; judgments that were imported belong to none of these."""
+    return Judge.objects.filter(is_retired=False).exclude(model=IMPORTED).exists()
 
 
 def _columns(sort: str) -> list[dict[str, str]]:
@@ -153,6 +160,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": recent_cost(run),
         "conditions": _conditions_of(run, progress.ended),
+        "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
         "may_edit": may_edit(request.user, study.slug),

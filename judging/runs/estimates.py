@@ -21,6 +21,7 @@ from studies.models import Item, Side, Study
 
 _SAMPLED = 20  # items whose prompts are built to estimate their length
 _LETTERS_PER_TOKEN = 4
+_ASSUMED_MS = 2000.0  # of a reply, for a judge that has never replied
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ class JudgeEstimate:
     def dollars(self) -> Decimal | None:
         each = [row.dollars for row in self.rows if row.dollars is not None]
         return sum(each, Decimal(0)) if len(each) == self.runs else None
+
+    @property
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
 
     @property
     def seconds(self) -> float | None:
@@ -214,4 +219,11 @@ def _guess(run: JudgeRun) -> Usage:
     for item in items:
         lengths.append(len(prompt_of(run, item, shown_first=Side.R1)))
     mean = sum(lengths) / len(lengths) / _LETTERS_PER_TOKEN
-    return Usage(mean, protocol(run.setting).reply_tokens, None)
+    return Usage(mean, protocol(run.setting).reply_tokens, _latency_of(run.judge))
+
+
+def _latency_of(judge: Judge) -> float:
+    """The mean time of a reply in the judge's last run, or an assumption."""
+    last = judge.runs.filter(tokens__gt=0).order_by("-pk").first()
+    usage = usage_of(last) if last else None
+    return _ASSUMED_MS if usage is None or usage.latency_ms is None else usage.latency_ms

@@ -40,6 +40,11 @@ _LEADING_DASH = Reason(
     "{field} “{value}” begins with a dash, so that a command would read it as an option. Begin it "
     "with another character.",
 )
+_PRICE_STAYS = Reason(
+    "price_stays",
+    "{field}: the costs of runs are recorded by this price, so it cannot be removed. Enter the new "
+    "price, or add another judge.",
+)
 _INCONSISTENT = Reason("inconsistent", "{problem}")
 
 
@@ -79,10 +84,23 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         )
     if fields.get("base_url", judge.base_url) != judge.base_url:
         fields = {"sealed_key": ""} | fields
+    was_priced = judge.is_priced
     for key, value in fields.items():
         setattr(judge, key, value)
     _check(judge)
+    if judge.pk is not None and was_priced != judge.is_priced:
+        _keep_recorded_costs(judge)
     judge.save()
+
+
+def _keep_recorded_costs(judge: Judge) -> None:
+    """A price applies to future requests: note what was asked without one, and keep one in use."""
+    asked = judge.runs.filter(tokens__gt=0)
+    if not judge.is_priced and asked.exists():
+        raise InvalidValue("price_input", _PRICE_STAYS)
+    for run in asked:
+        run.parameters |= {"unpriced_tokens": run.tokens}
+        run.save(update_fields=["parameters"])
 
 
 def _defaults(backend: str) -> dict[str, Any]:

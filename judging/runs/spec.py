@@ -14,8 +14,8 @@ _NOT_POSITIVE = Reason("not_positive", "{field} must be more than 0 US dollars, 
 NO_PRICE = Reason(
     "no_price",
     "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
-    "{names[price_input]} and {names[price_output]} with add_judge (US dollars per million tokens; "
-    "0 for your own server), or use {names[token_budget]}.",
+    "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
+    "server), or use {names[token_budget]}.",
 )
 _NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
 

@@ -95,7 +95,7 @@ class _Budget:
         if self.nano is not None and nano is None:
             return OverBudget(
                 "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
-                "its input and output price with add_judge."
+                "its input and output price."
             )
         if self.live:
             return BudgetInUse("The requests under way may use up the rest of the budget.")

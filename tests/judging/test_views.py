@@ -141,8 +141,7 @@ def test_a_run_that_an_outage_stopped_can_be_resumed_from_the_panel(run, study):
 def test_an_empty_panel_says_what_to_do_first(study):
     page = sign_in(study, "viewer").get(reverse("judging:panel", args=["s"])).text
 
-    assert "add_judge NAME" in page
-    assert "judge s --judge NAME" in page
+    assert "An editor of the study can add judges and start runs." in page
 
 
 def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
@@ -217,7 +216,7 @@ def test_the_number_of_queries_does_not_grow_with_what_is_shown(
 
     with django_assert_max_num_queries(9):
         viewer.get(urls(run)[0])
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(23):
         viewer.get(urls(run)[1])
 
 
@@ -246,6 +245,7 @@ def test_a_run_that_goes_on_is_fetched_again_with_its_last_requests(run, study):
 
     assert f'data-src="{panel}"' in page
     assert "<html" not in part
+    assert "Last judgments" in part
     assert "Last requests" in part
     assert "1 per minute" in part
 
@@ -350,16 +350,16 @@ def test_what_no_run_matches_says_how_to_see_all(two_runs, study):
 
 @pytest.mark.parametrize("role", ["viewer", "editor"])
 @pytest.mark.parametrize("has_judges", [True, False])
-def test_an_empty_list_says_the_exact_command(study, role, has_judges):
+def test_an_empty_list_has_a_button_for_the_next_step(study, role, has_judges):
     if has_judges:
         make_judge(base_url="http://127.0.0.1:9/v1")
 
     page = sign_in(study, role).get(reverse("judging:list", args=["s"])).text
 
-    adding = "python manage.py add_judge NAME --model MODEL --base-url URL --price-input 5"
-    assert (adding in page) is not has_judges
-    assert "python manage.py judge s --judge NAME --setting certainty --probe" in page
-    assert (reverse("judging:new", args=["s"]) in page) is (has_judges and role == "editor")
+    may_edit = role == "editor"
+    assert (reverse("judging:add-judge", args=["s"]) in page) is (may_edit and not has_judges)
+    assert (reverse("judging:new", args=["s"]) in page) is (may_edit and has_judges)
+    assert "manage.py" not in page
 
 
 def test_judgments_are_sorted_and_downloaded_as_they_are_filtered(run, study):
