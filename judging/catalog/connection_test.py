@@ -164,9 +164,10 @@ def _read(
             "another model.",
         )
     if verdict.side is None:
-        return replace(known, reading="unparseable", **_no_verdict(reply, judge))
+        problem, advice = _no_verdict(reply, judge)
+        return replace(known, reading="unparseable", problem=problem, advice=advice)
     known = replace(known, reading=_words(verdict))
-    if question.protocol.asks_certainty and verdict.certainty is None and verdict.side != "C":
+    if protocol(known.setting).asks_certainty and verdict.certainty is None and verdict.side != "C":
         return replace(
             known,
             problem="The reply states no certainty.",
@@ -182,22 +183,23 @@ def _words(verdict: Verdict) -> str:
     return side if verdict.certainty is None else f"{side}, certainty {verdict.certainty}"
 
 
-def _no_verdict(reply: Reply, judge: Judge) -> dict[str, str]:
+def _no_verdict(reply: Reply, judge: Judge) -> tuple[str, str]:
+    """The problem with a reply that cannot be read, and what to do."""
     if ran_out_of_room(reply):
-        return {
-            "problem": "The model used all its tokens for thinking and gave no answer.",
-            "advice": f"Raise the thinking tokens of the judge (now {judge.thinking_tokens}).",
-        }
+        return (
+            "The model used all its tokens for thinking and gave no answer.",
+            f"Raise the thinking tokens of the judge (now {judge.thinking_tokens}).",
+        )
     if reply.truncated:
-        return {
-            "problem": "The reply was cut off before it named a response.",
-            "advice": f"Raise the reply tokens of the judge (now {judge.max_tokens}).",
-        }
-    return {
-        "problem": "The reply names no response.",
-        "advice": "A run asks such a question up to five times. If the model ignores the requested "
-        "form, switch on structured output or choose another model.",
-    }
+        return (
+            "The reply was cut off before it named a response.",
+            f"Raise the reply tokens of the judge (now {judge.max_tokens}).",
+        )
+    return (
+        "The reply names no response.",
+        "A run asks such a question up to five times. If the model ignores the requested form, "
+        "switch on structured output or choose another model.",
+    )
 
 
 def _explained(

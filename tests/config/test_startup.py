@@ -11,8 +11,8 @@ from tests.migrated import copy_migrated
 ROOT = Path(__file__).resolve().parents[2]
 # Statistics, plots, HTTP clients, files for exports: imported where the work is done.
 HEAVY = """
-    httpcore2 httpx2 kaleido krippendorff numpy openai pandas plotly pyarrow redis requests scipy
-    torch transformers
+    cryptography httpcore2 httpx2 kaleido krippendorff numpy openai pandas plotly pyarrow redis
+    requests scipy torch transformers
 """.split()
 NOTE = f"""
 import sys
@@ -103,7 +103,8 @@ Membership.objects.create(user=user, study=study, role="owner")
 client = Client(headers={"host": "localhost"})
 client.post("/accounts/login/", {"username": "researcher", "password": "a long password"})
 note("signing in")
-pages = "import/ items/ settings/ people/ people/prolific/ judges/ judges/new/ reports/ "
+pages = "import/ items/ settings/ people/ people/prolific/ judges/ judges/new/ judges/available/ "
+pages += "judges/available/add/ reports/"
 for page in ["", *pages.split(), "reports/plan/", "exports/"]:
     response = client.get(f"/studies/{study.slug}/{page}")
     assert response.status_code == 200, (page, response.status_code)
