@@ -5,6 +5,7 @@ class StudiesConfig(AppConfig):
     name = "studies"
 
     def ready(self) -> None:
-        from studies.pages.workbench import navigation
+        from studies.pages.workbench import navigation, setup
 
         navigation.register()
+        setup.register()

@@ -23,6 +23,10 @@ class FrozenStudy(StudyError):
     """The change would alter the content of existing answers or judgments."""
 
 
+class OpeningRefused(StudyError):
+    """A draft was not opened, because of its launch checks."""
+
+
 class StaleVersion(StudyError):
     """Somebody else saved the study in the meantime."""
 

@@ -1,13 +1,21 @@
 """What reports and exports add to the pages of a study."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
 from analysis.models import Export, Report
 from studies.models.studies import Study
-from studies.pages.workbench.registry import Mark, SectionPage, marks, register_pages, section_pages
+from studies.pages.workbench.registry import (
+    Mark,
+    Need,
+    SectionPage,
+    marks,
+    needs,
+    register_pages,
+    section_pages,
+)
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -39,7 +47,19 @@ def report_pages(study: Study) -> list[SectionPage]:
     ]
 
 
+def report_needs(study: Study) -> Iterator[Need]:
+    report = Report.objects.filter(study=study).order_by("-pk").only("state", "public_id").first()
+    if report is not None and report.state == Report.State.FAILED:
+        address = reverse("analysis:report", args=[study.slug, report.public_id])
+        yield Need("The newest report could not be built.", address, "Open the report")
+    state = Export.objects.filter(study=study).order_by("-pk").values_list("state", flat=True)
+    if state.first() == Export.State.FAILED:
+        address = reverse("exports:list", args=[study.slug])
+        yield Need("The newest export could not be written.", address, "Look at exports")
+
+
 def register() -> None:
+    needs.register(report_needs)
     section_pages.register(report_pages)
     marks.register(reports_mark)
     register_pages("report", "analysis:")

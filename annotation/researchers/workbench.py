@@ -1,12 +1,50 @@
 """What annotators and their recruitment add to the pages of a study."""
 
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+from django.db.models import Sum
 from django.urls import reverse
 
-from annotation.models import Annotator, ProlificSubmission
+from annotation.content.attention_check_rules import unfair_checks
+from annotation.models import (
+    Annotator,
+    BonusPayment,
+    ProlificReservation,
+    ProlificSubmission,
+    Recruitment,
+)
 from annotation.prolific.api import types
-from studies.models import Study
-from studies.pages.workbench.registry import Mark, SectionPage, marks, register_pages, section_pages
+from annotation.prolific.launch.forecast import look_ahead
+from annotation.quality.flags import RULES, quality_of
+from annotation.researchers.opening_checks import opening_checks
+from annotation.researchers.pace import pace
+from annotation.researchers.selectors import Coverage, coverage, funnel, quota_grid
+from studies.models import Item, Study
+from studies.money import format_money
+from studies.pages.listing import study_figures
+from studies.pages.workbench.registry import (
+    Mark,
+    MonitorCard,
+    Need,
+    SectionPage,
+    SetupTask,
+    TaskState,
+    cards,
+    marks,
+    needs,
+    once,
+    register_pages,
+    section_pages,
+    setup_tasks,
+)
+from studies.services import launch_checks
 from studies.statements.kept_figures import kept
+
+# Flags are looked for among the annotators who ended last: their number is that of a usual study.
+_LAST_ENDED = 60
+_MOST_GROUPS, _MOST_COLUMNS = 6, 3
 
 
 def annotators_mark(study: Study) -> list[Mark]:
@@ -16,7 +54,7 @@ def annotators_mark(study: Study) -> list[Mark]:
         count=lambda: Annotator.objects.filter(study=study).count(),
         rows=int,
     )
-    waiting = to_approve(study)
+    waiting = once(study, "to approve", lambda: to_approve(study))
     return [Mark("annotators", people, f"{waiting:,} to approve" if waiting else "")]
 
 
@@ -52,7 +90,177 @@ def annotator_pages(study: Study) -> list[SectionPage]:
     ]
 
 
+def annotator_cards(study: Study) -> list[MonitorCard]:
+    covered, speed, grid = _coverage(study), pace(study), quota_grid(study)
+    arrived = funnel(study)
+    answers = {
+        "coverage": covered,
+        "pace": speed,
+        "end": speed.end(covered),
+        "working": arrived.now,
+        "is_complete": covered.answers >= covered.needed > 0,
+    }
+    quota = {
+        "grid": grid,
+        "most": _MOST_GROUPS,
+        "is_narrow": grid is not None and len(grid.columns) <= _MOST_COLUMNS,
+    }
+    folder = "annotation/researcher/monitor"
+    return [
+        MonitorCard("answers", f"{folder}/answers.html", answers),
+        MonitorCard("quota", f"{folder}/quota.html", quota),
+        MonitorCard("funnel", f"{folder}/funnel.html", {"funnel": arrived}),
+        MonitorCard("coverage", f"{folder}/coverage.html", answers),
+        MonitorCard("money", f"{folder}/money.html", _money(study)),
+    ]
+
+
+def _coverage(study: Study) -> Coverage:
+    return once(study, "coverage", lambda: coverage(study))
+
+
+def _money(study: Study) -> dict[str, str | int]:
+    """Pay so far and at most; on Prolific as in our records there, elsewhere by who completed."""
+    if study.entry != Study.Entry.PROLIFIC:
+        completed = study.annotators.filter(state=Annotator.State.COMPLETED).count()
+        return {"people": completed, "pay": format_money(completed * study.reward, study.currency)}
+    approved = ProlificSubmission.objects.filter(
+        prolific_study__study=study, status=types.APPROVED
+    ).aggregate(sum=Sum("prolific_study__reward"))
+    reserved = ProlificReservation.objects.filter(prolific_study__study=study).aggregate(
+        sum=Sum("rewards"), fees=Sum("fees")
+    )
+    bonuses = BonusPayment.objects.filter(
+        prolific_study__study=study,
+        state__in=[BonusPayment.State.SENT, BonusPayment.State.PAID],
+    ).aggregate(sum=Sum("total"))
+    return {
+        "approved": format_money(approved["sum"] or 0, study.currency),
+        "bonuses": format_money(bonuses["sum"] or 0, study.currency),
+        "reserved": format_money((reserved["sum"] or 0) + (reserved["fees"] or 0), study.currency),
+    }
+
+
+def annotator_needs(study: Study) -> Iterator[Need]:
+    if waiting := once(study, "to approve", lambda: to_approve(study)):
+        words = "1 submission waits" if waiting == 1 else f"{waiting:,} submissions wait"
+        address = reverse("people:prolific-settle", args=[study.slug])
+        yield Need(f"{words} for approval and pay.", address, "Approve and pay", is_urgent=True)
+    yield from _recruitment_needs(study)
+    yield from _quota_needs(study)
+    yield from _flag_needs(study)
+
+
+def _recruitment_needs(study: Study) -> Iterator[Need]:
+    if study.entry == Study.Entry.PROLIFIC:
+        recruitment = Recruitment.objects.filter(study=study).first()
+        if recruitment is not None and recruitment.last_error:
+            address = reverse("people:prolific", args=[study.slug])
+            words = f"We could not read from Prolific. {recruitment.last_error}"
+            yield Need(words, address, "Open Prolific", is_urgent=True)
+    warning = kept(
+        "monitor-forecast",
+        study.pk,
+        study.version,
+        count=lambda: look_ahead(study).warning,
+        rows=lambda _: _coverage(study).items,
+    )
+    if warning:
+        yield Need(warning, reverse("people:places", args=[study.slug]), "Places and quota")
+
+
+def _quota_needs(study: Study) -> Iterator[Need]:
+    groups = [group for group in study.quota_groups.all() if group.target]
+    full = sum(group.completed >= group.target for group in groups)
+    if 0 < full < len(groups):
+        left = sum(max(0, group.target - group.completed) for group in groups)
+        words = (
+            f"{full:,} of {len(groups):,} quota groups are full. {left:,} "
+            f"place{' is' if left == 1 else 's are'} open in the others."
+        )
+        yield Need(words, reverse("people:places", args=[study.slug]), "Places and quota")
+
+
+def _flag_needs(study: Study) -> Iterator[Need]:
+    rules = kept(
+        "monitor-flags",
+        study.pk,
+        count=lambda: _flags(study),
+        rows=lambda _: _coverage(study).items,
+    )
+    if not rules:
+        return
+    people = rules.pop("any")
+    words = ", ".join(f"{RULES[rule].lower()} {count:,}" for rule, count in rules.most_common())
+    subject = "1 annotator is flagged" if people == 1 else f"{people:,} annotators are flagged"
+    address = f"{reverse('people:list', args=[study.slug])}?flag=any"
+    yield Need(f"{subject}: {words}.", address, "Look at flags", for_editors=False)
+
+
+def _flags(study: Study) -> Counter[str]:
+    """How many of the annotators who completed last have each flag, and “any” flag."""
+    ended = (
+        Annotator.objects.filter(
+            study=study, state=Annotator.State.COMPLETED, excluded_at=None, is_imported=False
+        )
+        .order_by("-pk")
+        .values_list("pk", flat=True)[:_LAST_ENDED]
+    )
+    found: Counter[str] = Counter()
+    for figures in quality_of(study, list(ended)).values():
+        if figures.rules:
+            found.update([*figures.rules, "any"])
+    return found
+
+
+def annotator_tasks(study: Study) -> Iterator[SetupTask]:
+    yield _checks_task(study)
+    yield _places_task(study)
+
+
+def _checks_task(study: Study) -> SetupTask:
+    address = reverse("people:checks", args=[study.slug])
+    splits = Counter(
+        Item.everything.filter(study=study)
+        .exclude(split=Item.Split.MAIN)
+        .values_list("split", flat=True)
+    )
+    practice, attention = splits[Item.Split.PRACTICE], splits[Item.Split.ATTENTION_CHECK]
+    questions = study.comprehension_questions.count()
+    words = (
+        f"{practice:,} practice items, {questions:,} comprehension questions, {attention:,} "
+        "attention checks"
+    )
+    title = "Checks: practice, comprehension, attention"
+    if not practice + attention + questions:
+        return SetupTask("checks", title, TaskState.NOT_STARTED, words, address)
+    unfair = unfair_checks(study)
+    state = TaskState.ATTENTION if unfair else TaskState.DONE
+    return SetupTask("checks", title, state, unfair[0] if unfair else words, address)
+
+
+def _places_task(study: Study) -> SetupTask:
+    address = reverse("people:places", args=[study.slug])
+    title = "Annotators and quota"
+    seats = study_figures(study).seats
+    if not seats:
+        words = "The number of annotators follows from the items"
+        return SetupTask("annotators", title, TaskState.NOT_STARTED, words, address)
+    needed = math.ceil(seats / study.items_per_annotator)
+    targets = list(study.quota_groups.values_list("target", flat=True))
+    words = f"{needed:,} annotators with {study.items_per_annotator} items each"
+    if targets and sum(targets) != needed:
+        words = f"{words}, but the quota groups have {sum(targets):,} places"
+        return SetupTask("annotators", title, TaskState.ATTENTION, words, address)
+    groups = f"{len(targets):,} quota groups" if targets else "no quota groups"
+    return SetupTask("annotators", title, TaskState.DONE, f"{words}, {groups}", address)
+
+
 def register() -> None:
+    setup_tasks.register(annotator_tasks)
+    launch_checks.register(opening_checks)
     marks.register(annotators_mark)
     section_pages.register(annotator_pages)
+    cards.register(annotator_cards)
+    needs.register(annotator_needs)
     register_pages("annotators", "people:")

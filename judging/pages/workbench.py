@@ -1,21 +1,140 @@
 """What judges add to the pages of a study."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils import timezone
 
 from judging.models import JudgeRun
+from judging.selectors import RunProgress, RunRow, run_rows
 from studies.models import Study
-from studies.pages.workbench.registry import Mark, marks, register_pages
+from studies.pages.workbench.registry import (
+    Mark,
+    MonitorCard,
+    Need,
+    SetupTask,
+    TaskState,
+    cards,
+    marks,
+    needs,
+    once,
+    register_pages,
+    setup_tasks,
+)
+
+_MOST_JUDGES = 6
+_STOPPED = (JudgeRun.State.STOPPED_BUDGET, JudgeRun.State.STOPPED_OUTAGE)
+# A worker touches a run that it works on every few seconds.
+_STALLED_AFTER = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class JudgeLine:
+    """A judge with the progress of its runs; `state` is that of the first that is not done."""
+
+    name: str
+    runs: int
+    progress: RunProgress
+    state: str
+    speed: int
 
 
 def judges_mark(study: Study) -> list[Mark]:
     runs = list(JudgeRun.objects.filter(study=study).values_list("state", "probe_first"))
     states = Counter(state for state, _ in runs)
-    stopped = states[JudgeRun.State.STOPPED_BUDGET] + states[JudgeRun.State.STOPPED_OUTAGE]
+    stopped = sum(states[state] for state in _STOPPED)
     waiting = sum(probe and state == JudgeRun.State.PAUSED for state, probe in runs)
     alerts = [f"{stopped:,} stopped" if stopped else "", f"{waiting:,} to start" if waiting else ""]
     return [Mark("judges", len(runs), ", ".join(filter(None, alerts)))]
 
 
+def judge_cards(study: Study) -> list[MonitorCard]:
+    lines = _lines(study)
+    judges = {"lines": lines[:_MOST_JUDGES], "others": max(0, len(lines) - _MOST_JUDGES)}
+    own = [row.run for row in _rows(study) if not row.run.is_imported]
+    budgets = [run.budget for run in own if run.budget is not None]
+    money = {
+        "spent": sum((run.spent for run in own), start=JudgeRun().spent),
+        "budget": sum(budgets) if budgets and len(budgets) == len(own) else None,
+        "tokens": sum(run.tokens for run in own),
+        "unpriced": sum(not run.judge.is_priced for run in own),
+    }
+    return [
+        MonitorCard("judges", "judging/monitor/judges.html", judges),
+        MonitorCard("money", "judging/monitor/money.html", money),
+    ]
+
+
+def _lines(study: Study) -> list[JudgeLine]:
+    """One line for each judge, those with work left first."""
+    by_judge: defaultdict[str, list[RunRow]] = defaultdict(list)
+    for row in _rows(study):
+        by_judge[row.run.judge.name].append(row)
+    lines = []
+    for name, rows in by_judge.items():
+        unfinished = [row.run for row in rows if row.run.state != JudgeRun.State.DONE]
+        progress = sum((row.progress for row in rows), start=RunProgress())
+        state = unfinished[0].state_words if unfinished else ""
+        lines.append(JudgeLine(name, len(rows), progress, state, sum(row.speed for row in rows)))
+    return sorted(lines, key=lambda line: not line.state)
+
+
+def judge_needs(study: Study) -> Iterator[Need]:
+    """One entry for each kind of trouble: with one run its reason, with several their number."""
+    rows = _rows(study)
+    late = timezone.now() - _STALLED_AFTER
+    kinds = {
+        "stopped": [row for row in rows if row.run.state in _STOPPED],
+        "stalled": [
+            row
+            for row in rows
+            if row.run.is_active and (row.run.touched_at or row.run.created_at) < late
+        ],
+        "waiting to start": [
+            row for row in rows if row.run.awaits_yes and row.run.state == JudgeRun.State.PAUSED
+        ],
+        "done with failed questions": [
+            row for row in rows if row.run.state == JudgeRun.State.DONE and row.progress.error
+        ],
+    }
+    for kind, found in kinds.items():
+        if found:
+            yield _need(study, kind, found)
+
+
+def _need(study: Study, kind: str, rows: list[RunRow]) -> Need:
+    if len(rows) > 1:
+        words = f"{len(rows):,} runs of judges are {kind}."
+        return Need(words, reverse("judging:list", args=[study.slug]), "Look at runs")
+    run = rows[0].run
+    reason = run.sentence if kind == "stopped" else ""
+    words = f"{run.judge.name} ({run.get_setting_display()}) is {kind}. {reason}".strip()
+    return Need(words, reverse("judging:run", args=[study.slug, run.public_id]), "Open the run")
+
+
+def _rows(study: Study) -> list[RunRow]:
+    return list(once(study, "runs", lambda: run_rows(study, study.judge_runs.all())))
+
+
+def judge_tasks(study: Study) -> list[SetupTask]:
+    address = reverse("judging:list", args=[study.slug])
+    runs = _rows(study)
+    if not runs:
+        words = "No judge has been asked yet. Judges can also answer later"
+        return [SetupTask("judges", "Judges", TaskState.NOT_STARTED, words, address)]
+    judges = len({row.run.judge_id for row in runs})
+    words = f"{judges:,} judge{'' if judges == 1 else 's'} in {len(runs):,} runs"
+    stopped = any(row.run.state in _STOPPED for row in runs)
+    state = TaskState.ATTENTION if stopped else TaskState.DONE
+    return [SetupTask("judges", "Judges", state, words, address)]
+
+
 def register() -> None:
+    setup_tasks.register(judge_tasks)
     marks.register(judges_mark)
+    cards.register(judge_cards)
+    needs.register(judge_needs)
     register_pages("judges", "judging:")

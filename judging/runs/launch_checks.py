@@ -22,7 +22,7 @@ def judges_of(study: Study) -> list[LaunchCheck]:
             LaunchCheck(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)
         ]
     words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
-    return [LaunchCheck(words, True, fix=reverse("judging:panel", args=[study.slug]))]
+    return [LaunchCheck(words, True, fix=reverse("judging:list", args=[study.slug]))]
 
 
 def _answers(judge: Judge) -> bool:

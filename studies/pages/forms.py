@@ -16,6 +16,7 @@ class StateForm(forms.Form):
     state = forms.ChoiceField(
         choices=[(s, s) for s in (Study.State.OPEN, Study.State.PAUSED, Study.State.CLOSED)]
     )
+    reason = forms.CharField(required=False, max_length=1_000)
 
 
 REPLACING = ("replace", "seen")

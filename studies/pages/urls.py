@@ -1,6 +1,6 @@
 from django.urls import path
 
-from studies.pages import import_views, settings_views, views
+from studies.pages import import_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
 from studies.pages.items import mapping_views
 
@@ -8,9 +8,11 @@ app_name = "studies"
 urlpatterns = [
     path("", views.list_page, name="list"),
     path("new/", settings_views.new, name="new"),
-    path("<slug:slug>/", views.detail, name="detail"),
+    path("<slug:slug>/", overview_views.detail, name="detail"),
+    path("<slug:slug>/monitor/", overview_views.monitor_panel, name="monitor"),
+    path("<slug:slug>/launch/", overview_views.launch, name="launch"),
     path("<slug:slug>/settings/", settings_views.settings, name="settings"),
-    path("<slug:slug>/state/", views.change_state, name="state"),
+    path("<slug:slug>/state/", overview_views.change_state, name="state"),
     path("<slug:slug>/import/", import_views.import_page, name="import"),
     path(
         "<slug:slug>/import/columns/<str:public_id>/",

@@ -1,23 +1,16 @@
-from typing import Any, cast
+from typing import Any
 
-from django.conf import settings
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
 
-from studies.errors import StudyError
 from studies.models import Item, Membership, Side, Study
 from studies.pages.csv_response import csv_response
-from studies.pages.forms import StateForm
-from studies.pages.listing import list_studies, role_of, study_figures
+from studies.pages.listing import list_studies
 from studies.pages.long_lists import LongList
 from studies.prompts import build_prompt
 from studies.selectors import get_study
-from studies.services.studies import set_state
 
 _PER_PAGE = 50
 _EDITORS = (Membership.Role.OWNER, Membership.Role.EDITOR)
@@ -41,42 +34,6 @@ def list_page(request: HttpRequest) -> HttpResponse:
         "columns": _columns(sort),
     }
     return render(request, "studies/list.html", context)
-
-
-@require_GET
-@login_required
-def detail(request: HttpRequest, slug: str) -> HttpResponse:
-    study = get_study(request.user, slug)
-    context = {
-        "study": study,
-        "figures": study_figures(study),
-        "may_edit": role_of(request.user, study) in _EDITORS,
-        "entry_url": settings.PUBLIC_BASE_URL + _entry(study),
-        "panels": [
-            ("Annotators", reverse("people:panel", args=[slug])),
-            ("Judges", reverse("judging:panel", args=[slug])),
-            ("Reports", reverse("analysis:panel", args=[slug])),
-            ("Exports", reverse("exports:panel", args=[slug])),
-        ],
-        "log": study.log.select_related("user")[:10],
-    }
-    return render(request, "studies/detail.html", context)
-
-
-@require_POST
-@login_required
-def change_state(request: HttpRequest, slug: str) -> HttpResponse:
-    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    form = StateForm(request.POST)
-    if not form.is_valid():
-        return HttpResponse("Choose open, paused or closed.", status=400, content_type="text/plain")
-    try:
-        study = set_state(study_id=study.pk, state=form.cleaned_data["state"], user=_user(request))
-    except StudyError as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"The study is {study.state}.")
-    return redirect("studies:detail", slug)
 
 
 @require_GET
@@ -120,20 +77,6 @@ def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "setting": setting,
     }
     return render(request, "studies/item.html", context)
-
-
-def _user(request: HttpRequest) -> User:
-    """The signed-in user; `login_required` refuses all others."""
-    return cast(User, request.user)
-
-
-def _entry(study: Study) -> str:
-    """The participants' address, with the placeholders that Prolific fills in."""
-    path = reverse("annotation:entry", args=[study.slug])
-    if study.entry != Study.Entry.PROLIFIC:
-        return path
-    names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-    return path + "?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
 
 
 def _columns(sort: str) -> list[dict[str, str]]:

@@ -21,6 +21,7 @@ pytestmark = [
 @pytest.fixture
 def study():
     User.objects.create_superuser("ada", password="a good long secret")
+    make_study(slug="draft", state="draft")
     study = make_study(slug="one", title="Everyday choices", is_simulated=True)
     make_item(study=study, key="a-rather-long-key-" + "x" * 60, question="Tea or coffee? " * 8)
     return study
@@ -36,6 +37,8 @@ def test_every_page_fits_and_passes_axe(signed_in, viewport, scheme):
         ("new", []),
         ("settings", ["one"]),
         ("detail", ["one"]),
+        ("detail", ["draft"]),
+        ("launch", ["draft"]),
         ("import", ["one"]),
         ("items", ["one"]),
         ("item", ["one", key]),
@@ -108,14 +111,16 @@ def test_the_sign_in_page_passes_axe_and_takes_the_form_of_a_real_browser(study,
     page.wait_for_url("**" + reverse("studies:list"))
 
 
-def test_panels_fill_their_slots_say_when_and_can_be_paused(signed_in):
+def monitor(page):
+    return page.locator(f'[data-src="{reverse("studies:monitor", args=["one"])}"]')
+
+
+def test_the_monitor_is_there_at_once_says_when_and_can_be_paused(signed_in):
     page = signed_in()
     page.goto(reverse("studies:detail", args=["one"]))
 
-    for address in ("people:panel", "judging:panel", "analysis:panel"):
-        slot = page.locator(f'[data-src="{reverse(address, args=["one"])}"]')
-        slot.locator("h2").first.wait_for()
-        until(page, "slot => slot.bare", slot.element_handle())
+    for title in ("Quota", "Annotators", "Items by number of answers", "Judges", "Money"):
+        expect(monitor(page).get_by_role("heading", name=title, exact=True)).to_be_visible()
     page.get_by_text("Updated").wait_for()
     pause = page.get_by_role("button", name="Pause updates")
     pause.click()
@@ -123,11 +128,19 @@ def test_panels_fill_their_slots_say_when_and_can_be_paused(signed_in):
     assert pause.get_attribute("aria-pressed") == "true"
 
 
-def test_a_panel_follows_what_happens_without_a_reload(signed_in, study):
+def test_the_monitor_fits_one_screen(signed_in):
+    page = signed_in(viewport={"width": 1280, "height": 800})
+    page.goto(reverse("studies:detail", args=["one"]))
+
+    box = monitor(page).bounding_box()
+
+    assert box["y"] + box["height"] <= 800
+
+
+def test_the_monitor_follows_what_happens_without_a_reload(signed_in, study):
     page = signed_in()
     page.goto(reverse("studies:detail", args=["one"]))
-    slot = page.locator(f'[data-src="{reverse("people:panel", args=["one"])}"]')
-    until(page, "slot => slot.bare", slot.element_handle())
+    slot = monitor(page)
     before = slot.inner_text()
     page.mouse.move(10, 10)
 
@@ -136,25 +149,24 @@ def test_a_panel_follows_what_happens_without_a_reload(signed_in, study):
     until(page, "([slot, before]) => slot.innerText !== before", [slot.element_handle(), before])
 
 
-def test_a_panel_that_cannot_be_loaded_is_named(signed_in):
+def test_a_monitor_that_cannot_be_loaded_stays_and_says_so(signed_in):
     page = signed_in()
-    address = reverse("people:panel", args=["one"])
+    address = reverse("studies:monitor", args=["one"])
     page.route(f"**{address}", lambda route: route.fulfill(status=500, body=""))
 
     page.goto(reverse("studies:detail", args=["one"]))
+    page.mouse.move(10, 10)
 
-    page.get_by_text("Could not load “Annotators”.").wait_for()
-    page.get_by_role("link", name="Show annotators").wait_for()
+    page.get_by_text("Could not load “Monitor”.").wait_for()
+    expect(monitor(page).get_by_role("heading", name="Quota")).to_be_visible()
 
 
-def test_without_scripts_panels_are_links(signed_in):
+def test_without_scripts_the_monitor_is_part_of_the_page(signed_in):
     page = signed_in(javascript=False)
     page.goto(reverse("studies:detail", args=["one"]))
 
-    page.get_by_role("link", name="Show annotators").click()
-
-    expect(page.get_by_text("Annotators").first).to_be_visible()
-    assert page.url.endswith(reverse("people:panel", args=["one"]))
+    expect(monitor(page).get_by_text("answers", exact=False).first).to_be_visible()
+    expect(page.get_by_text("Pause updates")).to_be_hidden()
 
 
 def test_a_study_is_paused_by_its_button(signed_in):
@@ -164,7 +176,7 @@ def test_a_study_is_paused_by_its_button(signed_in):
     page.get_by_role("button", name="Pause study", exact=True).click()
 
     page.get_by_text("The study is paused.").wait_for()
-    assert Study.objects.get().state == "paused"
+    assert Study.objects.get(slug="one").state == "paused"
 
 
 def test_a_broken_file_is_explained_and_its_faults_can_be_downloaded(signed_in, tmp_path):
@@ -193,4 +205,4 @@ def test_the_administration_takes_the_form_of_a_real_browser(signed_in, study):
     page.get_by_role("button", name="Save", exact=True).click()
 
     page.get_by_text("was changed successfully").wait_for()
-    assert Study.objects.get().minutes == 33
+    assert Study.objects.get(slug="one").minutes == 33

@@ -20,10 +20,9 @@ from annotation.prolific.launch.place_and_pay_checks import (
     place_checks,
     workspace_checks,
 )
-from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.launch.workspace import Workspace
 from studies.models import Study
-from studies.services.launch_checks import LaunchCheck, checks_of_other_apps
+from studies.services.launch_checks import LaunchCheck, registered_checks
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ def preview(
         *pay_checks(study, account, pay),
         *balance_checks(account, cost, study.currency),
         *_filter_checks(study, drafts),
-        *study_checks(study),
-        *checks_of_other_apps(study),
+        *registered_checks(study),
     ]
     return Preview(
         checks=sorted(checks, key=_urgency),

@@ -24,6 +24,7 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
             else "Recruitment is not set to Prolific. Change “Recruitment” in the settings.",
             study.entry != Study.Entry.PROLIFIC,
             True,
+            f"{reverse('studies:settings', args=[study.slug])}#id_entry",
         ),
         LaunchCheck(
             "Participants can reach the study's address."

@@ -40,7 +40,16 @@ def _attention(study: Study) -> LaunchCheck:
 def _contact(study: Study) -> LaunchCheck:
     if study.contact:
         return LaunchCheck("The consent page names your contact address.", False)
-    return LaunchCheck("The consent page names no contact address. Add one in the settings.", True)
+    return LaunchCheck(
+        "The consent page names no contact address. Add one in the settings.",
+        True,
+        fix=_setting(study, "contact"),
+    )
+
+
+def _setting(study: Study, name: str) -> str:
+    """The address of a field on the page of settings."""
+    return f"{reverse('studies:settings', args=[study.slug])}#id_{name}"
 
 
 def _codes(study: Study) -> LaunchCheck:
@@ -55,16 +64,16 @@ def _consent(study: Study) -> LaunchCheck:
     if study.consent.strip():
         return LaunchCheck(f"The consent text is your own, version {version}.", False)
     facts = {
-        "who asks": study.researchers,
-        "where and how long answers are kept": study.storage,
-        "the ethics approval": study.ethics,
+        "researchers": ("who asks", study.researchers),
+        "storage": ("where and how long answers are kept", study.storage),
+        "ethics": ("the ethics approval", study.ethics),
     }
-    if missing := [name for name, value in facts.items() if not value]:
+    if missing := {name: words for name, (words, value) in facts.items() if not value}:
         return LaunchCheck(
             f"The consent text is the standard one, version {version}. It does not state "
-            f"{' or '.join(missing)}. Add this in the settings.",
+            f"{' or '.join(missing.values())}. Add this in the settings.",
             True,
-            fix=reverse("studies:settings", args=[study.slug]),
+            fix=_setting(study, next(iter(missing))),
         )
     return LaunchCheck(
         f"The consent text is the standard one with your details, version {version}.", False

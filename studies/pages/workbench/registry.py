@@ -77,10 +77,9 @@ class SectionPage:
 
 @dataclass(frozen=True)
 class MonitorCard:
-    """A part of the live monitor; `template` shows it with `context`, and `study` is there too."""
+    """A part of the card `key` of `CARDS`; `template` shows it with `part.context`."""
 
     key: str
-    title: str
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
 
@@ -109,8 +108,19 @@ needs: Registry[Need] = Registry()
 cards: Registry[MonitorCard] = Registry()
 section_pages: Registry[SectionPage] = Registry()
 
+Found = TypeVar("Found")
+
+
+def once(study: Study, name: str, find: Callable[[], Found]) -> Found:
+    """What `find` returns, found once for this object of a study: sources of a page share it."""
+    known: dict[str, Found] = study.__dict__.setdefault("_found_once", {})
+    if name not in known:
+        known[name] = find()
+    return known[name]
+
+
 # The section of a page, by the name of its address or the namespace before it.
-_SECTION_OF = {"studies:detail": "overview"}
+_SECTION_OF = {"studies:detail": "overview", "studies:launch": "overview"}
 
 
 def register_pages(section: str, *names: str) -> None:

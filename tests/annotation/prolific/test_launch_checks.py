@@ -10,8 +10,8 @@ from annotation.prolific.launch.study_checks import study_checks
 from annotation.prolific.sync.sync import follow_all
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun
+from judging.runs.launch_checks import judges_of
 from studies.models import Item
-from studies.services.launch_checks import checks_of_other_apps
 from tests.annotation.prolific.life import launched, make_recruiting, published
 
 pytestmark = pytest.mark.django_db
@@ -78,14 +78,14 @@ def test_judges_are_asked_for_a_sign_of_life(is_up, study, httpserver):
     judge = Judge.objects.create(name="steady", backend="openai", model="m", base_url=url)
     JudgeRun.objects.create(study=study, judge=judge, seed=1)
 
-    (found,) = checks_of_other_apps(study)
+    (found,) = judges_of(study)
 
     assert found.is_open is not is_up
     assert "steady" in found.text
 
 
 def test_a_study_without_judges_is_told_that_they_can_come_later(study):
-    (found,) = checks_of_other_apps(study)
+    (found,) = judges_of(study)
 
     assert not found.is_open
     assert "afterwards" in found.text
