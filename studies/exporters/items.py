@@ -20,12 +20,13 @@ def may_redistribute(study: Study) -> bool:
 def item_rows(study: Study) -> Iterator[dict[str, Any]]:
     """Every item of a study in the interchange format, by key; withheld texts as hashes."""
     items = Item.everything.filter(study=study).select_related("persona").order_by("key")
-    shape = _row if may_redistribute(study) else _withheld
+    shape = raw_item if may_redistribute(study) else _withheld
     for item in items.iterator(chunk_size=_CHUNK):
         yield shape(item)
 
 
-def _row(item: Item) -> dict[str, Any]:
+def raw_item(item: Item) -> dict[str, Any]:
+    """An item in the interchange format."""
     metadata = dict(item.metadata)
     extra = metadata.pop("_extra", {})
     row = {

@@ -18,7 +18,7 @@ from studies.importers.columns.recognition import needs_mapping
 from studies.importers.columns.uploads import OtherColumns, head_of, keep_upload
 from studies.importers.files.bundle import ZIPPED
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
-from studies.importers.items.replacement import replaceable
+from studies.importers.items.replacement import counts, why_not
 from studies.importers.items.storage import ImportResult
 from studies.importers.sets import SETS
 from studies.importers.uploads import import_now, is_quick, keep_for_import, warnings_shown
@@ -37,13 +37,19 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     dataset = SETS.get(request.GET.get("set", ""))
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    there = counts(study)
+    reason = why_not(study) if any(there) else ""
     form = ImportForm(
-        *sent, dataset=dataset, initial={"task": study.task}, there=replaceable(study)
+        *sent,
+        dataset=dataset,
+        initial={"task": study.task},
+        there=there if there[0] and not reason else None,
     )
     context: dict[str, Any] = {
         "study": study,
         "form": form,
         "dataset": dataset,
+        "why_not": reason,
         "sets": SETS.values(),
     }
     if form.is_valid():

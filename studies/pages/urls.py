@@ -2,7 +2,7 @@ from django.urls import path
 
 from studies.pages import import_views, overview_views, settings_views, views
 from studies.pages.framed import framed_here
-from studies.pages.items import mapping_views
+from studies.pages.items import editing_views, mapping_views
 
 app_name = "studies"
 urlpatterns = [
@@ -37,4 +37,9 @@ urlpatterns = [
     ),
     path("<slug:slug>/items/", views.items, name="items"),
     path("<slug:slug>/items/<str:key>/", views.item, name="item"),
+    path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
+    path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
+    path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
+    # Not below items/, where it could be the address of an item.
+    path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
 ]

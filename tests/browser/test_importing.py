@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from studies.models import Item
 from tests.browser.conftest import PHONE, THEMES, fits_and_reads_well
-from tests.factories import make_study
+from tests.factories import make_item, make_study
 
 pytestmark = [
     pytest.mark.browser,
@@ -89,3 +89,28 @@ def test_only_persona_features_have_a_label(signed_in, file):
     assert [labels.nth(n).is_visible() for n in range(8)].count(True) == 2
     page.get_by_label("Field of Notes").select_option("Persona feature")
     assert [labels.nth(n).is_visible() for n in range(8)].count(True) == 3
+
+
+@THEMES
+def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study, viewport, scheme):
+    make_item(study=study, key="a-rather-long-key-" + "x" * 60)
+    key = Item.objects.get().key
+    page = signed_in(viewport=viewport, color_scheme=scheme)
+
+    for path in (f"items/{key}/edit/", f"items/{key}/persona/", f"items/{key}/delete/"):
+        page.goto(f"/studies/one/{path}")
+        fits_and_reads_well(page)
+    page.goto(f"/studies/one/items/{key}/edit/")
+    page.get_by_label("Response 2", exact=True).fill("")
+    page.get_by_role("button", name="Save item").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    fits_and_reads_well(page)
+    page.goto("/studies/one/delete-items/")
+    fits_and_reads_well(page)
+    page.get_by_role("button", name="Delete all items").click()
+    page.get_by_role("link", name="Short name of the study").wait_for()
+    fits_and_reads_well(page)
+    page.get_by_label("Short name of the study").fill("one")
+    page.get_by_role("button", name="Delete all items").click()
+    page.get_by_text("Deleted 1 item").wait_for()
+    assert not Item.objects.exists()

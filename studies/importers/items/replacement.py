@@ -21,15 +21,20 @@ def what_rests_on_items(study: Study) -> str:
     return ""
 
 
+def why_not(study: Study) -> str:
+    """A sentence for a page: why items cannot be edited, deleted or replaced; empty if they can."""
+    if not (reason := what_rests_on_items(study)):
+        return ""
+    if reason.endswith("assignments"):
+        reason = "annotators have been given some of them"
+    elif reason.endswith("judgments") and study.frozen_at is None:
+        reason = "a run asks judges about them"
+    return f"Items cannot be edited, deleted or replaced, because {reason}."
+
+
 def counts(study: Study) -> tuple[int, int]:
     """The number of items and personas of the study."""
     return Item.everything.filter(study=study).count(), study.personas.count()
-
-
-def replaceable(study: Study) -> tuple[int, int] | None:
-    """The number of items and personas that could be replaced; None if none can be."""
-    found = counts(study)
-    return found if found[0] and not what_rests_on_items(study) else None
 
 
 def remove_items(study: Study, *, seen: int) -> tuple[int, int]:

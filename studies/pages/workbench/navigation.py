@@ -109,4 +109,6 @@ def register() -> None:
     section_pages.register(item_pages)
     register_pages("items", "studies:items", "studies:item", "studies:import")
     register_pages("items", "studies:import-job", "studies:import-columns")
+    register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
+    register_pages("items", "studies:items-delete")
     register_pages("settings", "studies:settings")

@@ -1,0 +1,183 @@
+"""Editing and deleting single items and personas, as long as nothing depends on any item.
+
+Every change holds the study's lock, which an annotator who gets items, a run that is created and
+the first answer wait for.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from studies.errors import StaleVersion, StudyError
+from studies.exporters.items import raw_item
+from studies.importers.files.faults import Faults, Refused
+from studies.importers.files.import_row import ImportRow
+from studies.importers.items.personas import read_persona
+from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord
+from studies.importers.items.replacement import remove_items, why_not
+from studies.importers.items.validation import Validator
+from studies.models import Item, Persona, Study
+from studies.services.content_hash import study_content_hash
+from studies.services.sampling import seat_items
+from studies.services.studies import lock_study, record
+
+_LOGGED = 300  # characters of a text in the log
+_CHUNK = 500
+# The fields of a response that can be edited, by the name of the field that edits them.
+RESPONSES = {
+    f"{name}_{n}": (n - 1, key)
+    for n in (1, 2)
+    for name, key in (("response", "text"), ("prompt", "prompt"))
+}
+EDITABLE = ("question", "context", "context_title", "topic", "group", "first_person", *RESPONSES)
+
+
+def values_of(item: Item) -> dict[str, str]:
+    """The values of an item that can be edited, by their names in `EDITABLE`."""
+    found = {name: getattr(item, name) for name in EDITABLE if name not in RESPONSES}
+    sides = (item.r1, item.r2)
+    return found | {name: sides[n].get(key) or "" for name, (n, key) in RESPONSES.items()}
+
+
+@transaction.atomic
+def edit_item(
+    *, study_id: int, key: str, values: Mapping[str, str], seen: str, user: User | None = None
+) -> Item:
+    """Change an item; `values` are by the names in `EDITABLE`, `seen` is the hash it had.
+
+    Raises `Refused` if the item breaks a rule of the item format, `StaleVersion` if somebody else
+    changed it, and `StudyError` if anything depends on the items.
+    """
+    study = _unused(study_id)
+    item = _item(study, key)
+    if item.content_hash != seen:
+        raise StaleVersion("Somebody else changed this item. Look at it, then edit it again.")
+    before = values_of(item)
+    _store(item, _checked(item, values))
+    changed = _changes(before, values_of(item))
+    if changed:
+        _note(study, "item edited", user=user, item=key, changed=changed)
+    return item
+
+
+@transaction.atomic
+def edit_persona(
+    *,
+    study_id: int,
+    key: str,
+    features: list[dict[str, str]],
+    text: str,
+    seen: str,
+    user: User | None = None,
+) -> Persona:
+    """Change what is known of a persona, at all its items. Raises as `edit_item` does."""
+    study = _unused(study_id)
+    persona = Persona.objects.get(study=study, key=key)
+    old = record_of(persona)
+    if old.fingerprint != seen:
+        raise StaleVersion("Somebody else changed this persona. Look at it, then edit it again.")
+    row = ImportRow(1)
+    new = read_persona(
+        row, {"id": key, "features": features, "text": text, "history": persona.history}
+    )
+    if row.faults or new is None:
+        raise Refused(row.faults)
+    if new.fingerprint == old.fingerprint:
+        return persona
+    persona.features, persona.text = new.features, new.text
+    persona.save(update_fields=["features", "text"])
+    items = Item.everything.filter(persona=persona).select_related("persona", "study")
+    for item in items.iterator(chunk_size=_CHUNK):
+        _store(item, _checked(item, {}))
+    shown = {name: [_facts(old), _facts(new)] for name in ("features",)}
+    _note(study, "persona edited", user=user, persona=key, changed=shown)
+    return persona
+
+
+@transaction.atomic
+def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
+    """Delete an item, and its persona if no other item has it."""
+    study = _unused(study_id)
+    item = _item(study, key)
+    persona = item.persona
+    item.delete()
+    if not Item.everything.filter(persona=persona).exists():
+        persona.delete()
+    _note(study, "item deleted", user=user, item=key, question=item.question[:_LOGGED])
+
+
+@transaction.atomic
+def delete_items(*, study_id: int, seen: int, user: User | None = None) -> tuple[int, int]:
+    """Delete all items and personas and return their numbers; `seen` is how many were shown."""
+    study = _unused(study_id)
+    found = remove_items(study, seen=seen)
+    study.save(update_fields=["source"])
+    _note(study, "items deleted", user=user, removed=found[0])
+    return found
+
+
+def record_of(persona: Persona) -> PersonaRecord:
+    return PersonaRecord(persona.key, persona.features, persona.text, persona.history)
+
+
+def _unused(study_id: int) -> Study:
+    """The locked study, if nothing depends on its items."""
+    study = lock_study(study_id)
+    if reason := why_not(study):
+        raise StudyError(reason)
+    return study
+
+
+def _item(study: Study, key: str) -> Item:
+    try:
+        return Item.everything.select_related("persona").get(study=study, key=key)
+    except Item.DoesNotExist:
+        raise StaleVersion("Somebody else deleted this item.") from None
+
+
+def _checked(item: Item, values: Mapping[str, str]) -> ItemRecord:
+    """The item with other values, by the rules of the item format. Raises `Refused`."""
+    raw = raw_item(item)
+    for name, value in values.items():
+        if name in RESPONSES:
+            n, key = RESPONSES[name]
+            raw["responses"][n][key] = value or None
+        elif name == "first_person":
+            raw[name] |= {"label": value or None, "tie": value == Item.FirstPerson.TIE}
+        else:
+            raw[name] = value or None
+    faults = Faults()
+    checked = Validator(file="", task=item.task, faults=faults).item(1, raw)
+    if checked is None:
+        raise Refused(faults)
+    return checked
+
+
+def _store(item: Item, checked: ItemRecord) -> None:
+    for name in CONTENT:
+        setattr(item, name, checked.values[name])
+    item.content_hash = checked.content_hash
+    item.save(update_fields=[*CONTENT, "content_hash"])
+
+
+def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, list[str]]:
+    return {
+        name: [before[name][:_LOGGED], after[name][:_LOGGED]]
+        for name in before
+        if before[name] != after[name]
+    }
+
+
+def _facts(persona: PersonaRecord) -> str:
+    facts = ", ".join(f"{f['label']}: {f['value']}" for f in persona.features)
+    return f"{facts}; {persona.text}"[:_LOGGED]
+
+
+def _note(study: Study, event: str, *, user: User | None, **detail: Any) -> None:
+    """Count seats and content of the study again, and log the change."""
+    seat_items(study)
+    study.content_hash = study_content_hash(study)
+    study.save(update_fields=["content_hash"])
+    record(study, event, user=user, **detail)
