@@ -4,8 +4,10 @@ import csv
 import datetime
 import io
 import re
+from functools import cache
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.db import transaction
 from playwright.sync_api import expect
 
@@ -17,7 +19,8 @@ from analysis.report.render import render_html
 from analysis.report.tables import csv_rows
 from studies.exporters.csv_out import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
-from tests.browser.conftest import fits_and_reads_well, until
+from tests.browser.conftest import until
+from tests.sampling import examples
 from tests.studies.hostile import HOSTILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
@@ -26,9 +29,30 @@ TRIED = (80, 50, 56, 81, 95)
 A4_AT_96_DPI = {"width": 794 - 2 * 57, "height": 1123}
 
 
+SHORTEN = """rows => document.querySelectorAll("tbody").forEach(
+    body => [...body.rows].slice(rows).forEach(row => row.remove()))"""
+REMEMBER = "document.querySelectorAll('details').forEach(e => { e.wasOpen = e.open; })"
+# Brings every control to what it was when the page opened.
+RESTORE = """() => {
+    document.querySelectorAll("details").forEach(e => { e.open = e.wasOpen; });
+    const changed = control => control.type === "radio" ? control.defaultChecked > control.checked
+        : control.type === "checkbox" ? control.defaultChecked !== control.checked
+        : control.matches("select") ? control.selectedIndex > 0
+        : control.value !== control.defaultValue;
+    for (const control of document.querySelectorAll("input, select")) {
+        if (!changed(control)) continue;
+        if (control.matches("[type=radio], [type=checkbox]")) { control.click(); continue; }
+        if (control.matches("select")) control.selectedIndex = 0;
+        else control.value = control.defaultValue;
+        for (const type of ["input", "change"])
+            control.dispatchEvent(new Event(type, { bubbles: true }));
+    }
+}"""
+
+
 @pytest.fixture(scope="module")
 def built(django_db_setup, django_db_blocker):
-    """The report at the study's own threshold, and at others; the study itself is gone again."""
+    """The report at the threshold of its call; the study itself is gone again."""
     with django_db_blocker.unblock(), transaction.atomic():
         study = random_study(
             1,
@@ -39,14 +63,13 @@ def built(django_db_setup, django_db_blocker):
             is_simulated=True,
         )
         data = load_dataset(study.slug)
-        reports = {tau: build_report(data, seed=1, bootstrap=100, threshold=tau) for tau in TRIED}
         transaction.set_rollback(True)
-    return reports
+    return cache(lambda tau: build_report(data, seed=1, bootstrap=100, threshold=tau))
 
 
 @pytest.fixture(scope="module")
 def report(built):
-    return built[80]
+    return built(80)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +79,7 @@ def report_file(report, tmp_path_factory):
     return path
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_file(browser, report_file):
     """Open the file in a browser that is offline; whatever it says or asks for is kept."""
     contexts = []
@@ -78,18 +101,41 @@ def open_file(browser, report_file):
         context.close()
 
 
-def test_it_opens_from_a_file_and_asks_for_nothing(open_file, report_file):
+@pytest.fixture(scope="module")
+def opened(open_file):
     page = open_file()
+    page.evaluate(REMEMBER)
+    return page
 
+
+@pytest.fixture
+def page(opened):
+    """One page for many tests, as to draw all figures takes seconds; its controls are restored."""
+    yield opened
+    opened.evaluate(RESTORE)
+    assert opened.said == []
+
+
+@pytest.fixture
+def on_paper(page):
+    """The same page as it is printed on A4."""
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size(A4_AT_96_DPI)
+    yield page
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+
+
+def test_it_opens_from_a_file_and_asks_for_nothing(page, report_file):
     assert page.said == []
     assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [
         report_file.as_uri()
     ]
 
 
-def test_every_figure_is_drawn(open_file, report):
-    page = open_file()
-
+def test_every_figure_is_drawn(page, report):
     panels = sum(len(figure.panels) for figure in all_figures(report).values())
     assert page.locator(".plot svg.main-svg").count() >= panels
     empty = page.evaluate(
@@ -97,14 +143,6 @@ def test_every_figure_is_drawn(open_file, report):
         ".filter(e => !e.querySelector('.points path, .point path, .js-line')).map(e => e.id)"
     )
     assert empty == []
-
-
-def test_no_page_scrolls_sideways(open_file):
-    page = open_file()
-
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        until(page, f"document.documentElement.scrollWidth === {width}")
 
 
 def test_figures_are_as_wide_as_their_place_after_the_window_changes(open_file):
@@ -117,25 +155,19 @@ def test_figures_are_as_wide_as_their_place_after_the_window_changes(open_file):
     assert page.evaluate("document.querySelector('.plot').clientWidth") < 390
 
 
-def test_it_prints_on_a4_without_cut_figures(open_file):
-    page = open_file()
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    page.set_viewport_size(A4_AT_96_DPI)
-
-    too_wide = page.evaluate(
+def test_it_prints_on_a4_without_cut_figures(on_paper):
+    too_wide = on_paper.evaluate(
         "[...document.querySelectorAll('.plot svg, table')]"
         ".filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
         ".map(e => e.closest('[id]').id)"
     )
-    pdf = page.pdf(format="A4")
+    pdf = on_paper.pdf(format="A4")
 
     assert too_wide == []
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 5
 
 
-def test_methods_are_open_on_paper_and_closed_again_on_the_screen(open_file):
-    page = open_file()
+def test_methods_are_open_on_paper_and_closed_again_on_the_screen(page):
     closed = "document.querySelectorAll('#methods details:not([open], .on-screen)').length"
     before = page.evaluate(closed)
 
@@ -146,8 +178,7 @@ def test_methods_are_open_on_paper_and_closed_again_on_the_screen(open_file):
     assert (before > 0, on_paper, page.evaluate(closed)) == (True, 0, before)
 
 
-def test_a_figure_is_saved_as_a_file(open_file):
-    page = open_file()
+def test_a_figure_is_saved_as_a_file(page):
     figure = page.locator("#figure-sheets, #figure-position").last
 
     for label, ending in [("PNG", ".png"), ("SVG", ".svg"), ("CSV", ".csv")]:
@@ -176,13 +207,11 @@ def saved(page, place, label):
     return download.value.suggested_filename, download.value.path().read_text("utf-8")
 
 
-def test_another_threshold_shows_what_a_report_with_it_would(open_file, built):
-    page = open_file()
-
+def test_another_threshold_shows_what_a_report_with_it_would(page, built):
     for threshold in TRIED:
         if threshold != 80:
             move_threshold(page, threshold)
-            shows_threshold(page, threshold, built[threshold])
+            shows_threshold(page, threshold, built(threshold))
 
 
 def shows_threshold(page, threshold, report):
@@ -222,8 +251,7 @@ def is_number(value):
     return True
 
 
-def test_a_threshold_that_was_tried_is_called_explored_until_it_is_set_back(open_file):
-    page = open_file()
+def test_a_threshold_that_was_tried_is_called_explored_until_it_is_set_back(page):
     stamps = page.locator("#table-table_a .threshold-stamp")
     before = page.locator("main").inner_text()
 
@@ -236,9 +264,7 @@ def test_a_threshold_that_was_tried_is_called_explored_until_it_is_set_back(open
     assert page.locator("main").inner_text() == before
 
 
-def test_the_marks_of_the_figures_follow_the_threshold(open_file, built):
-    page = open_file()
-
+def test_the_marks_of_the_figures_follow_the_threshold(page, built):
     move_threshold(page, 56)
 
     marks = page.evaluate(
@@ -247,7 +273,7 @@ def test_the_marks_of_the_figures_follow_the_threshold(open_file, built):
     )
     expected = [
         [trace["x"][0], trace["y"][0]]
-        for trace in all_figures(built[56])["risk_coverage"].panels[0].drawing["data"]
+        for trace in all_figures(built(56))["risk_coverage"].panels[0].drawing["data"]
         if trace["meta"] == "mark"
     ]
     assert marks == expected
@@ -255,8 +281,7 @@ def test_the_marks_of_the_figures_follow_the_threshold(open_file, built):
     assert page.evaluate(line) == 56
 
 
-def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(open_file, report):
-    page = open_file()
+def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(page, report):
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
 
     write = """([name, label]) => FORMATS[label].write(document.querySelector(
@@ -272,8 +297,7 @@ def test_files_of_a_table_are_those_that_the_report_has_in_its_folder(open_file,
     )
 
 
-def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(open_file):
-    page = open_file()
+def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(page):
     expected = io.StringIO()
     CsvWriter(expected).rows([text, 1] for text in HOSTILE)
 
@@ -282,8 +306,7 @@ def test_a_hostile_cell_is_the_same_in_a_file_of_the_page_and_of_the_report(open
     assert "".join(f"{cell},1\n" for cell in written) == expected.getvalue()
 
 
-def test_items_are_filtered_by_what_they_contain(open_file, report):
-    page = open_file()
+def test_items_are_filtered_by_what_they_contain(page, report):
     page.locator("#items summary").click()
 
     page.get_by_label("Words", exact=True).fill("i017")
@@ -294,8 +317,7 @@ def test_items_are_filtered_by_what_they_contain(open_file, report):
     assert page.locator(".items output").inner_text() == "1 of 60 items"
 
 
-def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(open_file, report):
-    page = open_file()
+def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(page, report):
     page.locator("#items summary").click()
 
     page.get_by_label("Which", exact=True).select_option("people right, judge wrong")
@@ -311,8 +333,7 @@ def test_items_are_filtered_by_who_was_right_and_a_file_holds_what_is_shown(open
     assert [row[0] for row in rows[1:]] == wanted
 
 
-def test_items_are_filtered_by_group(open_file, report):
-    page = open_file()
+def test_items_are_filtered_by_group(page, report):
     page.locator("#items summary").click()
 
     page.get_by_label("Group").select_option("0.1")
@@ -348,15 +369,21 @@ def test_without_javascript_the_numbers_are_there(browser, report_file):
     context.close()
 
 
-def test_axe_finds_nothing(open_file):
+def test_with_everything_open_it_fits_and_axe_finds_nothing(open_file):
     page = open_file()
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        until(page, f"document.documentElement.scrollWidth === {width}")
+    # The rows of a table are alike.
+    page.evaluate(SHORTEN, examples(4, every=10_000))
 
-    fits_and_reads_well(page)
+    found = Axe().run(page)
+
+    assert not found.violations_count, found.generate_report()
 
 
-def test_the_items_of_a_group_are_found_by_keyboard(open_file, report):
-    page = open_file()
+def test_the_items_of_a_group_are_found_by_keyboard(page, report):
     page.evaluate("document.querySelectorAll('#groups details').forEach(e => { e.open = true; })")
     table = next(t for name, t in all_tables(report).items() if name.startswith("group_"))
     name = page.locator(f'table[data-name="{table.name}"] tbody th button').first
@@ -368,8 +395,7 @@ def test_the_items_of_a_group_are_found_by_keyboard(open_file, report):
     expect(page.locator("[name=group]")).to_be_focused()
 
 
-def test_alpha_stands_in_for_kappa_in_the_matrix(open_file):
-    page = open_file()
+def test_alpha_stands_in_for_kappa_in_the_matrix(page):
     kappa = page.locator("#table-agreement_matrix")
     alpha = page.locator("#table-agreement_matrix_alpha")
     assert (kappa.is_visible(), alpha.is_visible()) == (True, False)
@@ -379,8 +405,7 @@ def test_alpha_stands_in_for_kappa_in_the_matrix(open_file):
     assert (kappa.is_visible(), alpha.is_visible()) == (False, True)
 
 
-def test_a_histogram_is_cut_as_in_the_article_and_whole_again(open_file):
-    page = open_file()
+def test_a_histogram_is_cut_as_in_the_article_and_whole_again(page):
     shown = "document.getElementById('histograms-1').layout.xaxis.range[0]"
     box = page.locator("#figure-histograms").get_by_label("From 40 on only")
 
@@ -391,8 +416,7 @@ def test_a_histogram_is_cut_as_in_the_article_and_whole_again(open_file):
     assert (cut, page.evaluate(shown)) == (3.5, -0.6)
 
 
-def test_the_article_stands_beside_the_sheets_on_request(open_file):
-    page = open_file()
+def test_the_article_stands_beside_the_sheets_on_request(page):
     shapes = "document.getElementById('sheets-1').layout.shapes.length"
     before = page.evaluate(shapes)
 
@@ -402,9 +426,7 @@ def test_the_article_stands_beside_the_sheets_on_request(open_file):
     assert "source article 0.597" in page.locator("#sheets-1").text_content()
 
 
-def test_a_number_of_the_headline_leads_to_its_row_and_from_there_to_its_table(open_file):
-    page = open_file()
-
+def test_a_number_of_the_headline_leads_to_its_row_and_from_there_to_its_table(page):
     page.locator(".headline .number-link").first.click()
 
     until(page, "document.querySelector('#sources').open")
@@ -415,13 +437,8 @@ def test_a_number_of_the_headline_leads_to_its_row_and_from_there_to_its_table(o
     assert page.url.endswith("#table-at_a_glance")
 
 
-def test_small_plots_stand_three_in_a_row_on_paper(open_file):
-    page = open_file()
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    page.set_viewport_size(A4_AT_96_DPI)
-
-    tops = page.evaluate(
+def test_small_plots_stand_three_in_a_row_on_paper(on_paper):
+    tops = on_paper.evaluate(
         "[...document.querySelectorAll('#figure-histograms .panel')]"
         ".slice(0, 3).map(e => Math.round(e.getBoundingClientRect().top))"
     )
