@@ -6,26 +6,10 @@ from django.test import Client
 
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
-from tests.annotation.pages.walking import post_answer, start, token_of
-from tests.factories import make_items, make_study
+from tests.annotation.pages.walking import item_page, post_answer, start, token_of
+from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    study = make_study(items_per_annotator=3)
-    make_items(study, 3)
-    return study
-
-
-@pytest.fixture
-def client(study):
-    return start(study)
-
-
-def item_page(client, study):
-    return client.get(f"/s/{study.slug}/task/")
 
 
 @pytest.mark.parametrize("assignment", ["", "1", "forged:token:value", None])

@@ -200,7 +200,8 @@ def editor(study):
     return sign_in(study)
 
 
-def test_only_editors_set_up_checks(study, client):
+def test_only_editors_set_up_checks(study):
+    client = Client()
     url = f"/studies/{study.slug}/people/checks/"
     assert client.get(url).status_code == 302
 

@@ -19,11 +19,6 @@ def study():
     return study
 
 
-@pytest.fixture
-def client(study):
-    return start(study)
-
-
 def item_page(client, study, position=1):
     return client.get(f"/s/{study.slug}/task/{position}/")
 

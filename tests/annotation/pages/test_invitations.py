@@ -66,7 +66,8 @@ def test_a_list_with_a_fault_is_refused_whole(study, ids, message):
     assert Invitation.objects.count() == 0
 
 
-def test_only_editors_of_a_study_with_a_list_have_the_page(study, client):
+def test_only_editors_of_a_study_with_a_list_have_the_page(study):
+    client = Client()
     assert client.get(address(study)).status_code == 302
     viewer = sign_in(study, "viewer")
     assert viewer.get(address(study)).status_code == 404

@@ -10,28 +10,12 @@ from django.test import Client
 
 from annotation.models import Annotation, AnnotationRevision
 from studies.prompts import BANDS, wording
-from tests.annotation.pages.walking import post_answer, start
+from tests.annotation.pages.walking import item_page, post_answer, start
 from tests.factories import make_item, make_items, make_persona, make_study
 
 pytestmark = pytest.mark.django_db
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
-
-
-@pytest.fixture
-def study():
-    study = make_study(items_per_annotator=3)
-    make_items(study, 3)
-    return study
-
-
-@pytest.fixture
-def client(study):
-    return start(study)
-
-
-def item_page(client, study):
-    return client.get(f"/s/{study.slug}/task/")
 
 
 def test_the_page_reads_person_question_a_b_certainty_button(client, study):

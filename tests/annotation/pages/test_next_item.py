@@ -6,22 +6,9 @@ from django.test import Client
 from annotation import services
 from annotation.models import Annotation, AnnotationRevision, Annotator, Assignment
 from annotation.participants.task_views import ITEM
-from tests.annotation.pages.walking import post_answer, start, token_of
-from tests.factories import make_items, make_study
+from tests.annotation.pages.walking import post_answer, token_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def study():
-    study = make_study(items_per_annotator=3)
-    make_items(study, 3)
-    return study
-
-
-@pytest.fixture
-def client(study):
-    return start(study)
 
 
 def by_script(client, page, url="", **fields):

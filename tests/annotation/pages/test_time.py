@@ -26,11 +26,6 @@ def study():
     return study
 
 
-@pytest.fixture
-def client(study):
-    return start(study)
-
-
 def leave(annotator, left: timedelta) -> None:
     Annotator.objects.filter(pk=annotator.pk).update(expires_at=timezone.now() + left)
 

@@ -30,6 +30,10 @@ def start(study: Study, pid: str = PID, client: Client | None = None) -> Client:
     return client
 
 
+def item_page(client: Client, study: Study) -> Any:
+    return client.get(f"/s/{study.slug}/task/")
+
+
 def token_of(response: Any) -> str:
     match = re.search(r'name="assignment" value="([^"]+)"', response.content.decode())
     assert match, "the page has no assignment"
